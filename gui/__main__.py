@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main", "missing"]
-
 
 def missing() -> str:
     """What this machine lacks to show a window; empty if nothing."""

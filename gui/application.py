@@ -21,8 +21,6 @@ from gui.runs.child import Child
 from gui.runs.library import default_home
 from gui.window.main import MainWindow
 
-__all__ = ["finish", "make_application", "run"]
-
 _PATIENCE = 10_000  # milliseconds
 
 

@@ -17,16 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-__all__ = ["Palette"]
-
 
 class Palette(QDialog):
     """A line to type in, and the commands that match; Enter runs the current one.
 
-    Parameters
-    ----------
-    entries : iterable of (text, hint, callable)
-        In the order to show them; None in place of the callable disables the entry.
+    ``entries``: in the order to show them; None in place of the callable disables the entry.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object] | None]], parent: QWidget) -> None:
@@ -38,7 +33,7 @@ class Palette(QDialog):
         frame = QFrame()
         frame.setObjectName("card")
         self.line = QLineEdit()
-        self.line.setPlaceholderText("Type a command, a sample or a run")
+        self.line.setPlaceholderText("Type a command, a file, a sample, a run, a page or an option")
         self.line.setAccessibleName("Command")
         self.list = QTreeWidget()
         self.list.setColumnCount(2)

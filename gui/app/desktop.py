@@ -13,8 +13,6 @@ import engine
 from engine.errors import InputError
 from engine.util.files import reason_of, write_whole
 
-__all__ = ["install", "uninstall"]
-
 _TYPES = (
     ("application/x-quintet-boa", "Fitness function for the Bayesian optimization algorithm", ("*.boa",)),
     ("application/x-mps-linear-program", "Linear program", ("*.mps", "*.mps.gz")),
@@ -46,15 +44,8 @@ def _places() -> dict[str, Path]:
 def install() -> list[Path]:
     """Write desktop entry, icon and file types into the user's data folder.
 
-    Returns
-    -------
-    list of Path
-        The files that were written.
-
-    Raises
-    ------
-    engine.errors.InputError
-        On other systems than Linux, or if a file cannot be written.
+    Returns the files that were written.
+    Raises :class:`engine.errors.InputError` on other systems than Linux, or if a file cannot be written.
     """
     from gui.app.icons import application_svg
 
@@ -80,10 +71,7 @@ def install() -> list[Path]:
 def uninstall() -> list[Path]:
     """Remove what :func:`install` has written; the files that were there.
 
-    Raises
-    ------
-    engine.errors.InputError
-        If one cannot be removed.
+    Raises :class:`engine.errors.InputError` if one cannot be removed.
     """
     places = _places()
     removed = [path for path in places.values() if os.path.isfile(path)]

@@ -14,8 +14,6 @@ import sys
 
 from PySide6.QtCore import QObject, QTimer
 
-__all__ = ["Collector", "return_memory"]
-
 _MILLISECONDS = 200
 
 

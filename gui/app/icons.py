@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt
 from PySide6.QtGui import QAction, QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton
-
-__all__ = ["NAMES", "application_icon", "application_svg", "dot", "icon", "refresh_icons", "set_icon"]
 
 _SIDES = (16, 20, 32, 48)
 
@@ -85,7 +85,11 @@ def icon(name: str, colour: str | None = None) -> QIcon:
     """The icon of that name, in the present palette's text colour or in one of its own."""
     palette = QGuiApplication.palette()
     normal = colour or palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.ButtonText).name()
-    disabled = palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText).name()
+    return _icon(name, normal, palette.color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText).name())
+
+
+@functools.cache
+def _icon(name: str, normal: str, disabled: str) -> QIcon:
     made = QIcon()
     for shade, mode in ((normal, QIcon.Mode.Normal), (disabled, QIcon.Mode.Disabled)):
         for pixmap in _pixmaps(QSvgRenderer(QByteArray(_svg(name, shade))), _SIDES):

@@ -11,8 +11,6 @@ from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
 
 from engine.errors import QuintetError
 
-__all__ = ["Job", "Jobs"]
-
 T = TypeVar("T")
 
 
@@ -48,10 +46,7 @@ class Job(QRunnable):
     _active: ClassVar[set[Job]] = set()
 
     def __init__(
-        self,
-        work: Callable[[], Any],
-        done: Callable[[Any], object],
-        failed: Callable[[Exception], object],
+        self, work: Callable[[], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]
     ) -> None:
         super().__init__()
         self.setAutoDelete(False)
@@ -100,10 +95,7 @@ class Jobs(QObject):
         self.pending: list[Job] = []
 
     def start(
-        self,
-        work: Callable[[], T],
-        done: Callable[[T], object],
-        failed: Callable[[Exception], object] | None = None,
+        self, work: Callable[[], T], done: Callable[[T], object], failed: Callable[[Exception], object] | None = None
     ) -> Job:
         """Call ``work`` on a pool thread, then ``done`` with its result or ``failed`` with its exception here."""
 

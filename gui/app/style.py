@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from PySide6.QtGui import QIcon
+from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from gui.app.theme import Theme
-
-__all__ = ["remove_button_icons", "set_style", "state_colour", "style_sheet"]
 
 
 def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
@@ -53,9 +51,14 @@ def remove_button_icons(dialog: QWidget) -> None:
             button.setIcon(QIcon())
 
 
-@functools.cache
 def style_sheet(theme: Theme) -> str:
-    """The style sheet."""
+    """The style sheet, for the application's font."""
+    return _style_sheet(theme, QGuiApplication.font().pointSizeF())
+
+
+@functools.cache
+def _style_sheet(theme: Theme, points: float) -> str:
+    title, caption, number, big = (f"{share * points:.1f}pt" for share in (1.15, 0.85, 1.3, 1.7))
     hover = theme.mixed(theme.accent, 0.12)
     pressed = theme.mixed(theme.accent, 0.24)
     arrow, arrow_up, check = (
@@ -164,7 +167,7 @@ QPushButton:disabled {{ color: {theme.mixed(theme.muted, 0.6)}; }}
 
 QPushButton#card {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 6px; text-align: left; }}
 QPushButton#card:hover, QPushButton#card:focus {{ border-color: {theme.accent}; background: {hover}; }}
-QLabel#cardtitle {{ font-weight: bold; font-size: 15px; }}
+QLabel#cardtitle {{ font-weight: bold; font-size: {title}; }}
 QScrollArea#start, QWidget#page {{ background: {theme.window}; }}
 
 QStatusBar {{ background: {theme.raised}; border-top: 1px solid {theme.border}; }}
@@ -173,13 +176,13 @@ QLabel#muted {{ color: {theme.muted}; }}
 QLabel#warning {{ color: {theme.warning}; font-weight: bold; padding: 0 2px; }}
 QLabel#error {{ color: {theme.bad}; }}
 QLabel#heading, QLabel[changed="true"] {{ font-weight: bold; }}
-QLabel#caption {{ color: {theme.muted}; font-size: 11px; }}
-QLabel#number {{ font-size: 17px; }}
-QLabel#big {{ font-size: 22px; font-weight: 300; }}
+QLabel#caption {{ color: {theme.muted}; font-size: {caption}; }}
+QLabel#number {{ font-size: {number}; }}
+QLabel#big {{ font-size: {big}; font-weight: 300; }}
 QLabel#keys {{ background: {theme.raised}; border: 1px solid {theme.border}; border-radius: 4px; padding: 2px 7px; }}
 QFrame#figure {{ background: {theme.base}; border: 1px solid {theme.border}; border-radius: 5px; }}
 QFrame#figure QToolButton {{ padding: 1px 4px; border: 1px solid transparent; border-radius: 3px;
-  color: {theme.muted}; font-size: 11px; }}
+  color: {theme.muted}; font-size: {caption}; }}
 QFrame#figure QToolButton:hover, QFrame#figure QToolButton:focus {{
   background: transparent; border-color: {theme.border}; color: {theme.text}; }}
 QFrame#figure QToolButton:checked {{ background: {theme.accent}; color: {theme.accent_text}; }}

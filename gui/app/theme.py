@@ -12,8 +12,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette, QPen
 from PySide6.QtWidgets import QApplication
 
-__all__ = ["DARK", "DASHES", "LIGHT", "Theme", "system_theme", "theme_named"]
-
 DASHES: tuple[tuple[float, ...], ...] = ((), (7, 3), (2, 2.5), (9, 3, 2, 3), (14, 4))
 """Dash patterns of lines in turn, in pen widths, as Qt counts them; the empty one is a solid line."""
 

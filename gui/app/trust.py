@@ -10,8 +10,6 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from engine.errors import UntrustedCode
 from engine.util.trust import ForeignCode, remember
 
-__all__ = ["ask_trust"]
-
 _MOST_SHOWN = 20_000
 
 
@@ -20,21 +18,10 @@ def ask_trust(
 ) -> QMessageBox | None:
     """If an error is about code that is not trusted, ask the user to allow it.
 
-    Parameters
-    ----------
-    error : Exception
-        What reading a file has raised.
-    parent : QWidget or None
-        Parent of the question.
-    retry : callable
-        Called after the user has allowed exactly this code; it is remembered.
-    report : callable
-        Called with the error if the user declines, and at once if the error is another one.
-
-    Returns
-    -------
-    QMessageBox or None
-        The question, which is open, if it is asked.
+    ``error``: what reading a file has raised.
+    ``retry``: called after the user has allowed exactly this code; it is remembered.
+    ``report``: called with the error if the user declines, and at once if the error is another one.
+    Returns the question, which is open, if it is asked.
     """
     code = error.code if isinstance(error, UntrustedCode) else None
     if not isinstance(code, ForeignCode):

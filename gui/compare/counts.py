@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from engine.events import Event, Metric, Progress
 
-__all__ = ["Counts"]
-
 Floats = NDArray[np.float64]
 _UNITS = ("iterations", "generations", "nodes")
 _METRICS = ("generations", "evaluations")
@@ -42,9 +40,7 @@ class Counts:
     def at(self, name: str, times: Floats) -> Floats:
         """The counts at some times, interpolated; they begin at 0, and end with the last report.
 
-        Returns
-        -------
-        ndarray, shape (n,)
+        Returns ndarray, shape (n,).
         """
         points = self._points.get((name, "metric")) or self._points[name, "progress"]
         time, count = np.array(sorted(points), float).T

@@ -12,8 +12,6 @@ from engine.util.text import option_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
 
-__all__ = ["VALUES", "Group", "conditions_of", "differing_options", "grouped", "values_of"]
-
 VALUES = ("best", "time", "gap", "bound")
 """Columns whose spread can be shown for every run; counters are shown besides."""
 _WITHOUT_ANSWER = ("failed", "killed", "cancelled")
@@ -24,12 +22,8 @@ _LIMIT, _DEVICES = "time limit", "devices"
 class Group:
     """Runs that differ in their seeds only.
 
-    Attributes
-    ----------
-    name : str
-        The instance, and the options in which the groups of this instance differ.
-    options : dict
-        Those options, and the time limit and the devices where they differ.
+    ``name``: the instance, and the options in which the groups of this instance differ.
+    ``options``: those options, and the time limit and the devices where they differ.
     """
 
     name: str
@@ -42,6 +36,12 @@ def _conditions(note: RunNote) -> dict[str, Any]:
     """What a run was made under, but its instance and seed."""
     devices = ", ".join(note.devices)
     return {**note.effective_options, _LIMIT: note.settings.get("time_limit"), _DEVICES: devices or None}
+
+
+def condition_of(note: RunNote, name: str) -> Any:
+    """The value of one of the options of :func:`differing_options`; ``–`` if the run has none."""
+    value = _conditions(note).get(name)
+    return "–" if value is None else value
 
 
 def differing_options(notes: Sequence[RunNote]) -> list[str]:
@@ -88,8 +88,13 @@ def grouped(notes: Sequence[RunNote]) -> list[Group]:
     return groups
 
 
-def values_of(group: Group, column: str) -> list[float]:
-    """The values of one column in the runs of a group that have it, but runs that ended without an answer."""
+def numbers_of(notes: Sequence[RunNote], column: str) -> list[tuple[RunNote, float]]:
+    """Runs that have a value in a column, and that value; not those that ended without an answer."""
     value = column_named(column).value
-    found = [value(note) for note in group.runs if note.state not in _WITHOUT_ANSWER]
-    return [float(one) for one in found if isinstance(one, (int, float)) and np.isfinite(one)]
+    found = [(note, value(note)) for note in notes if note.state not in _WITHOUT_ANSWER]
+    return [(note, float(one)) for note, one in found if isinstance(one, (int, float)) and np.isfinite(one)]
+
+
+def values_of(group: Group, column: str) -> list[float]:
+    """The values of one column in the runs of a group; see :func:`numbers_of`."""
+    return [value for _, value in numbers_of(group.runs, column)]

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from gui.compare.groups import conditions_of
 from gui.runs.notes import RunNote
 
-__all__ = ["SOLVED", "is_solved", "performance_profiles", "solved_within"]
-
 Floats = NDArray[np.float64]
 Steps = tuple[Floats, Floats]
 """Where an empirical distribution rises, and to which share, from 0 to 1."""
@@ -37,10 +35,7 @@ def performance_profiles(notes: Sequence[RunNote]) -> dict[str, Steps]:
     A problem is an instance with a seed; where a set of options has several runs of it, their fastest counts. Options
     without a solved run of a problem never solve it. Problems that none solves are left out.
 
-    Returns
-    -------
-    dict of str to (ndarray, ndarray)
-        For each set of options, ratios to the fastest and the share of the problems solved within each.
+    Returns for each set of options, ratios to the fastest and the share of the problems solved within each.
     """
     names = conditions_of(notes)
     seconds: dict[str, dict[tuple[str, int | None], float]] = {name: {} for name in dict.fromkeys(names)}

@@ -1,8 +1,9 @@
-"""Many runs together: box plots over seeds, and a table of the groups with the options in which they differ."""
+"""Many runs together: spreads, bands over seeds, times to a target, profiles, options, and a table of the groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,25 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from engine.util.text import counted
+from gui.app.jobs import Job
 from gui.app.theme import Theme
-from gui.compare.groups import VALUES, differing_options, grouped, values_of
+from gui.compare.groups import VALUES, condition_of, differing_options, grouped, numbers_of, values_of
 from gui.compare.profiles import is_solved, performance_profiles, solved_within
+from gui.compare.progressions import Progression, bands, distances, read_progressions, times_to
+from gui.compare.significance import compared, importance
+from gui.panels.meanings import meaning_of
 from gui.plot.area import Cleanup
 from gui.plot.boxes import BoxPlot, spread
+from gui.plot.charts import Bars
+from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
+from gui.plot.parallel import ParallelPlot
 from gui.plot.series import Series
+from gui.problem.command_line import commands_of
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
-
-__all__ = ["StatisticsTab"]
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +40,7 @@ _UNLIKE = "These runs have different kinds of objectives, which share no axis. C
 class StatisticsTab(Cleanup, QWidget):
     """Runs grouped by instance and options; each group's spread of a value over its seeds.
 
-    Parameters
-    ----------
-    notes : sequence of RunNote
-        Runs that have ended, of one solver or several.
+    ``notes``: runs that have ended, of one solver or several.
     """
 
     ready = Signal()
@@ -63,14 +67,30 @@ class StatisticsTab(Cleanup, QWidget):
             top=100.0,
             y_title="%",
         )
+        self.bands = LivePlot("Best value over time", theme=theme, key="bands", from_zero=False, y_title="objective")
+        self.reached = LivePlot("Time to target", "% of each group", theme=theme, key="target", top=100.0)
+        for plot in (self.bands, self.reached):
+            plot.hint("Reading the runs…")
+        self.importance = Bars("Importance of options", "% of the variance of ranks", theme=theme, key="importance")
+        self.parallel = ParallelPlot("Options and value", "a line for each run", theme=theme, key="parallel")
         self.table = Listing("Groups", theme=theme, key="groups")
         page = Page(columns=2)
         page.put(self.boxes, wide=2)
-        for plot in (self.solved, self.profile):
-            page.put(plot)
+        for figure in self._smaller:
+            page.put(figure)
+        for figure in self.plots():
+            figure.describe(meaning_of("", figure.key), partial(commands_of, self.notes))
+        self.target = QComboBox()
+        self.target.setAccessibleName("Target")
+        for percent in (0.0, 0.1, 1.0, 5.0, 10.0):
+            self.target.addItem(f"within {percent:g} % of the best", percent)
+        self.target.setCurrentIndex(2)
+        self.target.currentIndexChanged.connect(lambda _index: self._show_reached())
         row = QHBoxLayout()
         row.addWidget(QLabel("Value"))
         row.addWidget(self.value)
+        row.addWidget(QLabel("Target"))
+        row.addWidget(self.target)
         row.addStretch(1)
         split = QSplitter(Qt.Orientation.Vertical)
         split.addWidget(page)
@@ -85,6 +105,8 @@ class StatisticsTab(Cleanup, QWidget):
         if self._unlike:
             self.value.setCurrentIndex(self.value.findData("time"))
         self.value.currentIndexChanged.connect(lambda _index: self._show())
+        self._progressions: list[Progression] = []
+        self._job = Job(partial(read_progressions, self.notes), self._show_progressions, lambda _error: None).start()
         self._show_profiles()
         self._show()
 
@@ -97,10 +119,29 @@ class StatisticsTab(Cleanup, QWidget):
         for name, steps in profiles.items() if len(profiles) > 1 else ():
             _rise(self.profile, name, *steps)
         for plot in (self.solved, self.profile):
-            end = max((float(curve.data.last_time) for curve in plot.curves if len(curve.data)), default=0.0)
-            plot.now(1.05 * end)
-            plot.latest = True
-            plot.complete()
+            _end(plot)
+
+    @property
+    def _smaller(self) -> tuple[Figure, ...]:
+        return self.bands, self.reached, self.solved, self.profile, self.importance, self.parallel
+
+    def _show_progressions(self, read: list[Progression]) -> None:
+        """Medians and quartiles of each group over time: of the objective, or where instances differ of distances."""
+        self._progressions = distances(read)
+        several = len({one.note.problem for one in read}) > 1
+        self.bands.set_unit(f"{'% above the best found, ' if several else ''}median and quartiles of each group")
+        for group in self.groups:
+            own = [one for one in (self._progressions if several else read) if one.note in group.runs]
+            if own:
+                self.bands.series(group.name).replace(Series.band(*bands(own)))
+        _end(self.bands)
+        self._show_reached()
+
+    def _show_reached(self) -> None:
+        for group in self.groups:
+            own = [one for one in self._progressions if one.note in group.runs]
+            _rise(self.reached, group.name, *times_to(self.target.currentData(), own, len(group.runs)))
+        _end(self.reached)
 
     def _show(self) -> None:
         name = str(self.value.currentData())
@@ -115,26 +156,41 @@ class StatisticsTab(Cleanup, QWidget):
         self.boxes.set_unit(f"{title.lower()} of {counted(len(self.notes), 'run')} in {groups}")
         self.boxes.draw_later()
         options = differing_options(self.notes)
-        headers = [*options, "runs", "solved", f"median {title.lower()}", "least", "largest"]
+        self._show_options(name, title, [] if unlike else options)
+        median = f"median {title.lower()}"
+        headers = [*options, "runs", "solved", "mean", "sd", median, "min", "max", "p against the first", "test"]
         one_instance = len({group.instance for group in self.groups}) == 1
         headers = [*headers, "instance"] if one_instance else ["instance", *headers]
         rows: list[tuple[Any, ...]] = []
-        for group, one in spreads:
+        for (group, one), chance in zip(spreads, compared(self.groups, name), strict=True):
             solved = sum(is_solved(note) for note in group.runs)
-            numbers: tuple[float | None, ...] = (None, None, None)
+            numbers: tuple[float | None, ...] = (None,) * 5
             if one is not None:
-                numbers = (one.median, min((one.low, *one.outliers)), max((one.high, *one.outliers)))
-            cells = (*(group.options[name] for name in options), len(group.runs), solved, *numbers)
+                values = np.array(values_of(group, name))
+                deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+                numbers = (float(values.mean()), deviation, one.median, float(values.min()), float(values.max()))
+            cells = (*(group.options[option] for option in options), len(group.runs), solved, *numbers, *chance)
             rows.append((*cells, group.instance) if one_instance else (group.instance, *cells))
         self.table.put(headers, rows)
         self.table.fit_columns()
+
+    def _show_options(self, name: str, title: str, options: Sequence[str]) -> None:
+        """Which options matter for the value, and the runs as lines through their options."""
+        known = numbers_of(self.notes, name) if options else []
+        for place, (option, share) in enumerate(importance([note for note, _ in known], name).items()):
+            self.importance.put(option.replace("_", " "), share, self.theme.colour(place))
+        self.importance.hint("" if known else "The runs do not differ in options.")
+        rows = [(*(condition_of(note, option) for option in options), value) for note, value in known]
+        self.parallel.put([*options, title], rows)
+        for figure in (self.importance, self.parallel):
+            figure.draw_later()
 
     def tick(self) -> None:
         """Nothing comes in."""
 
     def plots(self) -> list[Any]:
         """All figures, for export."""
-        return [self.boxes, self.solved, *([self.profile] if self.profile.curves else []), self.table]
+        return [self.boxes, *self._smaller, self.table]
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
@@ -143,12 +199,19 @@ class StatisticsTab(Cleanup, QWidget):
             figure.set_theme(theme)
 
     def close_sources(self) -> None:
-        """There are none."""
+        """Read no more."""
+        self._job.discard()
+
+
+def _end(plot: LivePlot) -> None:
+    """End the horizontal axis a little after the curves."""
+    end = max((float(curve.data.last_time) for curve in plot.curves if len(curve.data)), default=0.0)
+    plot.now(1.05 * end)
+    plot.latest = True
+    plot.complete()
 
 
 def _rise(plot: LivePlot, name: str, at: Floats, shares: Floats) -> None:
     """Draw a distribution that rises at these places, from 0, in percent."""
-    curve = plot.series(name, step=True)
-    if len(at):
-        begin = 0.0 if plot.across == "s" else 1.0
-        curve.replace(Series.of(np.append(begin, at), np.append(0.0, 100.0 * shares)))
+    begin = 0.0 if plot.across == "s" else 1.0
+    plot.series(name, step=True).replace(Series.of(np.append(begin, at), np.append(0.0, 100.0 * shares)))

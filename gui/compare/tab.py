@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,10 @@ from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.series import Series
+from gui.problem.command_line import commands_of
 from gui.runs.notes import COLOURS, RunNote, distinctions
 from gui.runs.player import Player
 from gui.runs.view import RunView, state_text
-
-__all__ = ["CompareTab"]
 
 _MOST_EVENTS = 2000
 _ROWS = ("solver", "state", "best", "bound", "gap", "time", "rate")
@@ -235,6 +235,7 @@ class CompareTab(Cleanup, QWidget):
         from_zero = metric != "_best"
         figure = LivePlot(title, unit, log, self.theme, across=across, from_zero=from_zero, y_title=y_title)
         figure.setMinimumHeight(190)
+        figure.describe("", partial(commands_of, self.notes))
         self.page.put(figure)
         return figure
 

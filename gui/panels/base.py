@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QTabWidget, QVBoxLayout, QWidget
 
 from engine.base.problem import Problem
@@ -41,14 +42,13 @@ from gui.plot.figure import Figure
 from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile, was_hidden
+from gui.problem.command_line import command_of
 from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.view import NO_SOLUTION, RunView
 
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
-
-__all__ = ["Panel", "RunInfo"]
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,13 @@ class Panel(Cleanup, QWidget):
     """The dashboard of one run.
 
     A subclass sets ``solver``, makes its figures in :meth:`build`, and overrides the ``on_...`` methods it needs.
-    Figures bound by :meth:`follow` are filled without further code.
+    Figures bound by :meth:`follow` are filled without further code. ``time_chosen(seconds)`` when a time is clicked
+    twice.
     """
 
     solver: ClassVar[str] = ""
+
+    time_chosen = Signal(float)
 
     device_page: DevicesPage | None = None
     """Set by :meth:`add_device_page`."""
@@ -195,20 +198,29 @@ class Panel(Cleanup, QWidget):
     def add(self, figure: Figure, page: Page | None = None, wide: int = 1, stretch: int = 1) -> Any:
         """Keep a figure for exports and theme, put it on a page, and return it."""
         self._figures.append(figure)
-        if meaning := meaning_of(self.solver, figure.key):
-            figure.add_help(meaning)
+        note = self.run.note
+        figure.describe(meaning_of(self.solver, figure.key), str if note is None else partial(command_of, note))
         if isinstance(figure, LivePlot):
             self._time_axes.add(figure)
+            if figure.across == "s":
+                figure.hovered.connect(self._show_cursor)
+                figure.chosen.connect(self.time_chosen)
         if page is not None:
             page.put(figure, wide, stretch)
         return figure
 
+    def _show_cursor(self, time: float | None) -> None:
+        """Show the values of all plots over time at the cursor of one of them."""
+        for plot in self._live_plots():
+            if plot.across == "s":
+                plot.show_cursor(time)
+
     def add_device_page(self) -> None:
         """Add a page with the load of each device."""
         page = self.page("Devices", columns=3)
-        self.device_page = DevicesPage(self.theme, self.device_index)
+        self.device_page = DevicesPage(self.theme, self.device_index, page)
         for figure in self.device_page.figures:
-            self.add(figure, page)
+            self.add(figure, page, wide=3 if figure is self.device_page.timeline else 1)
 
     def follow(self, plot: LivePlot, *metrics: str, names: Sequence[str] = (), scale: float = 1.0) -> None:
         """Fill a plot with metrics: one curve for each, or one for each device where events name devices."""
@@ -352,6 +364,8 @@ class Panel(Cleanup, QWidget):
 
     def _compiling(self, event: Compiling) -> None:
         """Show how far the compilation is."""
+        if self.device_page is not None:
+            self.device_page.timeline.add_kernel(event.device, event.time, event.template)
         text = compiling_text(event.count, self.run.usual_kernels or event.usual)
         self.wait_for(f"{text[:1].upper()}{text[1:]}, which takes seconds only the first time…")
 

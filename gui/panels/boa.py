@@ -22,8 +22,6 @@ from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.stacked import StackedPlot
 
-__all__ = ["BOAPanel"]
-
 _PHASES = ("selection", "learning", "sampling", "improvement", "evaluation", "replacement")
 _ENTROPY_ROWS = 400
 _INDIVIDUALS = 64
@@ -143,9 +141,6 @@ class BOAPanel(Panel):
     def bound_title(self) -> str:
         """The optimum, where the problem states it: only formulas have a bound that may be out of reach."""
         return "Bound" if getattr(self.problem, "optimum", None) is None else "Known optimum"
-
-    def on_metric(self, event: Metric) -> None:
-        """Metrics without a plot: those that later versions add."""
 
     def on_trace(self, event: Trace) -> None:
         """Pictures of the population and its network."""

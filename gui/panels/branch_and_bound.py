@@ -21,8 +21,6 @@ from gui.plot.live import NOTHING_REPORTED, LivePlot
 from gui.plot.stacked import StackedPlot
 from gui.problem.preview_data import ordered_weights
 
-__all__ = ["BranchAndBoundPanel"]
-
 _SCHEDULES = ("Flowshop", "FlowTime", "BlockingFlowshop", "NoWaitFlowshop", "Tardiness")
 
 
@@ -80,6 +78,7 @@ class BranchAndBoundPanel(Panel):
         self.ordered: Pixels | None = None
         self._solution_unit = ""
         self.add_device_page()
+        self.route("stealing_share", self._stealing)
         self._prepare_solution()
 
     def _prepare_solution(self) -> None:
@@ -124,6 +123,10 @@ class BranchAndBoundPanel(Panel):
     def _explored_here(self, event: Metric) -> None:
         if event.device is not None:
             self.explored.put(event.device, event.value, self.theme.colour(self.device_index(event.device)))
+
+    def _stealing(self, event: Metric) -> None:
+        if event.device is not None and self.device_page is not None:
+            self.device_page.timeline.add_share(event.device, "of it, stealing or waiting", event.time, event.value)
 
     def _explored(self, event: Metric) -> None:
         self.explored.put_whole(event.value)

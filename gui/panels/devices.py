@@ -8,35 +8,38 @@ from engine.events import DeviceStatus, Started
 from gui.app.theme import Theme
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
-from gui.plot.live import WAITING, LivePlot
+from gui.plot.live import LivePlot
+from gui.plot.page import Page
 from gui.plot.tables import ByteCount
-
-__all__ = ["DevicesPage"]
+from gui.plot.timeline import LaneTimeline
 
 
 class DevicesPage:
     """The figures of the page, filled from the device events of the run.
 
-    ``index`` gives the place of a device in the pool, and with it its colour and dash.
+    ``index`` gives the place of a device in the pool, and with it its colour and dash; ``page`` is where they are put.
     """
 
-    def __init__(self, theme: Theme, index: Callable[[str], int]) -> None:
-        self._index = index
+    def __init__(self, theme: Theme, index: Callable[[str], int], page: Page) -> None:
+        self._index, self._page = index, page
 
-        def plot(title: str, unit: str, key: str, empty: str = WAITING, top: float | None = None) -> LivePlot:
-            figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty=empty)
+        def plot(title: str, unit: str, key: str, top: float | None = None) -> LivePlot:
+            figure = LivePlot(title, unit, theme=theme, key=key, top=top)
             figure.whole_run = True
             return figure
 
-        unreported = "not reported by these devices\n(needs an NVIDIA GPU and nvidia-ml-py)"
+        self.timeline = LaneTimeline("Timeline", "% of the time", theme=theme, key="timeline")
+        self.timeline.whole_run = True
         self.memory = plot("Memory in use", "bytes", "device memory")
         self.utilisation = plot("Utilisation", "%", "utilisation", top=100.0)
         self.busy = plot("Busy (compiling, copying, computing)", "%", "busy", top=100.0)
-        self.power = plot("Power", "W", "power", unreported)
-        self.temperature = plot("Temperature", "°C", "temperature", unreported)
+        self.power = plot("Power", "W", "power")
+        self.temperature = plot("Temperature", "°C", "temperature")
+        for figure in (self.power, self.temperature):  # which only NVIDIA's devices report
+            figure.hide()
         self.listing = Listing("Devices", theme=theme, key="devices")
         self.figures: list[Figure] = [
-            *(self.memory, self.utilisation, self.busy, self.power, self.temperature, self.listing)
+            *(self.timeline, self.memory, self.utilisation, self.busy, self.power, self.temperature, self.listing)
         ]
         self._totals: dict[str, ByteCount] = {}
         self._names: list[tuple[str, str]] = []
@@ -65,8 +68,12 @@ class DevicesPage:
             (self.temperature, event.temperature),
         ):
             if value is not None:
+                self._page.reveal(plot)
                 curve = plot.series(event.device, theme.colour(index), theme.dash(index))
                 curve.append(event.time, value)
+        share = event.utilisation if event.busy is None else event.busy
+        if share is not None:
+            self.timeline.add_share(event.device, "at work", event.time, share / 100)
         if event.memory_total is not None:
             self._totals[event.device] = ByteCount(event.memory_total)
         if event.device not in dict(self._names):  # a worker that has joined

@@ -8,8 +8,6 @@ from gui.panels.base import Panel
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 
-__all__ = ["GenericPanel"]
-
 _TRACED = 8  # components of a trace that get a curve
 
 

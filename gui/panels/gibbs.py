@@ -23,11 +23,9 @@ from gui.plot.live import LivePlot
 from gui.plot.rows import Interval, IntervalPlot
 from gui.plot.series import Series
 
-__all__ = ["GibbsPanel", "autocorrelation"]
-
 Floats = NDArray[np.float64]
 _TRACES = 9
-_LAGS = 60
+_LAGS, _RANK_BINS = 60, 20
 _FEWEST_DRAWS, _MOST_DIAGNOSED, _RUNNING = 10, 1000, 25
 _R_HAT_LIMIT = 1.01
 _NORMAL_QUARTILE = 0.6745
@@ -92,6 +90,19 @@ class GibbsPanel(Panel):
             wide=2,
         )
         self.correlation.latest = False
+        self.ranks = self.add(
+            LivePlot(
+                "Ranks",
+                "of each chain's draws among all draws",
+                y_title="draws",
+                theme=theme,
+                key="ranks",
+                across="rank",
+                empty="computed from all draws when the run ends",
+            ),
+            page,
+        )
+        self.ranks.latest = False
         self.effective_rate = self.add(
             LivePlot("Effective draws per second", y_title="draws/s", theme=theme, key="ess rate"), page
         )
@@ -99,11 +110,7 @@ class GibbsPanel(Panel):
         posterior = self.page("Posterior", columns=2)
         self.forest = self.add(
             IntervalPlot(
-                "Coefficients",
-                "by size; pale intervals contain zero",
-                theme=theme,
-                key="forest",
-                x_title="coefficient",
+                "Coefficients", "by size; pale intervals contain zero", theme=theme, key="forest", x_title="coefficient"
             ),
             posterior,
         )
@@ -222,7 +229,12 @@ class GibbsPanel(Panel):
         if processed.r_hat is not None and processed.ess is not None:
             self.r_hat.series("R-hat").replace(processed.r_hat)
             self.ess.series("effective draws").replace(processed.ess)
-        for plot in (self.correlation, self.r_hat, self.ess):
+        if processed.ranks:
+            name, counts = processed.ranks
+            self.ranks.set_unit(f"of {_title(name)}, which mixes worst: flat lines are equal chains")
+            for chain, count in enumerate(counts):
+                self.ranks.series(f"chain {chain + 1}", step=True).replace(count)
+        for plot in (self.correlation, self.r_hat, self.ess, self.ranks):
             plot.fit(at_once=False)
         self.listing.put(processed.headers, processed.rows)
         self.forest.hint("")
@@ -245,6 +257,7 @@ class ProcessedResult:
 
     traces: dict[str, list[tuple[Floats, Floats]]]
     correlations: dict[str, Series]
+    ranks: tuple[str, list[Series]] | None
     r_hat: Series | None
     ess: Series | None
     headers: list[str]
@@ -279,7 +292,18 @@ def _postprocess(
         values = autocorrelation(draws[name], _LAGS)
         correlations[name] = Series.of(np.arange(len(values), dtype=float), values)
     r_hat, ess = _running_diagnostics([draws[name] for name in traced if name in draws], warmup, every)
-    return ProcessedResult(traces, correlations, r_hat, ess, *_posterior(arrays, names, draws))
+    worst = dict(zip(names, np.nan_to_num(arrays["r_hat"]).tolist(), strict=True))
+    name = max(shown, key=lambda name: worst[name], default="")
+    ranks = (name, rank_histograms(draws[name])) if shown else None
+    return ProcessedResult(traces, correlations, ranks, r_hat, ess, *_posterior(arrays, names, draws))
+
+
+def rank_histograms(draws: Floats) -> list[Series]:
+    """For each chain, how many of its draws are among each twentieth of the ranks (Vehtari et al. 2021)."""
+    ranks = np.argsort(np.argsort(draws, axis=None, kind="stable")).reshape(draws.shape)
+    edges = np.linspace(0, draws.size, min(_RANK_BINS, draws.size) + 1)
+    counts = [np.histogram(own, edges)[0].astype(float) for own in ranks]
+    return [Series.of(edges, np.append(own, own[-1])) for own in counts]
 
 
 def _running_diagnostics(
@@ -319,7 +343,7 @@ def _posterior(
             else:
                 inner = (mean - _NORMAL_QUARTILE * deviation, mean + _NORMAL_QUARTILE * deviation)
             intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
-    rows.sort(key=lambda row: -abs(float(row[1])))
+    rows.sort(key=lambda row: (row[0] not in coefficients, -abs(float(row[1]))))
     intervals.sort(key=lambda row: -abs(row.middle))
     headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "away from 0"]
     more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
@@ -340,11 +364,8 @@ def _normal_interval(name: str, mean: float, deviation: float) -> Interval:
 def autocorrelation(draws: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
     """Autocorrelation of chains at lags 0 .. ``lags``, about each chain's own mean, averaged over the chains.
 
-    Parameters
-    ----------
-    draws : ndarray, shape (chains, draws)
-    lags : int
-        Cut to the number of draws less one.
+    ``draws``:
+    ``lags``: cut to the number of draws less one.
     """
     count = draws.shape[1]
     apart = draws - draws.mean(axis=1, keepdims=True)

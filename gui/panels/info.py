@@ -11,14 +11,11 @@ from typing import Any
 from engine.errors import QuintetError
 from engine.events import Started
 from engine.runs.folder.run_folder import RunFolder
-from engine.settings.config import Settings
 from engine.solvers import discover
 from gui.app.theme import Theme
 from gui.plot.listing import Listing
-from gui.problem.command_line import call_of, solve_words
+from gui.problem.command_line import call_of, chosen, solve_words
 from gui.runs.notes import RunNote
-
-__all__ = ["InfoPage", "folder_rows", "option_rows"]
 
 Row = tuple[str, str, str, str]
 _HEADERS = ["group", "name", "value", "default, if different"]
@@ -97,7 +94,8 @@ def folder_rows(folder: Path, description: Mapping[str, Any]) -> list[Row]:
     if digest:
         rows.append(("instance", "digest", str(digest), ""))
     path = shlex.quote(str(folder))
-    settings, options = _chosen(description)
+    about = str(description.get("solver")), str(description.get("problem", {}).get("class"))
+    settings, options = chosen(*about, description.get("settings", {}), description.get("options", {}))
     again = shlex.join(["quintet", *solve_words(folder, settings, options)])
     problem = f"engine.RunFolder.open({str(folder)!r}).problem()"
     return [
@@ -108,29 +106,6 @@ def folder_rows(folder: Path, description: Mapping[str, Any]) -> list[Row]:
         ("Python", "solve again", call_of(problem, settings, options), ""),
         ("Python", "read the result", f"engine.RunFolder.open({str(folder)!r}).result()", ""),
     ]
-
-
-def _chosen(description: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings and options of a run as its commands name them: the seed, and what differs from its default."""
-    settings, options = description.get("settings", {}), description.get("options", {})
-    usual = Settings().model_dump(mode="json")
-    chosen = {
-        name: value
-        for name, value in settings.items()
-        if name == "seed" or (name != "run_folder" and name in usual and value != usual[name])
-    }
-    defaults = _defaults(str(description.get("solver")), str(description.get("problem", {}).get("class")), options)
-    return chosen, {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
-
-
-def _defaults(solver: str, problem: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The default values of a solver's options for a class of problems; of a user's class, those with these names."""
-    declared = discover().get(solver)
-    if declared is None:
-        return {}
-    models = [declared.options_model(kind) for kind in declared.instance_classes if kind.__name__ == problem]
-    models += [model for model in declared.option_models if options.keys() <= model.model_fields.keys()]
-    return models[0]().model_dump(mode="json") if models else {}
 
 
 def _text(value: Any) -> str:

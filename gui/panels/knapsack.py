@@ -18,8 +18,6 @@ from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 
-__all__ = ["KnapsackPanel"]
-
 _MOST_POINTS = 5000
 
 
@@ -56,7 +54,7 @@ class KnapsackPanel(Panel):
         self.route("range_low", self._range_low)
         self.route("range_high", self._range_high)
         self.route("share", self._share)
-        more = self.page("Details", columns=2)
+        self._more = more = self.page("Details", columns=2)
         self.value = self.add(LivePlot("Best value of the items done", "profit", theme=theme, key="best_value"), more)
         self.follow(self.value, "best_value", names=["value"])
         self.exchanged = self.add(LivePlot("Exchanged between devices", "bytes", theme=theme, key="exchanged"), more)
@@ -77,9 +75,15 @@ class KnapsackPanel(Panel):
         self.tile("Items")
 
     def on_started(self, event: Started) -> None:
-        """A bar for each device, in the pool's order."""
+        """A bar for each device, in the pool's order; one alone shares nothing."""
+        self._compare_devices()
         for index, label in enumerate(event.devices):
             self.shares.put(label, 0.0, self.theme.colour(index))
+
+    def _compare_devices(self) -> None:
+        self._page.reveal(self.shares, len(self.devices) > 1)
+        for plot in (self.over, self.exchanged):
+            self._more.reveal(plot, len(self.devices) > 1)
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -97,6 +101,7 @@ class KnapsackPanel(Panel):
         if self._swept:  # backtracking is the work of one device
             return
         self.shares.put(device, event.value, self.theme.colour(self.device_index(device)))
+        self._compare_devices()
 
     def on_progress(self, event: Progress) -> None:
         """A point in the curve of its phase; items done, and when all will be."""
@@ -156,9 +161,8 @@ class KnapsackPanel(Panel):
             [("chosen", weights[taken], profits[taken]), ("left out", weights[~taken], profits[~taken])]
         )
         self.picture.set_unit("" if step == 1 else f"one in {step} of {value_text(count)}")
-        self.band.hide()
-        self.picture.show()
-        self._page.arrange()
+        self._page.reveal(self.band, False)
+        self._page.reveal(self.picture)
 
     def _list(self, rows: list[tuple[Any, ...]], unit: str) -> None:
         self.chosen.put(["item", "profit", "weight", "profit / weight"], rows)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.base.problem import Problem
 from engine.base.result import Result
 from engine.base.schema import HISTORY, Schema
-from engine.events import Finished, Incumbent, Metric, Progress
+from engine.events import Finished, Metric, Progress
 from engine.util.text import counted, gap_text, short_number_text, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.plot.charts import Bars, Pixels
@@ -22,8 +22,6 @@ from gui.plot.series import Series
 from gui.plot.stacked import StackedPlot
 from gui.problem.preview_data import shades, sparsity_pattern
 from gui.runs.view import NO_SOLUTION
-
-__all__ = ["LinearProgramPanel"]
 
 _TRIANGLE = 256  # rows of the picture of a dense factor
 _PHASES = ("kernels", "products", "form", "factor", "solve")
@@ -76,11 +74,13 @@ class LinearProgramPanel(Panel):
         empty = "Values, reduced costs and duals are listed when the run ends."
         self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
         self.rows = self.add(Listing("Rows", theme=theme, key="rows", empty=empty), values)
-        race = self.page("Race", columns=2)
-        empty = "only a race of methods reports errors"
-        errors = LivePlot("Error of each method", "relative", True, theme, key="race", y_title="error", empty=empty)
+        self.race = race = self.page("Race", columns=2)
+        self._show_race(False)
+        errors = LivePlot("Error of each method", "relative", True, theme, key="race", y_title="error")
         self.errors: LivePlot = self.add(errors, race)
         self.follow(self.errors, "interior_error", "pdhg_error", names=["interior point", "pdhg"])
+        for name in ("interior_error", "pdhg_error"):
+            self.route(name, lambda _event: self._show_race(True))
         empty = "The methods of a race are listed when the run ends; HiGHS reports nothing while it works."
         self.racers = self.add(Listing("Methods", theme=theme, key="racers", empty=empty), race)
         patterns = self.page("Factor", columns=2)
@@ -109,6 +109,10 @@ class LinearProgramPanel(Panel):
             self.follow(self.shares, f"seconds_{phase}", names=[phase])
         self.add_device_page()
 
+    def _show_race(self, shown: bool) -> None:
+        """Show the page of the race where there is one."""
+        self.pages.setTabVisible(self.pages.indexOf(self.race), shown)
+
     # --- events -------------------------------------------------------------------------------------------------
 
     def _measure(self, event: Metric) -> None:
@@ -120,9 +124,6 @@ class LinearProgramPanel(Panel):
             plot, title = self._places[name]
             plot.series(title).append(iteration, value)
 
-    def on_metric(self, event: Metric) -> None:
-        """Metrics without a plot: those that later versions add."""
-
     def on_progress(self, event: Progress) -> None:
         """The iteration that the measures of this moment belong to."""
         if event.phase == "iterations":
@@ -130,9 +131,6 @@ class LinearProgramPanel(Panel):
             self._group.add(event.time, "iteration", event.done)
         elif event.done:
             self.tile("Iteration").show_value(f"{event.phase}, {value_text(event.done)}")
-
-    def on_incumbent(self, event: Incumbent) -> None:
-        """Shown by the tiles."""
 
     def on_finished(self, event: Finished) -> None:
         """The numbers of the whole run."""
@@ -142,7 +140,7 @@ class LinearProgramPanel(Panel):
             self._explain_certificate(event.status)
         elif event.status == "optimal" and not counters.get("iterations") and not counters.get("pdhg_iterations"):
             for plot in {plot for plot, _ in self._places.values()}:
-                plot.explain("HiGHS has solved the program before an iteration was needed; see the page Solution.")
+                plot.explain("HiGHS has solved the program before an iteration was needed; see the tab Solution.")
         if event.gap is not None and self.gap.curves_have_data:
             self.gap.set_unit(f"relative, of the iterates; of the result {gap_text(event.gap)}")
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
@@ -159,7 +157,7 @@ class LinearProgramPanel(Panel):
     def _explain_certificate(self, status: str) -> None:
         """Say on the pages that stay empty what there is instead of a solution."""
         for plot in {plot for plot, _ in self._places.values()}:
-            plot.explain(f"No iteration was needed to prove that the program is {status}; see the page Solution.")
+            plot.explain(f"No iteration was needed to prove that the program is {status}; see the tab Solution.")
         self.variables.explain(f"The program is {status}: no values are optimal.")
         self.rows.explain(f"The program is {status}: no activities are optimal.")
 
@@ -202,8 +200,7 @@ class LinearProgramPanel(Panel):
             self.factor.hint(processed["no factor"])
         if "matrix" not in processed:
             self.matrix.hint("The problem of this run is not at hand.")
-        if "racers" not in processed:
-            self.racers.explain("One method solved the program: there was no race.")
+        self._show_race("racers" in processed or self.errors.curves_have_data)
 
 
 def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["ReportGroup"]
-
 _WINDOW = 0.01  # seconds; solvers report at most every few tens of milliseconds
 
 
@@ -15,17 +13,9 @@ class ReportGroup:
     Every series is throttled by itself, so that the newest value of one may belong to another iteration than the
     newest value of another. Values are therefore paired only if they were emitted within 10 ms.
 
-    Parameters
-    ----------
-    key : str
-        The name of the value that becomes x; a group without it is dropped.
-    receive : callable
-        ``receive(x, values)`` for every group, or for a part of it and then for what has come since.
-
-    Attributes
-    ----------
-    values : dict of str to float
-        Of the present group, those included that have been delivered.
+    ``key``: the name of the value that becomes x; a group without it is dropped.
+    ``receive``: ``receive(x, values)`` for every group, or for a part of it and then for what has come since.
+    ``values``: of the present group, those included that have been delivered.
     """
 
     def __init__(self, key: str, receive: Callable[[float, dict[str, float]], None]) -> None:

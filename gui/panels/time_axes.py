@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gui.plot.live import LivePlot
 
-__all__ = ["TimeAxes"]
-
 _SOON = 0.1  # seconds; an axis begins at 0 where the first values come before
 _LATE = 1.0  # seconds; a recording that begins later is of a run whose beginning is not known
 

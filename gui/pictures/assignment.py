@@ -13,8 +13,6 @@ from gui.pictures.network import NetworkView
 from gui.pictures.picture import draw_dots, draw_lines
 from gui.plot.tables import Table
 
-__all__ = ["AssignmentView"]
-
 _MOST_EDGES = 30_000  # that are drawn
 
 

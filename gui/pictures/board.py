@@ -11,8 +11,6 @@ from gui.plot.charts import draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 
-__all__ = ["Board", "queens_placement"]
-
 
 def queens_placement(n: int) -> list[int] | None:
     """Columns, row by row, of n queens that do not attack each other; None where there are none.

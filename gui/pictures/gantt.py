@@ -20,16 +20,11 @@ from gui.plot.tables import Table
 
 Ints = NDArray[np.int64]
 
-__all__ = ["Gantt", "schedule"]
-
 
 def schedule(times: NDArray[Any], order: NDArray[Any], kind: str = "flowshop") -> tuple[Ints, Ints]:
     """Begin and end of every operation of a permutation flowshop.
 
-    Returns
-    -------
-    begin, end : ndarray of int64, shape (machines, jobs)
-        In the order of the schedule: column k is job ``order[k]``.
+    Returns in the order of the schedule: column k is job ``order[k]``.
     """
     sorted_times = np.asarray(times, np.int64)[:, np.asarray(order, np.int64)]
     if kind in ("blocking", "nowait"):

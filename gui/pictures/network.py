@@ -17,8 +17,6 @@ from gui.plot.charts import draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 
-__all__ = ["NetworkView", "network_places"]
-
 Ints = NDArray[np.int64]
 
 _MOST_FORCES = 400  # nodes of a component that are laid out by forces

@@ -13,8 +13,6 @@ from gui.app.theme import Theme, pen_of
 from gui.plot.charts import PaintedItem
 from gui.plot.figure import Figure
 
-__all__ = ["Picture", "draw_arrow", "draw_dots", "draw_lines", "spread_apart"]
-
 Ints = NDArray[np.int64]
 
 

@@ -15,8 +15,6 @@ from gui.plot.charts import draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 
-__all__ = ["Tour", "places_from_costs"]
-
 _SPREAD, _CITY_GAP = 150, 0.1  # most cities to spread, and their least distance in a picture of -1 .. 1
 
 

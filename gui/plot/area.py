@@ -9,8 +9,6 @@ import shiboken6
 from PySide6.QtCore import Qt, QThread
 from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
 
-__all__ = ["Cleanup", "PlotArea", "PlotView", "release_plots", "release_unclosed"]
-
 
 def release_plots(widget: QWidget) -> None:
     """Take the scenes of all plots in a widget apart, in order; call it before the widget is deleted.

@@ -12,17 +12,6 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QTextOp
 
 from engine.util.text import short_number_text
 
-__all__ = [
-    "Axis",
-    "LogAxis",
-    "NumberAxis",
-    "TimeAxis",
-    "duration",
-    "next_end",
-    "next_range",
-    "wrapped",
-]
-
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
 _TICK_GAP = 8  # pixels between two texts of ticks
@@ -102,12 +91,8 @@ def wrapped(text: str, metrics: QFontMetricsF, width: float) -> list[str]:
 class Axis(pg.AxisItem):
     """An axis of fixed width with a title, which has more lines, or smaller letters, where it would not fit.
 
-    Parameters
-    ----------
-    orientation : str
-        ``"left"`` or ``"bottom"``.
-    title : str
-        What the axis shows, with its unit.
+    ``orientation``: ``"left"`` or ``"bottom"``.
+    ``title``: what the axis shows, with its unit.
     """
 
     def __init__(self, orientation: str, title: str = "", **arguments: Any) -> None:
@@ -272,6 +257,9 @@ _LAST_PREFIX = 14  # the exponent up to which numbers are short with a prefix
 class LogAxis(Axis):
     """Powers of ten; the values of this axis are exponents."""
 
+    zero = -math.inf
+    """The end that stands for 0, below which nothing is drawn; none by default."""
+
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Whole decades, as many as have room; between them 2 to 9 where there are few."""
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
@@ -288,7 +276,9 @@ class LogAxis(Axis):
         texts = []
         largest = 3 if any(value > _LAST_PREFIX for value in values) else _LAST_PREFIX
         for value in values:
-            if abs(value - round(value)) < 1e-6:
+            if value < self.zero + 1 - 1e-6:
+                texts.append("0" if value <= self.zero else "")
+            elif abs(value - round(value)) < 1e-6:
                 exponent = round(value)
                 far = exponent < -3 or exponent > largest
                 power = "10" + str(exponent).translate(_SUPERSCRIPTS)

@@ -13,8 +13,6 @@ from gui.app.theme import Theme, pen_of
 from gui.plot.rows import RowPlot
 from gui.plot.tables import Table
 
-__all__ = ["BoxPlot", "Spread", "spread"]
-
 
 @dataclass(frozen=True)
 class Spread:
@@ -94,7 +92,7 @@ class BoxPlot(RowPlot):
 
     def table(self) -> Table:
         """A row for each box."""
-        headers = ["", "runs", "least", "lower quartile", "median", "upper quartile", "largest", "outliers"]
+        headers = ["", "runs", "min", "lower quartile", "median", "upper quartile", "max", "outliers"]
         return headers, [
             (
                 name,

@@ -22,8 +22,6 @@ from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.tables import Table
 
-__all__ = ["BandPlot", "Bars", "PaintedItem", "Pixels", "draw_text"]
-
 Floats = NDArray[np.float64]
 
 
@@ -80,10 +78,7 @@ class _Bar:
 class Bars(Figure):
     """A horizontal bar for each name, in percent of the whole.
 
-    Parameters
-    ----------
-    whole : str
-        Name of the bar that adds the others up; none if empty.
+    ``whole``: name of the bar that adds the others up; none if empty.
     """
 
     def __init__(self, title: str, unit: str = "%", *, theme: Theme, key: str = "", whole: str = "") -> None:
@@ -243,12 +238,8 @@ class BandPlot(LivePlot):
 class Pixels(Figure):
     """A matrix as an image, its first row on top.
 
-    Parameters
-    ----------
-    across, down : str
-        What columns and rows are.
-    binary : bool
-        Two colours rather than a scale from the ground to the accent.
+    ``across``, ``down``: what columns and rows are.
+    ``binary``: two colours rather than a scale from the ground to the accent.
     """
 
     def __init__(

@@ -12,8 +12,6 @@ from PySide6.QtCore import QRectF
 from gui.plot.legend import LegendEntry
 from gui.plot.series import Series
 
-__all__ = ["Curve", "Line"]
-
 
 class Line(pg.PlotCurveItem):
     """A curve whose bounds are set by the plot, since computing them for every frame costs as much as drawing."""

@@ -9,8 +9,6 @@ from typing import Any
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
-__all__ = ["DrawQueue"]
-
 _PAUSE = 1  # milliseconds between two figures
 
 

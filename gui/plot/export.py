@@ -1,75 +1,66 @@
-"""Exports of a figure: PNG, SVG, CSV, the clipboard, and the menu that offers them."""
+"""Exports of a figure: PNG, SVG, PDF, CSV, the clipboard, and the menu that offers them."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageWriter, QPainter
-from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox, QWidget
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QPoint, QRect, QSize, QSizeF
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageWriter, QPageSize, QPainter, QPdfWriter
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
 from engine.util.files import reason_of
-from gui.app.theme import Theme
-from gui.plot.tables import Table
+from gui.app.theme import LIGHT
 
-__all__ = ["Exportable", "FigureExport"]
-
-
-class Exportable(Protocol):
-    """A figure, as exports see it."""
-
-    title: str
-    theme: Theme
-
-    @property
-    def widget(self) -> QWidget:
-        """The parent of its menu and dialogs."""
-
-    def table(self) -> Table:
-        """Headers and rows of the data."""
-
-    def fit(self) -> None:
-        """Show all data."""
-
-    def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture, or what is exported in place of it."""
-
-    def in_full_quality(self, size: QSize | None = None, scale: float = 1.0) -> AbstractContextManager[QSize]:
-        """Draw it for an export of that size until the context ends; the size of all of it."""
-
-    def paint(self, painter: QPainter, size: QSize) -> None:
-        """Paint title, legend and picture."""
+_ONE_COLUMN, TWO_COLUMNS = 85, 175  # millimetres, of a journal
+_SCREEN, _PRINT, _LOWEST = 96, 300, 190  # dots an inch; pixels of the screen
 
 
 class FigureExport:
-    """Writes one figure to files and to the clipboard."""
+    """Writes one :class:`gui.plot.figure.Figure`, whose module imports this one, to files and to the clipboard."""
 
-    def __init__(self, figure: Exportable) -> None:
+    def __init__(self, figure: Any) -> None:
         self._figure = figure
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def png(self, path: str | Path, scale: float = 2.0) -> None:
-        """Save the picture with title and legend; :class:`OSError` if it cannot be written."""
-        writer = QImageWriter(str(path), QByteArray(b"png"))
-        if not writer.write(self._figure.to_image(scale)):
-            raise OSError(f"cannot write {path}: {writer.errorString()}")
+    def write(self, path: str | Path, millimetres: int = TWO_COLUMNS, described: bool = False) -> None:
+        """Save the figure by the suffix of the path; :class:`OSError` if it cannot be written.
 
-    def svg(self, path: str | Path) -> None:
-        """Save the picture as SVG; :class:`OSError` if it cannot be written."""
-        Path(path).write_bytes(self.to_svg())
+        ``.csv`` is its table with full precision; ``.png``, ``.svg`` and ``.pdf`` are the picture with title and
+        legend, in light colours and so wide, whatever its size on the screen is.
 
-    def csv(self, path: str | Path) -> None:
-        """Save the table with full precision; :class:`OSError` if it cannot be written."""
-        headers, rows = self._figure.table()
-        with open(path, "w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(headers)
-            writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
+        ``described``: write the table and a text with caption and command beside the picture, too.
+        """
+        path, figure = Path(path), self._figure
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            headers, rows = figure.table()
+            with open(path, "w", newline="", encoding="utf-8") as stream:
+                writer = csv.writer(stream)
+                writer.writerow(headers)
+                writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
+            return
+        width = round(millimetres * _SCREEN / 25.4)
+        size, theme = QSize(width, max(_LOWEST, round(0.55 * width))), figure.theme
+        figure.set_theme(LIGHT)
+        try:
+            if suffix == ".png":
+                image = self.to_image(_PRINT / _SCREEN, size)
+                image.setDotsPerMeterX(round(_PRINT / 0.0254))
+                image.setDotsPerMeterY(round(_PRINT / 0.0254))
+                pictures = QImageWriter(str(path), QByteArray(b"png"))
+                if not pictures.write(image):
+                    raise OSError(f"cannot write {path}: {pictures.errorString()}")
+            else:
+                path.write_bytes(self.to_pdf(size) if suffix == ".pdf" else self.to_svg(size))
+        finally:
+            figure.set_theme(theme)
+        if described:
+            self.write(path.with_suffix(".csv"))
+            text = f"{figure.title} ({figure.unit}). {figure.caption}".replace(" ()", "")
+            path.with_suffix(".txt").write_text(f"{text}\n\n{figure.command()}\n", encoding="utf-8")
 
     # --- pictures -----------------------------------------------------------------------------------------------
 
@@ -101,9 +92,25 @@ class FigureExport:
             generator.setSize(whole)
             generator.setViewBox(QRect(QPoint(0, 0), whole))
             generator.setTitle(figure.title)
-            generator.setResolution(figure.widget.logicalDpiX())
+            generator.setResolution(figure.logicalDpiX())
             painter = QPainter(generator)
             painter.fillRect(QRect(QPoint(0, 0), whole), QColor(figure.theme.base))
+            figure.paint(painter, whole)
+            painter.end()
+        return bytes(data.data())
+
+    def to_pdf(self, size: QSize | None = None) -> bytes:
+        """The picture with title and legend as a PDF of one page; ``size`` as in :meth:`to_image`."""
+        figure, data = self._figure, QByteArray()
+        buffer = QBuffer(data)
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        with figure.in_full_quality(size) as whole:
+            writer = QPdfWriter(buffer)
+            writer.setResolution(_SCREEN)
+            writer.setPageSize(QPageSize(QSizeF(whole) * 72 / _SCREEN, QPageSize.Unit.Point))
+            writer.setPageMargins(QMarginsF())
+            writer.setTitle(figure.title)
+            painter = QPainter(writer)
             figure.paint(painter, whole)
             painter.end()
         return bytes(data.data())
@@ -112,7 +119,7 @@ class FigureExport:
 
     def menu(self) -> QMenu:
         """A menu that is filled when it is first opened, since a dashboard has many."""
-        menu = QMenu(self._figure.widget)
+        menu = QMenu(self._figure)
 
         def fill() -> None:
             if menu.isEmpty():
@@ -127,9 +134,9 @@ class FigureExport:
         menu.addAction("Copy picture", self._copy_picture)
         menu.addAction("Copy table", self._copy_table)
         menu.addSeparator()
-        menu.addAction("Save as PNG…", lambda: self._save("PNG", "png", self.png))
-        menu.addAction("Save as SVG…", lambda: self._save("SVG", "svg", self.svg))
-        menu.addAction("Save data as CSV…", lambda: self._save("CSV", "csv", self.csv))
+        menu.addAction("Save…", lambda: self._save(TWO_COLUMNS, False))
+        menu.addAction(f"Save for print, {_ONE_COLUMN} mm wide…", lambda: self._save(_ONE_COLUMN, True))
+        menu.addAction(f"Save for print, {TWO_COLUMNS} mm wide…", lambda: self._save(TWO_COLUMNS, True))
 
     def _copy_picture(self) -> None:
         QGuiApplication.clipboard().setImage(self._figure.to_image())
@@ -139,13 +146,14 @@ class FigureExport:
         lines = ["\t".join(headers), *("\t".join("" if c is None else str(c) for c in row) for row in rows)]
         QGuiApplication.clipboard().setText("\n".join(lines))
 
-    def _save(self, kind: str, suffix: str, write: Callable[[str], None]) -> None:
+    def _save(self, millimetres: int, described: bool) -> None:
         title = self._figure.title
-        suggested = "".join(c if c.isalnum() else "-" for c in title.lower()).strip("-") + f".{suffix}"
-        path, _ = QFileDialog.getSaveFileName(self._figure.widget, f"Save {title}", suggested, f"{kind} (*.{suffix})")
+        suggested = "".join(c if c.isalnum() else "-" for c in title.lower()).strip("-") + ".pdf"
+        kinds = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)" + ("" if described else ";;CSV (*.csv)")
+        path, _ = QFileDialog.getSaveFileName(self._figure, f"Save {title}", suggested, kinds)
         if path:
             try:
-                write(path)
+                self.write(path, millimetres, described)
             except OSError as error:
                 message = f"{path} could not be written: {reason_of(error)}"
-                QMessageBox.warning(self._figure.widget, "Not saved", message)
+                QMessageBox.warning(self._figure, "Not saved", message)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QResizeEvent, QShowEvent
+from PySide6.QtGui import QImage, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -28,8 +28,6 @@ from gui.plot.export import FigureExport
 from gui.plot.legend import FlowLayout, Heading, LegendEntry, small_font
 from gui.plot.tables import Table, TableModel
 
-__all__ = ["Figure"]
-
 _MINIMUM_SIZE = QSize(250, 182)
 _SIZE_IF_HIDDEN = QSize(760, 340)  # of an export
 
@@ -41,12 +39,8 @@ class Figure(Cleanup, QFrame):
     The plot is created when it is first visible or used, so that figures on hidden pages cost little; subclasses add
     their items in :meth:`populate`.
 
-    Parameters
-    ----------
-    title, unit : str
-        Shown above the picture; ``unit`` is the vertical axis's.
-    key : str
-        Identifies the figure in every run of a solver.
+    ``title``, ``unit``: shown above the picture; ``unit`` is the vertical axis's.
+    ``key``: identifies the figure in every run of a solver.
     """
 
     def __init__(
@@ -58,6 +52,8 @@ class Figure(Cleanup, QFrame):
         self.dirty = True
         self.export = FigureExport(self)
         self.export_scale = 1.0
+        self.caption = ""
+        self.command: Callable[[], str] = str
         self._view: PlotView | None = None
         self._hint: QLabel | None = None
         self._hint_text = ""
@@ -105,8 +101,11 @@ class Figure(Cleanup, QFrame):
         self._stack.addWidget(self._room)
         self._head_text()
 
-    def add_help(self, text: str) -> None:
-        """Add a question mark whose tip says what the figure means; pressing it shows the tip, too."""
+    def describe(self, text: str, command: Callable[[], str]) -> None:
+        """Set what the figure means, which a question mark shows as a tip or when pressed, and what made it."""
+        self.caption, self.command = text, command
+        if not text:
+            return
         button = QToolButton()
         button.setText("?")
         button.setAutoRaise(True)
@@ -198,11 +197,6 @@ class Figure(Cleanup, QFrame):
         """The picture with title and legend."""
         return self.export.to_image(scale, size)
 
-    @property
-    def widget(self) -> QWidget:
-        """Itself, as the parent of menus and dialogs."""
-        return self
-
     @contextmanager
     def in_full_quality(self, size: QSize | None = None, scale: float = 1.0) -> Iterator[QSize]:
         """Draw it for an export until the context ends, at that size, its present one, or a usual one if never shown.
@@ -223,8 +217,7 @@ class Figure(Cleanup, QFrame):
         self.cache_axes(False)
         self.fine = True
         self.redraw()
-        heading = self.fontMetrics().height() + 8
-        yield QSize(self.view.width() + 16, self.view.height() + heading + self.legend_height() + 6)
+        yield QSize(self.view.width() + 16, self.view.height() + self._heading.height() + self.legend_height() + 10)
         self.resize(before)
         self.cache_axes(True)
         self.fine = False
@@ -236,25 +229,16 @@ class Figure(Cleanup, QFrame):
     def paint(self, painter: QPainter, size: QSize) -> None:
         """Paint title, legend and picture in a rectangle of that size."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        font = self.font()
-        font.setBold(True)
-        painter.setFont(font)
-        painter.setPen(QColor(self.theme.text))
-        line = self.fontMetrics().height()
-        painter.drawText(8, 4 + self.fontMetrics().ascent(), self.title)
-        left = 8 + painter.fontMetrics().horizontalAdvance(self.title + "  ")
-        painter.setFont(self.font())
-        painter.setPen(QColor(self.theme.muted))
-        painter.drawText(left, 4 + self.fontMetrics().ascent(), self.unit)
-        x, y = 8, line + 8
+        self._heading.paint(painter, QPoint(8, 0))
+        x = 8
+        y = top = self._heading.height() + 4
         for entry in self.entries:
             hint = entry.sizeHint()
             if x > 8 and x + hint.width() > size.width() - 8:
                 x, y = 8, y + hint.height() + 1
             entry.paint(painter, QRect(QPoint(x, y), hint))
             x += hint.width() + 10
-        top = line + 8 + self.legend_height()
-        target = QRectF(8, top, self.view.width(), self.view.height())
+        target = QRectF(8, top + self.legend_height(), self.view.width(), self.view.height())
         self.view.scene().render(painter, target, QRectF(self.view.viewport().rect()))
 
     def cache_axes(self, cached: bool) -> None:

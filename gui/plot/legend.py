@@ -11,9 +11,6 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLayoutIte
 
 from gui.app.theme import Theme, pen_of
 
-__all__ = ["FlowLayout", "Heading", "LegendEntry", "small_font"]
-
-
 _ABOVE = 4  # pixels above a heading, so that its first line is level with the buttons beside it
 
 
@@ -137,14 +134,18 @@ class Heading(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the title, then the remark."""
         painter = QPainter(self)
+        self.paint(painter, QPoint())
+        painter.end()
+
+    def paint(self, painter: QPainter, at: QPoint) -> None:
+        """Draw both at a place with another painter, for exports."""
         height = self._line_height()
         for word, titled, left, line in self._words():
             font = self.font()
             font.setBold(titled)
             painter.setFont(font)
             painter.setPen(QColor(self.theme.text if titled else self.theme.muted))
-            painter.drawText(QPoint(left, _ABOVE + line * height + self.fontMetrics().ascent()), word)
-        painter.end()
+            painter.drawText(at + QPoint(left, _ABOVE + line * height + self.fontMetrics().ascent()), word)
 
 
 class LegendEntry(QAbstractButton):

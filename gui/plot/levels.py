@@ -15,18 +15,11 @@ from gui.plot.charts import PaintedItem
 from gui.plot.figure import Figure
 from gui.plot.tables import Table
 
-__all__ = ["LevelBars"]
-
 
 class LevelBars(Figure):
     """A vertical bar for each level, the root's at the left.
 
-    Parameters
-    ----------
-    key : str
-        See :class:`gui.plot.figure.Figure`.
-    y_title : str
-        Title of the axis at the left.
+    ``y_title``: title of the axis at the left.
     """
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", y_title: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Tables without a picture."""
+"""Tables without a picture, sorted and filtered."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QLineEdit
 
 from gui.app.theme import Theme
 from gui.plot.figure import Figure
-from gui.plot.tables import Table
+from gui.plot.tables import SortedRows, Table
 
-__all__ = ["Listing"]
+_LONG = 30  # rows
 
 
 class Listing(Figure):
-    """A table without a picture, sorted by a press on a column's head."""
+    """A table without a picture, sorted by a press on a column's head; a long one can be searched."""
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", empty: str = "") -> None:
         self._content: Table = ([], [])
@@ -25,7 +25,18 @@ class Listing(Figure):
         self.show_data(True)
         self.data_button.hide()
         assert self._table is not None
+        self._sorted = SortedRows(self)
+        self._sorted.setSourceModel(self._model)
+        self._table.setModel(self._sorted)
         self._table.setSortingEnabled(True)
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText("Search")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setAccessibleName(f"Search in {title}")
+        self.filter.setMaximumWidth(140)
+        self.filter.hide()
+        self.filter.textChanged.connect(self._sorted.choose)
+        self._head.insertWidget(1, self.filter)
         self._table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self._empty = QLabel(empty, self._table)
         self._empty.setObjectName("hint")
@@ -44,6 +55,7 @@ class Listing(Figure):
         self._content = (headers, rows)
         self._empty.setVisible(not rows and bool(self._empty.text()))
         self._model.show(self._content)
+        self.filter.setVisible(len(rows) > _LONG)
         if first and rows:
             self.fit_columns()
 

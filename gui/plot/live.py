@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QBrush, QColor
 
 from engine.util.text import bytes_text, short_number_text, short_seconds_text, value_text
@@ -19,8 +19,6 @@ from gui.plot.curves import Curve, Line
 from gui.plot.figure import Figure
 from gui.plot.series import Window
 from gui.plot.tables import Table
-
-__all__ = ["NOTHING_REPORTED", "WAITING", "LivePlot"]
 
 WAITING = "waiting for the first values"
 NOTHING_REPORTED = "the run reported no such values"
@@ -36,27 +34,20 @@ _LEAST_DRAWN = 0.06  # of the width: a curve of one moment is drawn as long, to 
 class LivePlot(Figure):
     """Curves over time that grow while the run is in progress.
 
-    Ranges grow in steps; after zooming by hand they stay, until :meth:`fit`.
+    Ranges grow in steps; after zooming by hand they stay, until :meth:`fit`. ``hovered(x)`` when the cursor moves, None
+    when it leaves; ``chosen(x)`` when a place is clicked twice.
 
-    Parameters
-    ----------
-    log : bool
-        Logarithmic vertical axis; values at or below 0 are left out.
-    key : str
-        See :class:`gui.plot.figure.Figure`.
-    across : str
-        What the horizontal axis counts: ``"s"`` for time, or a word such as ``"generation"``.
-    from_zero : bool
-        Whether the vertical axis begins at 0 where all values are above it.
-    top : float, optional
-        Where the vertical axis ends at least, such as 1 for shares.
-    whole : bool
-        Show values in full, not with three digits.
-    empty : str
-        Shown while there is nothing to draw.
-    y_title : str, optional
-        Title of the vertical axis, with its unit; ``unit``, else ``title``, by default.
+    ``log``: logarithmic vertical axis, whose end below stands for 0 where values are 0; negative ones are left out.
+    ``across``: what the horizontal axis counts: ``"s"`` for time, or a word such as ``"generation"``.
+    ``from_zero``: whether the vertical axis begins at 0 where all values are above it.
+    ``top``: where the vertical axis ends at least, such as 1 for shares.
+    ``whole``: show values in full, not with three digits.
+    ``empty``: shown while there is nothing to draw.
+    ``y_title``: title of the vertical axis, with its unit; ``unit``, else ``title``, by default.
     """
+
+    hovered = Signal(object)
+    chosen = Signal(float)
 
     def __init__(
         self,
@@ -112,6 +103,7 @@ class LivePlot(Figure):
         self._line.hide()
         self.plot.addItem(self._line, ignoreBounds=True)
         self.view.scene().sigMouseMoved.connect(self._hover)
+        self.view.scene().sigMouseClicked.connect(self._click)
         self.view.leaveEvent = self._left
         for curve in self.curves:
             self.plot.addItem(curve.item, ignoreBounds=True)
@@ -319,10 +311,9 @@ class LivePlot(Figure):
             return _NOTHING
         window = curve.data.window(begin, end, width // 3)
         if self.log:
-            positive = window.mean > 0
-            time, low, high, mean = (part[positive] for part in window[:4])
-            low = np.where(low > 0, low, mean)
-            window = Window(time, np.log10(low), np.log10(high), np.log10(mean), merged=window.merged)
+            time, *parts = (part[window.mean >= 0] for part in window[:4])
+            low, high, mean = (np.log10(np.maximum(part, 10.0 ** self._range[0])) for part in parts)
+            window = Window(time, low, high, mean, merged=window.merged)
         return window
 
     def _path(self, curve: Curve, window: Window, span: float) -> tuple[Floats, Floats]:
@@ -381,7 +372,9 @@ class LivePlot(Figure):
             self._range = (0.0, 1.0)
         elif self.log:
             bottom, top = math.floor(needed[0] + 0.02), math.ceil(needed[1] - 0.02)
-            self._range = (float(bottom), float(max(top, bottom + 1)))
+            zero = any(c.shown and (extent := c.data.extent()) is not None and extent[0] <= 0 for c in self.curves)
+            self._range = (float(bottom - zero), float(max(top, bottom + 1)))
+            self.plot.getAxis("left").zero = float(bottom - 1) if zero else -math.inf
         else:
             if self.top is not None:
                 needed = (needed[0], max(needed[1], self.top))
@@ -412,15 +405,26 @@ class LivePlot(Figure):
         if self._line is None or not box.sceneBoundingRect().contains(position):
             self._left()
             return
-        self._cursor = box.mapSceneToView(position).x()
-        self._line.setPos(self._cursor)
-        self._line.show()
-        self._show_values()
+        x = box.mapSceneToView(position).x()
+        self.show_cursor(x)
+        self.hovered.emit(x)
 
     def _left(self, *_: object) -> None:
-        if self._cursor is not None and self._line is not None:
-            self._cursor = None
-            self._line.hide()
+        if self._cursor is not None:
+            self.show_cursor(None)
+            self.hovered.emit(None)
+
+    def _click(self, event: Any) -> None:
+        if event.double():
+            self.chosen.emit(self.plot.getViewBox().mapSceneToView(event.scenePos()).x())
+
+    def show_cursor(self, x: float | None) -> None:
+        """Show a line at a place and the values there; the latest values for None."""
+        if self._line is not None and x != self._cursor:
+            self._cursor = x
+            self._line.setVisible(x is not None)
+            if x is not None:
+                self._line.setPos(x)
             self._show_values()
 
     def value_text(self, value: float) -> str:

@@ -10,8 +10,6 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QSizePol
 
 from gui.app.theme import Theme
 
-__all__ = ["OneLine", "Page", "Tile", "was_hidden"]
-
 
 class Tile(QWidget):
     """A number with a name under it."""
@@ -135,7 +133,15 @@ class Page(QScrollArea):
     def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
         """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
         self._widgets.append((widget, wide, stretch))
+        if was_hidden(widget):
+            widget.setParent(self._inner)
         self.arrange()
+
+    def reveal(self, widget: QWidget, shown: bool = True) -> None:
+        """Show one of its widgets, or hide it, and give the others the room that is left."""
+        if was_hidden(widget) == shown:
+            widget.setVisible(shown)
+            self.arrange()
 
     def arrange(self) -> None:
         """Place all visible widgets row by row; the last one of a row fills it."""

@@ -17,8 +17,6 @@ from gui.plot.figure import Figure
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 
-__all__ = ["Interval", "IntervalPlot", "RowPlot", "shortened"]
-
 
 def shortened(name: str, most: int = 20) -> str:
     """Names longer than so many characters without their middle."""
@@ -32,12 +30,7 @@ class RowPlot(Figure):
     Subclasses call :meth:`lay_rows` when they are drawn, and paint in :meth:`paint_rows`, where row ``k`` is between
     ``k`` and ``k + 1``. No more than :attr:`MOST` rows are drawn; all are in the table.
 
-    Parameters
-    ----------
-    key : str
-        See :class:`gui.plot.figure.Figure`.
-    x_title : str
-        Title of the axis below.
+    ``x_title``: title of the axis below.
     """
 
     MOST = 60

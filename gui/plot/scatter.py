@@ -16,8 +16,6 @@ from gui.plot.axes import NumberAxis, next_range
 from gui.plot.figure import Figure
 from gui.plot.tables import Table
 
-__all__ = ["ScatterPlot"]
-
 Floats = NDArray[np.float64]
 _SMALL, _LARGE, _FEW = 4, 8, 300  # pixels of a point, of many and of few of them
 
@@ -25,10 +23,7 @@ _SMALL, _LARGE, _FEW = 4, 8, 300  # pixels of a point, of many and of few of the
 class ScatterPlot(Figure):
     """Points with an axis title on either side.
 
-    Parameters
-    ----------
-    x_title, y_title : str
-        Titles of the axes, with units.
+    ``x_title``, ``y_title``: titles of the axes, with units.
     """
 
     def __init__(

@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Series", "Window"]
-
 Floats = NDArray[np.float64]
 
 _FIRST_ROOM = 64
@@ -32,10 +30,7 @@ class Series:
     Every bucket covers the same number of points (``stride``), the last perhaps fewer. When all are in use, neighbours
     are merged two by two: the whole run stays in sight, and no peak is lost.
 
-    Parameters
-    ----------
-    capacity : int
-        An even number; memory is 32 bytes a bucket, taken as the buckets come into use.
+    ``capacity``: an even number; memory is 32 bytes a bucket, taken as the buckets come into use.
     """
 
     __slots__ = ("_capacity", "_filled", "_high", "_low", "_time", "_total", "_used", "last", "last_time", "stride")
@@ -70,6 +65,15 @@ class Series:
         series._total[:used] = np.add.reduceat(values, starts)
         series._used, series._filled = used, count - int(starts[-1])
         series.last, series.last_time = float(values[-1]), float(times[-1])
+        return series
+
+    @classmethod
+    def band(cls, times: Floats, low: Floats, middle: Floats, high: Floats) -> Series:
+        """A curve in a band: each place stands for several values, between two limits."""
+        series = cls.of(times, middle)
+        series.stride = series._filled = 2
+        used = series._used
+        series._low[:used], series._high[:used], series._total[:used] = low, high, 2 * series._total[:used]
         return series
 
     def clear(self) -> None:
@@ -153,13 +157,10 @@ class Series:
     def window(self, begin: float = -math.inf, end: float = math.inf, columns: int = 0) -> Window:
         """What to draw between two times.
 
-        Parameters
-        ----------
-        begin, end : float
-            The next bucket on either side is drawn as well, so that the curve leaves the picture where it should.
-        columns : int
-            About how many columns of equal width to merge down to; 0 for all buckets. Columns begin at multiples of
-            their width, so that the picture does not flicker as points come in.
+        ``begin``, ``end``: the next bucket on either side is drawn as well, so that the curve leaves the picture where
+        it should.
+        ``columns``: about how many columns of equal width to merge down to; 0 for all buckets. Columns begin at
+        multiples of their width, so that the picture does not flicker as points come in.
         """
         first = max(0, bisect.bisect_right(self._time, begin, 0, self._used) - 1)
         stop = min(self._used, bisect.bisect_left(self._time, end, 0, self._used) + 1)

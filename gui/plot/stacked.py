@@ -11,8 +11,6 @@ from PySide6.QtGui import QColor
 
 from gui.plot.live import LivePlot
 
-__all__ = ["StackedPlot"]
-
 Floats = NDArray[np.float64]
 
 

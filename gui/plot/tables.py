@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
 from PySide6.QtWidgets import QWidget
 
 from engine.util.text import bytes_text
 
-__all__ = ["ByteCount", "Table", "TableModel", "cell_text"]
+Index = QModelIndex | QPersistentModelIndex
 
 Table = tuple[list[str], Sequence[Sequence[Any]]]
 """Column headers and rows; a cell is a number, a text, or None."""
@@ -24,48 +24,32 @@ class TableModel(QAbstractTableModel):
         super().__init__(parent)
         self._headers: list[str] = []
         self._rows: Sequence[Sequence[Any]] = []
-        self._sorted_by: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.AscendingOrder)
 
     def show(self, table: Table) -> None:
-        """Replace headers and rows; they are sorted as those before were."""
+        """Replace headers and rows."""
         self.beginResetModel()
         self._headers, self._rows = table
-        self._sort()
         self.endResetModel()
 
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:  # noqa: B008
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Rows of the table."""
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:  # noqa: B008
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Columns of the table."""
         return 0 if parent.isValid() else len(self._headers)
 
-    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Text of a cell, numbers to the right."""
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Text of a cell, numbers to the right; its value for the role of the user."""
         value = self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.UserRole:
+            return value
         if role == Qt.ItemDataRole.DisplayRole:
             return cell_text(value)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignLeft if isinstance(value, str) else Qt.AlignmentFlag.AlignRight
             return int(side | Qt.AlignmentFlag.AlignVCenter)
         return None
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column; missing values come last."""
-        self._sorted_by = column, order
-        self.layoutAboutToBeChanged.emit()
-        self._sort()
-        self.layoutChanged.emit()
-
-    def _sort(self) -> None:
-        column, order = self._sorted_by
-        if not 0 <= column < len(self._headers):
-            return
-        there = [row for row in self._rows if not _is_missing(row[column])]
-        missing = [row for row in self._rows if _is_missing(row[column])]
-        descending = order == Qt.SortOrder.DescendingOrder
-        self._rows = sorted(there, key=lambda row: _rank(row[column]), reverse=descending) + missing
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Names of columns, numbers of rows."""
@@ -74,14 +58,39 @@ class TableModel(QAbstractTableModel):
         return self._headers[section] if orientation == Qt.Orientation.Horizontal else section + 1
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, or a number that is not one."""
-    return value is None or value != value
+class SortedRows(QSortFilterProxyModel):
+    """The rows that have all words of a filter, sorted by a column: numbers by size, then texts, then empty cells."""
+
+    words = ""
+
+    def choose(self, words: str) -> None:
+        """Show the rows that have all these words."""
+        self.beginFilterChange()
+        self.words = words.lower()
+        self.endFilterChange()
+
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        """Whether the cells of a row have all the words."""
+        model = self.sourceModel()
+        texts = (str(model.index(row, column).data()).lower() for column in range(model.columnCount()))
+        text = " ".join(texts) if self.words else ""
+        return all(word in text for word in self.words.split())
+
+    def lessThan(self, left: Index, right: Index) -> bool:
+        """Empty cells are last in both directions."""
+        one, other = (_rank(index.data(Qt.ItemDataRole.UserRole)) for index in (left, right))
+        if one[0] == _EMPTY or other[0] == _EMPTY:
+            return (one[0] < other[0]) == (self.sortOrder() == Qt.SortOrder.AscendingOrder)
+        return one < other
 
 
-def _rank(value: Any) -> tuple[bool, Any]:
-    """What a cell is sorted by: numbers by size, then texts by alphabet."""
-    return isinstance(value, str), value
+_EMPTY = 2
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    if value is None or value != value:
+        return _EMPTY, 0
+    return int(isinstance(value, str)), value
 
 
 class ByteCount(int):

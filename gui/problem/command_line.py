@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.settings.config import Settings
+from engine.solvers import discover
 from engine.util.text import option_text
 from gui.problem.instance import AS, Instance
-
-__all__ = ["call_of", "command_line", "generate_words", "option_words", "python_snippet", "resume_words", "solve_words"]
+from gui.runs.notes import RunNote
 
 
 def solve_words(path: str | Path, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
@@ -47,6 +48,41 @@ def resume_words(folder: str | Path, settings: Mapping[str, Any]) -> list[str]:
 def command_line(path: Path, settings: dict[str, Any], options: dict[str, Any]) -> str:
     """The equivalent command line, quoted for a shell."""
     return shlex.join(["quintet", *solve_words(path, settings, options)])
+
+
+def command_of(note: RunNote) -> str:
+    """The command line that makes a run again, from its file or else from the problem that its folder keeps."""
+    settings, options = chosen(note.solver, "", {**note.settings, "seed": note.seed}, note.options)
+    return command_line(
+        Path(note.source or note.folder), settings, {**(note.reading if note.source else {}), **options}
+    )
+
+
+def commands_of(notes: Sequence[RunNote]) -> str:
+    """The command lines of several runs."""
+    return "\n".join(command_of(note) for note in notes)
+
+
+def chosen(
+    solver: str, problem: str, settings: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and options of a run as its commands name them: the seed, and what differs from its default.
+
+    ``problem``: the class of the problem; of another one, such as a user's, the options' names tell the model.
+    """
+    usual = Settings().model_dump(mode="json")
+    named = {
+        name: value
+        for name, value in settings.items()
+        if value is not None and (name == "seed" or (name != "run_folder" and name in usual and value != usual[name]))
+    }
+    declared = discover().get(solver)
+    models = []
+    if declared is not None:
+        models = [declared.options_model(kind) for kind in declared.instance_classes if kind.__name__ == problem]
+        models += [model for model in declared.option_models if options.keys() <= model.model_fields.keys()]
+    defaults = models[0]().model_dump(mode="json") if models else {}
+    return named, {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
 
 
 def call_of(problem: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> str:

@@ -13,8 +13,6 @@ from engine.errors import InputError
 from engine.util.text import seconds_text, short_number_text
 from gui.runs.child import child_environment
 
-__all__ = ["SECONDS", "EstimateBox", "estimate_text"]
-
 _BESIDES = " for the search alone; compiling kernels and a first solution take seconds besides."
 SECONDS = 20
 """About how long an estimate may take."""
@@ -23,11 +21,8 @@ SECONDS = 20
 class EstimateBox(QWidget):
     """A button, and what ``quintet estimate`` answers: a child process, so that a driver cannot crash the window.
 
-    Attributes
-    ----------
-    words : callable
-        Gives the command for the loaded problem with the options of the form; the message of an
-        :class:`engine.errors.InputError` is shown.
+    ``words``: gives the command for the loaded problem with the options of the form; the message of an
+    :class:`engine.errors.InputError` is shown.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -29,8 +29,6 @@ from engine.base.option_models import Given, alternatives, field_type, is_flag, 
 from engine.errors import OptionError
 from gui.app.icons import set_icon
 
-__all__ = ["Form", "HelpLine", "form_area"]
-
 
 def form_area(*margins: int) -> tuple[QScrollArea, QVBoxLayout]:
     """A vertical scroll area for forms, and its layout with these margins."""
@@ -72,13 +70,9 @@ class Form(QWidget):
 
     Signals: ``changed()``; ``help_requested(title, help)`` when the user enters a field.
 
-    Parameters
-    ----------
-    base : BaseModel, optional
-        Base values of the fields, from configuration and environment; the model's defaults otherwise. Reset restores
-        them, and :meth:`given` returns the values that differ from them.
-    names : sequence of str, optional
-        Only these fields.
+    ``base``: base values of the fields, from configuration and environment; the model's defaults otherwise. Reset
+    restores them, and :meth:`given` returns the values that differ from them.
+    ``names``: only these fields.
     """
 
     changed = Signal()
@@ -156,6 +150,14 @@ class Form(QWidget):
     def editor(self, name: str) -> QWidget:
         """The widget a field is edited in."""
         return self._editors[name].widget
+
+    def place_after(self, widget: QWidget) -> QWidget:
+        """Come after a widget in the order of the Tab key; the last editor, for what comes next."""
+        for editor in self._editors.values():
+            for following in (editor.widget, editor.reset):
+                QWidget.setTabOrder(widget, following)
+                widget = following
+        return widget
 
     def help(self, name: str) -> tuple[str, str]:
         """The title of a field with its type, and its description with its default."""

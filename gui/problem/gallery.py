@@ -12,8 +12,6 @@ from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 from gui.app.theme import Theme
 from gui.problem.samples import Sample
 
-__all__ = ["Gallery", "elided"]
-
 _PATH = Qt.ItemDataRole.UserRole
 _MOST_RECENT = 12
 _FEW = 8

@@ -10,16 +10,11 @@ from gui.problem.preview import Preview
 from gui.problem.preview_data import PreviewData
 from gui.problem.start_page import StartPage
 
-__all__ = ["Home"]
-
 
 class Home(QStackedWidget):
     """Start page, preview, and errors of files; ``open_requested()`` for the file dialog.
 
-    Parameters
-    ----------
-    run_key : str
-        The shortcut that runs the problem, for the preview.
+    ``run_key``: the shortcut that runs the problem, for the preview.
     """
 
     open_requested = Signal()

@@ -18,8 +18,6 @@ from engine.runs.folder.run_folder import read_problem
 from engine.settings.config import Resolved, Settings, resolve, solver_options
 from engine.solvers import solver_for
 
-__all__ = ["AS", "Instance", "read_instance", "reader_of"]
-
 AS = "as"
 """What the class that the user chose is called among the options of reading."""
 
@@ -57,15 +55,8 @@ def reader_of(path: Path, kind: str | None = None) -> type[ReadOptions] | None:
 def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Instance:
     """Read an instance file, a TOML file that names one, or the problem of a run folder.
 
-    Parameters
-    ----------
-    reading : mapping, optional
-        Fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
-
-    Raises
-    ------
-    engine.errors.InputError
-        With the file, the line and the rule.
+    ``reading``: fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
+    Raises :class:`engine.errors.InputError` with the file, the line and the rule.
     """
     default = resolve()
     from_file: Resolved | None = None

@@ -1,13 +1,14 @@
-"""A dialog that generates a random instance, like ``quintet generate``: its kind, its options, its file."""
+"""A dialog for a new instance: a random one, like ``quintet generate``, or one that is typed; and its file."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from pydantic import BaseModel
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
@@ -26,35 +27,30 @@ from PySide6.QtWidgets import (
 from engine.base.option_models import Given, validated
 from engine.base.solver import Generator
 from engine.errors import InputError
+from engine.formats.source import write_text
 from engine.solvers import discover
 from engine.util.files import reason_of
 from gui.problem.command_line import generate_words
 from gui.problem.form import Form, HelpLine, form_area
-
-__all__ = ["InstanceRequest", "NewInstance", "make_instance"]
+from gui.problem.typed import TYPED, Typed
 
 
 @dataclass(frozen=True)
 class InstanceRequest:
-    """An instance to generate, and the file to write it to."""
+    """What writes a new instance to a file, and that file."""
 
-    generator: Generator
-    options: BaseModel
+    write: Callable[[Path], object]
     path: Path
 
 
 def make_instance(request: InstanceRequest) -> Path:
-    """Generate and write an instance; the file is written completely or not at all.
+    """Write an instance; the file is written completely or not at all.
 
-    Raises
-    ------
-    engine.errors.InputError
-        If it cannot be written.
+    Raises :class:`engine.errors.InputError` if it cannot be written.
     """
-    problem = request.generator.make(request.options)
     temporary = request.path.with_name(f".part-{request.path.name}")
     try:
-        request.generator.write(problem, temporary)
+        request.write(temporary)
         os.replace(temporary, request.path)
     except OSError as error:
         raise InputError(f"cannot write {request.path}: {reason_of(error)}") from error
@@ -64,7 +60,7 @@ def make_instance(request: InstanceRequest) -> Path:
 
 
 class NewInstance(QDialog):
-    """The dialog; ``requested(request)`` when the instance is to be generated."""
+    """The dialog; ``requested(request)`` when the instance is to be written."""
 
     requested = Signal(object)
 
@@ -75,11 +71,14 @@ class NewInstance(QDialog):
         self._folder = folder
         self._suggested = ""
         self.form: Form | None = None
+        self.typed: Typed | None = None
         self.kind = QComboBox()
         self.kind.setAccessibleName("Kind of instance")
         for solver in discover().values():
             for name, generator in solver.generators.items():
                 self.kind.addItem(f"{name}   ({solver.title.partition(' (')[0]})", (name, generator))
+        for name, editor in TYPED.items():
+            self.kind.addItem(f"{name}   (typed by hand)", (name.replace(" ", "-"), editor))
         area, self._forms = form_area(10, 8, 10, 8)
         self.help = HelpLine(3)
         self.path = QLineEdit()
@@ -95,7 +94,7 @@ class NewInstance(QDialog):
         self.command.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.command.setAccessibleName("Equivalent command line")
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.make = self.buttons.addButton("Generate and open", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.make = self.buttons.addButton("Write and open", QDialogButtonBox.ButtonRole.AcceptRole)
         self.make.setDefault(True)
         where = QHBoxLayout()
         where.addWidget(_label("&Write to", self.path))
@@ -121,22 +120,30 @@ class NewInstance(QDialog):
         self._on_kind()
 
     def _on_kind(self) -> None:
-        """Show the options of another kind, and suggest a file name."""
-        name, generator = self.kind.currentData()
+        """Show the options or the editor of another kind, and suggest a file name."""
+        name, maker = self.kind.currentData()
         while (item := self._forms.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        self.form = Form(generator.options)
-        self.form.changed.connect(self._check)
-        self.form.help_requested.connect(self.help.show_help)
-        self._forms.addWidget(self.form)
-        self._forms.addStretch(1)
+        self.form = self.typed = None
+        if isinstance(maker, Generator):
+            self.form = Form(maker.options)
+            self.form.changed.connect(self._check)
+            self.form.help_requested.connect(self.help.show_help)
+            self._forms.addWidget(self.form)
+            self._forms.addStretch(1)
+            QWidget.setTabOrder(self.form.place_after(self.kind), self.path)
+        else:
+            self.typed = maker()
+            self.typed.changed.connect(self._check)
+            self._forms.addWidget(self.typed, 1)
+        self.help.setVisible(self.form is not None)
         self.help.reset()
         if self.path.text() == self._suggested:
-            count, path = 1, self._folder / f"{name}{generator.suffix}"
+            count, path = 1, self._folder / f"{name}{maker.suffix}"
             while os.path.exists(path):
                 count += 1
-                path = self._folder / f"{name}-{count}{generator.suffix}"
+                path = self._folder / f"{name}-{count}{maker.suffix}"
             self._suggested = str(path)
             self.path.setText(self._suggested)
         self._check()
@@ -152,29 +159,41 @@ class NewInstance(QDialog):
 
     def _check(self) -> None:
         """Show errors and the equivalent command line."""
-        assert self.form is not None
         name, _ = self.kind.currentData()
         path, text = Path(self.path.text()), self.path.text().strip()
-        own = tuple(f"{field} must" for field in self.form.names)  # shown below its field
-        invalid = [text for text in self.form.errors() if not text.startswith(own)]
-        remark = ""
+        invalid, remark, words = [], "", ["solve", str(path)]
+        if self.form is not None:
+            invalid, words = self.form.errors(), generate_words(name, self.form.given(), path)
+        elif self.typed is not None:
+            try:
+                self.typed.text()
+            except InputError as error:
+                invalid.append(str(error))
         if not text or os.path.isdir(path):
             invalid.append("name a file to write to")
         elif not os.path.isdir(path.parent):
             invalid.append(f"there is no folder {path.parent}")
         elif os.path.exists(path):
             remark = "This file exists and will be replaced."
-        self.error.setText("; ".join(invalid) or remark)
-        self.error.setVisible(bool(invalid or remark))
-        self.make.setEnabled(not invalid and not self.form.errors())
-        self.command.setText(shlex.join(["quintet", *generate_words(name, self.form.given(), path)]))
+        own = tuple(f"{field} must" for field in self.form.names) if self.form is not None else ()
+        shown = (
+            "; ".join(text for text in invalid if not text.startswith(own)) or remark
+        )  # others are below their field
+        self.error.setText(shown)
+        self.error.setVisible(bool(shown))
+        self.make.setEnabled(not invalid)
+        self.command.setText(shlex.join(["quintet", *words]))
 
     def request(self) -> InstanceRequest:
         """The request, from the fields as they are now."""
-        assert self.form is not None
-        _, generator = self.kind.currentData()
+        _, maker = self.kind.currentData()
+        path = Path(self.path.text())
+        if self.form is None:
+            assert self.typed is not None
+            return InstanceRequest(partial(write_text, text=self.typed.text(), what="the problem"), path)
         given = {name: Given(value) for name, value in self.form.values().items()}
-        return InstanceRequest(generator, validated(generator.options, given, what="option"), Path(self.path.text()))
+        options = validated(maker.options, given, what="option")
+        return InstanceRequest(lambda file: maker.write(maker.make(options), file), path)
 
     def accept(self) -> None:
         """Request the instance, unless there is an error."""

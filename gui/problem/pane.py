@@ -31,8 +31,6 @@ from gui.problem.gallery import Gallery, elided
 from gui.problem.instance import AS, Instance
 from gui.problem.samples import short_title
 
-__all__ = ["ProblemPane"]
-
 _MOST = 16_777_215  # pixels: Qt's greatest height
 _GALLERY = 130  # pixels, once a problem is loaded
 
@@ -275,6 +273,13 @@ class ProblemPane(QWidget):
             for form in (self.form, self.run_form):
                 form.help_requested.connect(self.help.show_help)
                 form.changed.connect(self._on_change)
+            before: QWidget = self.gallery
+            for part in (self.read_form, self.form, self.run_form):
+                before = before if part is None else part.place_after(before)
+                if part is self.read_form and self.read_button is not None:
+                    QWidget.setTabOrder(before, self.read_button)
+                    before = self.read_button
+            QWidget.setTabOrder(before, self.fold)
             self.form.set_values(instance.options)
             self.run_form.set_values({name: value for name, value in instance.settings.items() if value is not None})
         self._forms.addStretch(1)

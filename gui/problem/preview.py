@@ -18,8 +18,6 @@ from gui.plot.scatter import ScatterPlot
 from gui.problem.estimate import EstimateBox
 from gui.problem.preview_data import HeatMap, Placement, Points, PreviewData, Rows, Shares
 
-__all__ = ["Preview"]
-
 
 class Preview(Cleanup, QWidget):
     """Shows a :class:`PreviewData`."""
@@ -105,7 +103,7 @@ def _figure(entry: HeatMap | Points | Shares | Rows | Placement, theme: Theme) -
         top = float(entry.matrix.max()) if entry.matrix.size else 1.0
         image = Pixels(
             entry.title,
-            f"{entry.unit}, 0 to {value_text(top)}",
+            entry.unit if top <= 1 else f"{entry.unit}, 0 to {value_text(top)}",
             theme=theme,
             across=entry.across,
             down=entry.down,

@@ -15,18 +15,6 @@ from engine.solvers import solver_for
 from engine.util.text import share_text, value_text
 from gui.pictures.board import queens_placement
 
-__all__ = [
-    "HeatMap",
-    "Placement",
-    "Points",
-    "PreviewData",
-    "Rows",
-    "Shares",
-    "preview_data",
-    "shades",
-    "sparsity_pattern",
-]
-
 Floats = NDArray[np.float64]
 _MOST_CELLS, _MOST_POINTS, _MOST_FEATURES = 400, 5000, 2000
 
@@ -83,14 +71,9 @@ class Placement:
 class PreviewData:
     """What a preview shows; made on another thread.
 
-    Attributes
-    ----------
-    numbers : list of (str, str)
-        Names and values of the sizes, and the best known value where the instance has one.
-    figures : list
-        :class:`HeatMap`, :class:`Points`, :class:`Shares`, :class:`Rows` and :class:`Placement`.
-    estimates : bool
-        Whether the solver estimates the work that the problem takes.
+    ``numbers``: names and values of the sizes, and the best known value where the instance has one.
+    ``figures``: :class:`HeatMap`, :class:`Points`, :class:`Shares`, :class:`Rows` and :class:`Placement`.
+    ``estimates``: whether the solver estimates the work that the problem takes.
     """
 
     title: str
@@ -127,11 +110,7 @@ def _blocks(matrix: NDArray[Any]) -> Floats:
 def _flowshop(problem: Any, data: PreviewData) -> None:
     machines, jobs = problem.times.shape
     data.numbers.extend(
-        [
-            ("Jobs", value_text(jobs)),
-            ("Machines", value_text(machines)),
-            *_range("Processing time", problem.times),
-        ]
+        [("Jobs", value_text(jobs)), ("Machines", value_text(machines)), *_range("Processing time", problem.times)]
     )
     data.figures.append(HeatMap("Processing times", "time units", _blocks(problem.times), "job", "machine"))
 
@@ -285,7 +264,7 @@ def sparsity_pattern(given: Any) -> HeatMap:
     row = matrix.row.astype(np.int64) * shape[0] // max(1, matrix.shape[0])
     column = matrix.col.astype(np.int64) * shape[1] // max(1, matrix.shape[1])
     counts = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1]).reshape(shape)
-    unit = "nonzeros" if shape == matrix.shape else "nonzeros in blocks of rows and columns"
+    unit = f"{value_text(matrix.nnz)} nonzeros{'' if shape == matrix.shape else ', in blocks of rows and columns'}"
     scale = (
         f"variable{'' if shape[1] == matrix.shape[1] else ' (blocks)'}",
         f"row{'' if shape[0] == matrix.shape[0] else ' (blocks)'}",

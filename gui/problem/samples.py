@@ -13,8 +13,6 @@ from engine.settings.config import resolve
 from engine.solvers import discover
 from gui.problem.instance import read_instance
 
-__all__ = ["Sample", "find_samples", "short_title"]
-
 
 @dataclass(frozen=True)
 class Sample:

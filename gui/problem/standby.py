@@ -11,8 +11,6 @@ from engine.util.memory import free_memory
 from gui.problem.command_line import option_words
 from gui.runs.child import Child
 
-__all__ = ["Standby"]
-
 _LEAST_MEMORY = 2e9
 """Bytes of free memory below which no process waits."""
 
@@ -23,12 +21,8 @@ _IDLE = 900_000  # milliseconds, after which the devices are released
 class Standby(QObject):
     """Keeps one process that waits for a command; see :mod:`engine.cli.standby`.
 
-    Parameters
-    ----------
-    command : sequence of str, optional
-        The command that starts ``quintet``.
-    enabled : bool
-        Without it no process waits.
+    ``command``: the command that starts ``quintet``.
+    ``enabled``: without it no process waits.
     """
 
     def __init__(self, command: Sequence[str] | None, enabled: bool, parent: QObject) -> None:

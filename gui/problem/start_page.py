@@ -20,8 +20,6 @@ from PySide6.QtWidgets import (
 
 from gui.problem.samples import Sample
 
-__all__ = ["Card", "StartPage"]
-
 _COLUMNS = 2
 
 
@@ -99,9 +97,8 @@ class StartPage(QScrollArea):
             self._grid.setColumnStretch(column, 1)
         names = (
             ("start", "runs"),
-            ("new_instance", "generates a random problem"),
-            ("find_command", "finds any command"),
-            ("shortcuts", "lists all shortcuts"),
+            ("new_instance", "makes a problem"),
+            ("find_command", "finds any command and its shortcut"),
         )
         keys = [
             (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names

@@ -21,8 +21,6 @@ from engine.solvers import solver_for
 from engine.util.text import counted
 from gui.problem.instance import Instance, read_instance
 
-__all__ = ["SETTINGS", "PlannedRun", "SweepDialog", "SweepPlan", "example", "parse_options", "plan_sweep"]
-
 SETTINGS = tuple(name for name in Settings.model_fields if name not in ("seed", "run_folder"))
 """Settings that a sweep may have."""
 
@@ -78,10 +76,7 @@ def plan_sweep(sweep: Sweep) -> SweepPlan:
 def parse_options(text: str, model: type[BaseModel]) -> dict[str, list[Any]]:
     """Options with their values: a line ``name = value, value`` each.
 
-    Raises
-    ------
-    engine.errors.InputError
-        If a line is not of that form.
+    Raises :class:`engine.errors.InputError` if a line is not of that form.
     """
     found: dict[str, list[Any]] = {}
     for line in text.splitlines():
@@ -115,12 +110,8 @@ def example(model: type[BaseModel]) -> str:
 class SweepDialog(QDialog):
     """Asks for seeds and for options with several values; ``requested(sweep, name)`` when it is accepted.
 
-    Parameters
-    ----------
-    instance : Instance
-        The problem that is solved in all runs.
-    options, settings : mapping
-        Those of the form, for all runs.
+    ``instance``: the problem that is solved in all runs.
+    ``options``, ``settings``: those of the form, for all runs.
     """
 
     requested = Signal(object, str)
@@ -161,10 +152,7 @@ class SweepDialog(QDialog):
     def sweep(self) -> Sweep:
         """The sweep as it is now.
 
-        Raises
-        ------
-        engine.errors.InputError
-            If the seeds or the options are wrong.
+        Raises :class:`engine.errors.InputError` if the seeds or the options are wrong.
         """
         fixed = {name: [value] for name, value in self._options.items()}
         varied = parse_options(self.options.toPlainText(), self._model)

@@ -9,8 +9,6 @@ from typing import Any
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.files import write_whole
 
-__all__ = ["notebook", "write_notebook"]
-
 _READ = """\
 from collections import defaultdict
 
@@ -83,12 +81,8 @@ if result is not None and "history" in result.arrays:
 def write_notebook(folder: Path, path: Path) -> None:
     """Write the notebook of a run folder.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    engine.errors.RunFolderError
-        If the folder is no run folder.
+    Raises :class:`OSError` if it cannot be written.
+    Raises :class:`engine.errors.RunFolderError` if the folder is no run folder.
     """
     write_whole(path, (json.dumps(notebook(folder), indent=1) + "\n").encode())
 

@@ -8,18 +8,15 @@ from pathlib import Path
 
 from gui.plot.figure import Figure
 
-__all__ = ["write_plots"]
-
 
 def write_plots(plots: Sequence[Figure], kind: str, folder: Path) -> list[Path]:
-    """Write every plot to a file named after its title, as ``png``, ``svg`` or ``csv`` (tables as ``csv`` alone)."""
+    """Write each plot with data to a file named after its title: ``png``, ``svg``, ``pdf``, or ``csv`` with tables."""
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    wanted = [plot for plot in plots if kind == "csv" or plot.pictured]
+    wanted = [plot for plot in plots if (kind == "csv" or plot.pictured) and plot.table()[1]]
     for number, plot in enumerate(wanted, start=1):
         word = re.sub(r"[^\w-]+", "-", plot.title.lower()).strip("-") or "plot"
         path = folder / f"{number:02}-{word}.{kind}"
-        write = {"png": plot.export.png, "svg": plot.export.svg, "csv": plot.export.csv}[kind]
-        write(path)
+        plot.export.write(path)
         written.append(path)
     return written

@@ -17,8 +17,6 @@ from gui.app.theme import LIGHT
 from gui.panels.base import Panel
 from gui.plot.figure import Figure
 
-__all__ = ["report", "write_report"]
-
 _MOST_ROWS = 100
 _SIZE = QSize(760, 380)
 _TEMPLATE = Path(__file__).with_name("report.mako")

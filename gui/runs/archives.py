@@ -17,8 +17,6 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.util.files import reason_of
 from engine.util.text import bytes_text, in_utf8
 
-__all__ = ["unpack_run", "write_zip"]
-
 _MOST_FILES = 10_000
 _CODE = tuple(suffix.casefold() for suffix in (*importlib.machinery.all_suffixes(), ".pth", ".pyd", ".dll", ".so"))
 
@@ -41,11 +39,8 @@ def unpack_run(archive: Path, runs: Path) -> Path:
 
     Nothing is written outside that folder, and nothing that is there is changed; it appears whole or not at all.
 
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If the file is no zip archive, or what it holds is no run, or reaches outside its folder, or has no room; or if
-        it brings Python code, which the run could name as that of its problem.
+    Raises :class:`engine.errors.RunFolderError` if the file is no zip archive, or what it holds is no run, or reaches
+    outside its folder, or has no room; or if it brings Python code, which the run could name as that of its problem.
     """
     runs.mkdir(parents=True, exist_ok=True)
     temporary = runs.parent / f".unpacking-{secrets.token_hex(4)}"

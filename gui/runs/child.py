@@ -20,8 +20,6 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signa
 import engine
 from engine.events import Event, Failed, Finished, from_json
 
-__all__ = ["STOP_REQUESTED", "Child", "child_environment", "program"]
-
 _READ = 1 << 20
 STOP_REQUESTED = "stop requested"
 _STEPS = {"request": STOP_REQUESTED, "terminate": "SIGTERM sent", "kill": "SIGKILL sent"}
@@ -39,14 +37,9 @@ class Child(QObject):
     Signals: ``line_read(text)``, a line of standard error; ``stopping(step)``, each step of stopping; ``ended()``, once
     the process has ended and :meth:`take` has returned its last event.
 
-    Parameters
-    ----------
-    words : sequence of str
-        After ``quintet``; ``--events -`` is added.
-    command : sequence of str, optional
-        The command that starts ``quintet``.
-    patience : (float, float)
-        Seconds from the request to SIGTERM, and from SIGTERM to SIGKILL.
+    ``words``: after ``quintet``; ``--events -`` is added.
+    ``command``: the command that starts ``quintet``.
+    ``patience``: seconds from the request to SIGTERM, and from SIGTERM to SIGKILL.
     """
 
     line_read = Signal(str)

@@ -13,30 +13,14 @@ from engine.util.text import counter_text, gap_text, seconds_text, value_text
 from gui.runs.notes import RunNote
 from gui.runs.view import state_text
 
-__all__ = [
-    "COLUMNS",
-    "DEFAULT_COLUMNS",
-    "FIELDS",
-    "Column",
-    "column_named",
-    "extra_columns",
-    "searchable_text",
-    "value_of",
-]
-
 
 @dataclass(frozen=True)
 class Column:
     """One column.
 
-    Attributes
-    ----------
-    value : callable
-        What the column is sorted and filtered by, of a run; None if it has none.
-    text : callable
-        Its text, from the run.
-    numeric : bool
-        Whether its text is at the right.
+    ``value``: what the column is sorted and filtered by, of a run; None if it has none.
+    ``text``: its text, from the run.
+    ``numeric``: whether its text is at the right.
     """
 
     name: str
@@ -88,10 +72,7 @@ DEFAULT_COLUMNS = ("title", "state", "best", "gap", "time", "seed", "solver", "d
 def column_named(name: str) -> Column:
     """The column of a name: one of :data:`FIELDS`, ``option.NAME`` or ``counter.NAME``.
 
-    Raises
-    ------
-    KeyError
-        If there is none.
+    Raises :class:`KeyError` if there is none.
     """
     for column in COLUMNS:
         if column.name == name:

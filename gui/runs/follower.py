@@ -21,8 +21,6 @@ from engine.runs.folder.lock import writer_of
 from engine.util.files import open_regular
 from gui.runs.child import STOP_REQUESTED
 
-__all__ = ["Follower"]
-
 _READ = 1 << 20
 _GRACE = 2.0  # seconds between the end of the writing process and that of its last lines on a shared disk
 
@@ -32,10 +30,7 @@ class Follower(QObject):
 
     Signals: as those of a child; ``line_read`` is never emitted.
 
-    Parameters
-    ----------
-    folder : Path
-        A run folder that another process writes to.
+    ``folder``: a run folder that another process writes to.
     """
 
     line_read = Signal(str)

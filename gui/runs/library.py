@@ -28,9 +28,7 @@ from engine.errors import QuintetError, RunFolderError
 from engine.util.files import read_regular, reason_of, remove_temporaries, write_whole
 from engine.util.paths import user_folder
 from gui.runs.model import RunModel
-from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, stamp
-
-__all__ = ["TRASH_DAYS", "Library", "default_home", "read_folder"]
+from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, runs_folder, stamp
 
 _START_SECONDS, _SCAN_SECONDS = 0.1, 0.1
 _HOUR = 3600.0
@@ -48,10 +46,7 @@ def default_home() -> Path:
 def read_folder(folder: Path) -> RunNote:
     """What a run folder says of its run, for :meth:`Library.adopt`; it may have many events, or be on a slow disk.
 
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is none, or cannot be read.
+    Raises :class:`engine.errors.RunFolderError` if it is none, or cannot be read.
     """
     folder = folder.resolve()
     try:
@@ -63,15 +58,11 @@ def read_folder(folder: Path) -> RunNote:
 class Library:
     """The notes of all runs, newest first, kept on disk.
 
-    Parameters
-    ----------
-    home : Path
-        The user's data folder, made when the first run is.
+    ``home``: the user's data folder, made when the first run is.
     """
 
     def __init__(self, home: Path) -> None:
-        self.home = home
-        self.runs = home / "runs"
+        self.home, self.runs = home, runs_folder(home)
         self.model = RunModel()
         """Its notes as views show them."""
         self.incomplete = False
@@ -97,17 +88,9 @@ class Library:
     def rescan(self, held: Callable[[RunNote], bool], seconds: float | None = None) -> bool:
         """Follow changes that other windows and people made to the folder.
 
-        Parameters
-        ----------
-        held : callable
-            Whether a run is in progress in this window, which then owns its note.
-        seconds : float, optional
-            After which no more folders without a note are taken in; see :attr:`incomplete`.
-
-        Returns
-        -------
-        bool
-            Whether anything is different.
+        ``held``: whether a run is in progress in this window, which then owns its note.
+        ``seconds``: after which no more folders without a note are taken in; see :attr:`incomplete`.
+        Returns whether anything is different.
         """
         known = {note.key: note for note in self.notes}
         stamps = {path.stem: at for path in self.runs.glob("*.json") if (at := stamp(path)) is not None}
@@ -232,15 +215,8 @@ class Library:
     def adopt(self, folder: Path, read: RunNote | None = None) -> RunNote:
         """Take in a run folder from elsewhere; it stays where it is.
 
-        Returns
-        -------
-        RunNote
-            The one that there is already, if the folder is known.
-
-        Raises
-        ------
-        engine.errors.RunFolderError
-            If it is none.
+        Returns the one that there is already, if the folder is known.
+        Raises :class:`engine.errors.RunFolderError` if it is none.
         """
         folder = folder.resolve() if read is None else read.path
         inside = folder.parent == self.runs.resolve()
@@ -267,15 +243,8 @@ class Library:
     def delete(self, note: RunNote) -> Path:
         """Move a run to the trash: its note, and its folder if that is in the folder of runs.
 
-        Returns
-        -------
-        Path
-            Its place in the trash, for :meth:`restore`.
-
-        Raises
-        ------
-        OSError
-            If it cannot be moved.
+        Returns its place in the trash, for :meth:`restore`.
+        Raises :class:`OSError` if it cannot be moved.
         """
         place, count = self.home / "trash" / note.key, 1
         while place.exists():
@@ -284,7 +253,7 @@ class Library:
         place.mkdir(parents=True)
         write_whole(place / "note.json", json.dumps(asdict(note), indent=1).encode())
         if self.owns(note) and os.path.isdir(note.path):
-            os.rename(note.path, place / "run")
+            shutil.move(note.path, place / "run")  # which may be on another disk
         (self.runs / f"{note.key}.json").unlink(missing_ok=True)
         self._stamps.pop(note.key, None)
         self.model.remove(note)  # another window may have been quicker
@@ -293,16 +262,13 @@ class Library:
     def restore(self, place: Path) -> RunNote:
         """Move a run back from the trash.
 
-        Raises
-        ------
-        OSError
-            If it is not there any more, or its folder exists again.
+        Raises :class:`OSError` if it is not there any more, or its folder exists again.
         """
         note = read_note(place / "note.json")
         if (place / "run").is_dir():
             if note.path.exists():
                 raise FileExistsError(f"{note.folder} exists")
-            os.rename(place / "run", note.path)
+            shutil.move(place / "run", note.path)
         shutil.rmtree(place)
         self.save(note)
         self.model.add(note)

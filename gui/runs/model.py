@@ -15,8 +15,6 @@ from gui.app.theme import Theme
 from gui.runs.columns import DEFAULT_COLUMNS, Column, column_named
 from gui.runs.notes import RunNote, distinctions
 
-__all__ = ["DISTINCTION", "NOTE", "SORT", "Index", "RunModel"]
-
 Index = QModelIndex | QPersistentModelIndex
 NOTE, SORT, DISTINCTION = (Qt.ItemDataRole.UserRole + place for place in range(3))
 

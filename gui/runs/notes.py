@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
+from PySide6.QtCore import QSettings
 
 from engine.base.result import relative_gap
 from engine.errors import QuintetError
@@ -21,20 +22,6 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.util.files import open_regular, read_regular
 from engine.util.text import counted, option_text
 from gui.runs.view import LIVE_STATES, RunView
-
-__all__ = [
-    "COLOURS",
-    "RunNote",
-    "described",
-    "distinctions",
-    "last_line",
-    "named",
-    "note_from",
-    "read_note",
-    "recover_state",
-    "stamp",
-    "warnings_in",
-]
 
 _MOST_NAMED = 10
 _MOST_DIFFERENCES = 3
@@ -136,10 +123,7 @@ _NOTES = TypeAdapter(RunNote)
 def described(folder: Path, key: str, colour: str) -> RunNote:
     """A note made from a run folder alone.
 
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is none.
+    Raises :class:`engine.errors.RunFolderError` if it is none.
     """
     opened = RunFolder.open(folder)
     about = opened.description
@@ -198,6 +182,12 @@ def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:
     return found
 
 
+def runs_folder(home: Path) -> Path:
+    """Where runs are kept: as the preferences in a data folder say, in its folder ``runs`` by default."""
+    settings = QSettings(str(home / "window.ini"), QSettings.Format.IniFormat)
+    return Path(str(settings.value("runs_folder", home / "runs")))
+
+
 def stamp(path: Path) -> tuple[int, int] | None:
     """Changes when a file is written again; None if it does not exist."""
     with contextlib.suppress(OSError):
@@ -220,10 +210,7 @@ def read_note(path: Path) -> RunNote:
 def note_from(content: dict[str, Any]) -> RunNote:
     """A note from its fields; unknown ones, of other versions, are left out.
 
-    Raises
-    ------
-    ValueError
-        If a field is missing or of another type.
+    Raises :class:`ValueError` if a field is missing or of another type.
     """
     return _NOTES.validate_python(content)
 

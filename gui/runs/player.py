@@ -19,8 +19,6 @@ from engine.events import Event, Started, from_json
 from engine.util.files import open_regular
 from gui.runs.notes import last_line
 
-__all__ = ["Player"]
-
 _BATCH = 250
 _AHEAD = 24
 
@@ -69,14 +67,9 @@ class Player(QObject):
 
     Signals: ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
 
-    Parameters
-    ----------
-    path : Path
-        An ``events.jsonl``.
-    speed : float
-        Recorded seconds per second; ``inf`` is as fast as they are taken.
-    size : int, optional
-        Bytes of the file to play; later ones are ignored.
+    ``path``: an ``events.jsonl``.
+    ``speed``: recorded seconds per second; ``inf`` is as fast as they are taken.
+    ``size``: bytes of the file to play; later ones are ignored.
     """
 
     ended = Signal()

@@ -25,8 +25,6 @@ from typing import Any
 from gui.runs.columns import FIELDS, column_named, searchable_text, value_of
 from gui.runs.notes import RunNote
 
-__all__ = ["Condition", "QueryError", "matches", "parse"]
-
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -74,10 +72,8 @@ class Condition:
 def parse(text: str) -> list[Condition]:
     """The conditions of a filter.
 
-    Raises
-    ------
-    QueryError
-        If a quotation mark is open, or a condition names an unknown column or compares a number with a text.
+    Raises :class:`QueryError` if a quotation mark is open, or a condition names an unknown column or compares a number
+    with a text.
     """
     try:
         words = shlex.split(text.replace("'", "\\'"))

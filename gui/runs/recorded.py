@@ -13,8 +13,6 @@ from engine.base.result import Result
 from engine.errors import RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 
-__all__ = ["Opened", "Recorded", "open_run", "read_problem_of", "read_recorded"]
-
 
 @dataclass(frozen=True)
 class Opened:
@@ -27,12 +25,8 @@ class Opened:
 def open_run(folder: Path) -> Opened:
     """Open a run folder that has events.
 
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is none, or has no events.
-    engine.errors.UntrustedCode
-        If reading its problem executes code that is not trusted.
+    Raises :class:`engine.errors.RunFolderError` if it is none, or has no events.
+    Raises :class:`engine.errors.UntrustedCode` if reading its problem executes code that is not trusted.
     """
     opened = RunFolder.open(folder)
     opened.first_event()
@@ -45,10 +39,7 @@ def open_run(folder: Path) -> Opened:
 def read_problem_of(folder: Path) -> Problem:
     """The problem of a run folder, which may have no events.
 
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is not a run folder.
+    Raises :class:`engine.errors.RunFolderError` if it is not a run folder.
     """
     return RunFolder.open(folder).problem()
 
@@ -69,12 +60,8 @@ class Recorded:
 def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem | None], Any]) -> Recorded:
     """Read problem and result, and apply ``postprocessor(result, problem)``.
 
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If its description or its result cannot be read.
-    engine.errors.UntrustedCode
-        If reading its problem executes code that is not trusted.
+    Raises :class:`engine.errors.RunFolderError` if its description or its result cannot be read.
+    Raises :class:`engine.errors.UntrustedCode` if reading its problem executes code that is not trusted.
     """
     opened = RunFolder.open(folder)
     result = opened.result()

@@ -8,8 +8,6 @@ from collections import deque
 
 from engine.events import Progress
 
-__all__ = ["RemainingTime"]
-
 _SEGMENTS = 4
 _LEAST_SECONDS = 2.0
 _LEAST_SHARE = 0.02

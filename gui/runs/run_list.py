@@ -5,15 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from PySide6.QtCore import (
-    QEvent,
-    QPoint,
-    QRect,
-    QSize,
-    QSortFilterProxyModel,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -35,8 +27,6 @@ from gui.runs.library import Library
 from gui.runs.model import DISTINCTION, NOTE, Index
 from gui.runs.notes import RunNote
 from gui.runs.view import state_text
-
-__all__ = ["RunList"]
 
 
 def accessible_text(note: RunNote) -> str:
@@ -110,7 +100,7 @@ class _Delegate(QStyledItemDelegate):
 
 def _numbers(note: RunNote) -> str:
     if note.best is None and note.bound is None:
-        return note.message.splitlines()[0] if note.message else note.solver.replace("_", " ")
+        return note.message.splitlines()[0] if note.message else note.problem.partition(": ")[2] or note.solver
     parts = [value_text(note.best)]
     if note.gap is not None:
         parts.append(f"gap {gap_text(note.gap)}")

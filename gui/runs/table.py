@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import (
-    QPoint,
-    QSettings,
-    QSortFilterProxyModel,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QPoint, QSettings, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -32,8 +26,6 @@ from gui.runs.library import Library
 from gui.runs.model import NOTE, SORT, Index
 from gui.runs.notes import RunNote
 from gui.runs.query import Condition, QueryError, matches, parse
-
-__all__ = ["RunTable"]
 
 _WIDTHS = {
     "title": 200,

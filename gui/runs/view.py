@@ -14,15 +14,6 @@ from engine.util.text import compiling_text, counted, rate_text
 from gui.plot.axes import duration
 from gui.runs.remaining import RemainingTime
 
-__all__ = [
-    "LIVE_STATES",
-    "NO_SOLUTION",
-    "Rate",
-    "RunView",
-    "remaining_text",
-    "state_text",
-]
-
 LIVE_STATES = ("queued", "starting", "running", "paused", "stopping")
 NO_SOLUTION = ("infeasible", "unbounded", "bound_proved")
 """States without a solution, with a reason: there is none, or none better than a bound that was given."""
@@ -53,25 +44,18 @@ class Rate:
 class RunView:
     """What every label says of a run, kept up to date event by event.
 
-    Attributes
-    ----------
-    clock : float
-        Seconds of the run, as of the last :meth:`advance`, so that all labels show the same.
-    replay : str
-        What is being done with a recording, such as ``"replay"``; empty where the labels are those of the run itself.
-    state : str
-        One of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
-    finished : bool
-        Whether a session of the run has reported its result.
-    phase, done, total, unit, limited
-        How far the present phase is; with ``limited``, ``total`` is a limit and not a target.
-    message : str
-        Why a run failed, or why there is no solution.
-    kernels, usual_kernels : int
-        How many kernel templates were compiled or loaded, and how many an earlier run like this one needed (0 if
-        unknown).
-    warnings : list of str
-        What the user must know of the run, each once.
+    ``clock``: seconds of the run, as of the last :meth:`advance`, so that all labels show the same.
+    ``replay``: what is being done with a recording, such as ``"replay"``; empty where the labels are those of the run
+    itself.
+    ``state``: one of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or
+    ``"killed"``.
+    ``finished``: whether a session of the run has reported its result.
+    ``phase``, ``done``, ``total``, ``unit``, ``limited``: how far the present phase is; with ``limited``, ``total`` is
+    a limit and not a target.
+    ``message``: why a run failed, or why there is no solution.
+    ``kernels``, ``usual_kernels``: how many kernel templates were compiled or loaded, and how many an earlier run like
+    this one needed (0 if unknown).
+    ``warnings``: what the user must know of the run, each once.
     """
 
     def __init__(self) -> None:

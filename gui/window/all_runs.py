@@ -16,18 +16,13 @@ from gui.runs.run_list import RunList
 from gui.runs.table import RunTable
 from gui.window.tabs import Tabs
 
-__all__ = ["AllRuns"]
-
 
 class AllRuns(QObject):
     """Shows the run table in a tab, and edits what the user notes of runs.
 
     Signals: ``selection_changed()``; ``open_requested()``; ``menu_requested(point)``.
 
-    Parameters
-    ----------
-    targets : callable
-        Returns the runs that an action applies to.
+    ``targets``: returns the runs that an action applies to.
     """
 
     selection_changed = Signal()

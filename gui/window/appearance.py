@@ -1,16 +1,14 @@
-"""The theme of the application and of the window."""
+"""The theme and the font of the application and of the window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from gui.app.theme import Theme, system_theme, theme_named
-
-__all__ = ["Appearance"]
 
 
 def _application() -> QApplication:
@@ -19,22 +17,22 @@ def _application() -> QApplication:
     return app
 
 
-class Appearance(QObject):
-    """Applies the chosen theme, or the system's; ``theme_changed(theme)`` for everything that draws by itself.
+def _set_font_size(points: int) -> None:
+    font = _application().font()
+    font.setPointSize(points)
+    _application().setFont(font)
 
-    Parameters
-    ----------
-    settings : QSettings
-        Keeps the choice.
-    actions : mapping of str to QAction
-        The actions of the window, among them the checkable ones of the themes.
-    """
+
+class Appearance(QObject):
+    """Applies the chosen theme, or the system's; ``theme_changed(theme)`` for everything that draws by itself."""
 
     theme_changed = Signal(object)
 
-    def __init__(self, settings: QSettings, actions: Mapping[str, QAction], parent: QObject) -> None:
+    def __init__(self, settings: QSettings, parent: QObject) -> None:
         super().__init__(parent)
-        self._settings, self._actions = settings, actions
+        self._settings = settings
+        if (size := int(str(settings.value("font_size", 0)))) > 0:
+            _set_font_size(size)
         self.choice = str(settings.value("theme", "system"))
         self.theme: Theme = self._chosen()
         _application().styleHints().colorSchemeChanged.connect(self.apply)
@@ -42,12 +40,7 @@ class Appearance(QObject):
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
         """Handlers of the actions, by name."""
-        return {
-            "theme_system": lambda: self.choose("system"),
-            "theme_light": lambda: self.choose("light"),
-            "theme_dark": lambda: self.choose("dark"),
-            "switch_theme": self.switch,
-        }
+        return {"switch_theme": self.switch}
 
     def _chosen(self) -> Theme:
         if self.choice in ("light", "dark"):
@@ -64,9 +57,19 @@ class Appearance(QObject):
         """Switch between light and dark."""
         self.choose("light" if self.theme.dark else "dark")
 
+    @property
+    def font_size(self) -> int:
+        """Points of the application's font."""
+        return round(_application().font().pointSizeF())
+
+    def set_font_size(self, points: int) -> None:
+        """Use a font of that size everywhere, in plots too, from now on."""
+        self._settings.setValue("font_size", points)
+        _set_font_size(points)
+        self.apply()
+
     def apply(self, _scheme: Qt.ColorScheme | None = None) -> None:
         """Apply the theme to the application, and report it."""
         self.theme = self._chosen()
         self.theme.apply(_application())
-        self._actions[f"theme_{self.choice if self.choice in ('light', 'dark') else 'system'}"].setChecked(True)
         self.theme_changed.emit(self.theme)

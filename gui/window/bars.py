@@ -11,8 +11,6 @@ from engine.util.text import seconds_text
 from gui.app.icons import set_icon
 from gui.runs.player import Player
 
-__all__ = ["SPEEDS", "Banner", "ReplayBar"]
-
 SPEEDS: tuple[tuple[str, float], ...] = (
     ("¼ ×", 0.25),
     ("½ ×", 0.5),

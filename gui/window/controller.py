@@ -14,8 +14,6 @@ from gui.window.log import LogPane
 from gui.window.problems import Problems
 from gui.window.tabs import Tabs
 
-__all__ = ["Parts", "RunController"]
-
 
 @dataclass(frozen=True)
 class Parts:

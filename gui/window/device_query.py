@@ -9,18 +9,13 @@ from PySide6.QtCore import QObject, QProcess, Qt, Signal
 
 from gui.runs.child import child_environment
 
-__all__ = ["DeviceQuery"]
-
 
 class DeviceQuery(QObject):
     """Lists devices in a child process, so that a crashing driver cannot crash the window.
 
     Signals: ``found(devices, missing)``, or ``failed(message)``; one of them, once.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The command, ``quintet devices --json`` here or over ssh.
+    ``words``: the command, ``quintet devices --json`` here or over ssh.
     """
 
     found = Signal(list, dict)

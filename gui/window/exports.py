@@ -21,20 +21,12 @@ from gui.runs.notes import RunNote
 from gui.window.log import LogPane
 from gui.window.tabs import EXTRAS, Tabs
 
-__all__ = ["Exports"]
-
 
 class Exports:
     """Writes files for other programs.
 
-    Parameters
-    ----------
-    window : QWidget
-        Parent of the dialogs.
-    tabs : Tabs
-        What is exported is the current tab.
-    targets : callable
-        Returns the runs that an action applies to.
+    ``tabs``: what is exported is the current tab.
+    ``targets``: returns the runs that an action applies to.
     """
 
     def __init__(
@@ -47,6 +39,7 @@ class Exports:
         """Handlers of the actions, by name."""
         return {
             "export_png": lambda: self._choose_folder("png"),
+            "export_pdf": lambda: self._choose_folder("pdf"),
             "export_svg": lambda: self._choose_folder("svg"),
             "export_csv": lambda: self._choose_folder("csv"),
             "export_report": self.export_report,
@@ -69,7 +62,7 @@ class Exports:
         return tab.panel.plots() if tab is not None and tab.panel is not None else []
 
     def write_plots(self, kind: str, folder: Path) -> None:
-        """Write every figure of the current tab to a folder, as ``"png"``, ``"svg"`` or ``"csv"``."""
+        """Write every figure of the current tab to a folder, as ``"png"``, ``"svg"``, ``"pdf"`` or ``"csv"``."""
         try:
             written = write_plots(self._figures(), kind, folder)
         except OSError as error:
@@ -117,8 +110,7 @@ class Exports:
     def write_zip(self, note: RunNote, path: Path) -> None:
         """Write the archive of a run, in the background."""
         self._jobs.start(
-            lambda: write_zip(note.path, path),
-            lambda _result: self._log.add(f"wrote {path}", run=note.title),
+            lambda: write_zip(note.path, path), lambda _result: self._log.add(f"wrote {path}", run=note.title)
         )
 
     def _choose_file(self, title: str, name: str, write: Callable[[Path], object]) -> None:

@@ -1,4 +1,4 @@
-"""The command palette, the list of shortcuts, and the About box."""
+"""The command palette and the About box."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QDockWidget, QMessageBox, QWidget
 
 import engine
 from gui.actions.palette import Palette
-from gui.actions.shortcuts import ShortcutSheet
 from gui.actions.table import ACTIONS, plain
 from gui.app.icons import application_icon
 from gui.problem.samples import Sample
@@ -20,22 +19,15 @@ from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.view import state_text
 
-__all__ = ["Help"]
-
 _Entry = tuple[str, str, Callable[[], object] | None]
 
 
 class Help:
-    """Finds commands, samples and runs by name, and shows shortcuts and version.
+    """Finds commands, samples and runs by name, and shows the version.
 
-    Parameters
-    ----------
-    window : QWidget
-        Parent of the dialogs.
-    samples : callable
-        Returns the samples that are known now.
-    open_sample, open_run : callable
-        Called with what the user has chosen in the palette.
+    ``samples``: returns the samples that are known now.
+    ``open_sample``, ``open_run``: called with what the user has chosen in the palette.
+    ``places``: returns further entries of the palette: text, hint, and what is called.
     """
 
     def __init__(
@@ -47,16 +39,16 @@ class Help:
         samples: Callable[[], Iterable[Sample]],
         open_sample: Callable[[Sample], object],
         open_run: Callable[[RunNote], object],
+        places: Callable[[], Iterable[tuple[str, str, Callable[[], object]]]],
     ) -> None:
         self._window, self._actions, self._docks, self._library = window, actions, docks, library
-        self._samples, self._open_sample, self._open_run = samples, open_sample, open_run
+        self._samples, self._open_sample, self._open_run, self._places = samples, open_sample, open_run, places
         self.palette: Palette | None = None
-        self.sheet: ShortcutSheet | None = None
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
         """Handlers of the actions, by name."""
-        return {"find_command": self.find_command, "shortcuts": self.shortcuts, "about": self.about}
+        return {"find_command": self.find_command, "about": self.about}
 
     def find_command(self) -> None:
         """Open the command palette."""
@@ -72,6 +64,7 @@ class Help:
                 unavailable.append((plain(qt.text()), "unavailable", None))
         for dock in self._docks.values():
             available.append((f"Show or hide {dock.windowTitle().lower()}", "", dock.toggleViewAction().trigger))
+        available.extend(self._places())
         for sample in self._samples():
             available.append((f"Sample: {sample.title}", sample.group, partial(self._open_sample, sample)))
         for note in self._library:
@@ -79,11 +72,6 @@ class Help:
         self.palette = Palette(available + unavailable, self._window)
         self.palette.show()
         self.palette.line.setFocus()
-
-    def shortcuts(self) -> None:
-        """List all keyboard shortcuts."""
-        self.sheet = ShortcutSheet(self._actions, self._window)
-        self.sheet.open()
 
     def about(self) -> None:
         """Show version and data folder."""

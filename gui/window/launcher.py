@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtCore import Signal
 
 from engine.api.sweep import Sweep
 from engine.base.problem import Problem
@@ -22,8 +21,6 @@ from gui.runs.notes import RunNote
 from gui.runs.recorded import read_problem_of
 from gui.window.controller import Parts, RunController
 from gui.window.run_tab import RunTab
-
-__all__ = ["Launcher"]
 
 _FAR_PATIENCE = (120.0, 30.0)
 """Seconds, as of :class:`gui.runs.child.Child`: a run on another host has to send its folder when it is stopped."""
@@ -45,14 +42,9 @@ class Launcher(RunController):
 
     ``changed()`` when the queue has changed.
 
-    Parameters
-    ----------
-    targets : callable
-        Returns the runs that an action applies to.
-    command : sequence of str, optional
-        What starts ``quintet`` in a child process.
-    standby : bool
-        Whether a process with open devices waits for the next run.
+    ``targets``: returns the runs that an action applies to.
+    ``command``: what starts ``quintet`` in a child process.
+    ``standby``: whether a process with open devices waits for the next run.
     """
 
     changed = Signal()
@@ -84,7 +76,6 @@ class Launcher(RunController):
         return {
             "start": self.start,
             "retry": self.retry,
-            "runs_at_once": self.ask_most_at_once,
             "pause": self.pause,
             "stop": self.stop,
             "resume_run": self.resume,
@@ -293,18 +284,6 @@ class Launcher(RunController):
     def most_at_once(self) -> int:
         """How many runs may be in progress at once; the others are queued."""
         return max(1, int(str(self._settings.value("runs_at_once", 1))))
-
-    def ask_most_at_once(self) -> None:
-        """Ask how many runs may be in progress at once."""
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle("Runs at once")
-        dialog.setLabelText("Runs in progress at once; further runs are queued:")
-        dialog.setInputMode(QInputDialog.InputMode.IntInput)
-        dialog.setIntRange(1, 64)
-        dialog.setIntValue(self.most_at_once)
-        dialog.intValueSelected.connect(self.set_most_at_once)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
 
     def set_most_at_once(self, count: int) -> None:
         """Allow ``count`` runs at once from now on."""

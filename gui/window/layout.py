@@ -5,8 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-__all__ = ["COMPACT_BELOW", "Layout"]
-
 COMPACT_BELOW = 1250
 """Pixels of width below which panes share one place."""
 

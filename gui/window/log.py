@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QSortFilterProxyModel,
-    Qt,
-)
-from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -28,68 +20,9 @@ from PySide6.QtWidgets import (
 
 from gui.app.theme import Theme
 
-__all__ = ["LogPane", "Record"]
-
 _MOST = 5000
 _LEVELS = ("info", "warning", "error")
 _TITLES = ("Time", "Run", "Level", "Message")
-
-_Index = QModelIndex | QPersistentModelIndex
-
-
-@dataclass(frozen=True)
-class Record:
-    """One message: wall-clock time, title of the run, level, text."""
-
-    at: float
-    run: str
-    level: str
-    message: str
-
-    @property
-    def cells(self) -> tuple[str, str, str, str]:
-        """The columns."""
-        return time.strftime("%H:%M:%S", time.localtime(self.at)), self.run, self.level, self.message
-
-
-class _Model(QAbstractTableModel):
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.records: deque[Record] = deque()
-        self.theme = theme
-
-    def add(self, record: Record) -> None:
-        if len(self.records) >= _MOST:
-            self.beginRemoveRows(QModelIndex(), 0, _MOST // 10)
-            for _ in range(_MOST // 10 + 1):
-                self.records.popleft()
-            self.endRemoveRows()
-        self.beginInsertRows(QModelIndex(), len(self.records), len(self.records))
-        self.records.append(record)
-        self.endInsertRows()
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.records)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(_TITLES)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return _TITLES[section]
-        return None
-
-    def data(self, index: _Index, role: int = 0) -> Any:
-        record = self.records[index.row()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return record.cells[index.column()]
-        if role == Qt.ItemDataRole.ForegroundRole:
-            colours = {"error": self.theme.bad, "warning": self.theme.warning}
-            if index.column() in (2, 3) and record.level in colours:
-                return QColor(colours[record.level])
-            if index.column() in (0, 1):
-                return QColor(self.theme.muted)
-        return None
 
 
 class _Filter(QSortFilterProxyModel):
@@ -98,11 +31,11 @@ class _Filter(QSortFilterProxyModel):
         self.level = 0
         self.words = ""
 
-    def filterAcceptsRow(self, row: int, parent: _Index) -> bool:
-        record = self.sourceModel().records[row]  # type: ignore[attr-defined]
-        if _LEVELS.index(record.level) < self.level:
+    def filterAcceptsRow(self, row: int, parent: QModelIndex | QPersistentModelIndex) -> bool:
+        _, run, level, message = (str(self.sourceModel().index(row, column).data()) for column in range(4))
+        if _LEVELS.index(level) < self.level:
             return False
-        return all(word in f"{record.run} {record.message}".lower() for word in self.words.lower().split())
+        return all(word in f"{run} {message}".lower() for word in self.words.lower().split())
 
     def choose(self, level: int, words: str) -> None:
         """Show messages of at least this level that contain all words."""
@@ -118,7 +51,9 @@ class LogPane(QWidget):
         super().__init__(parent)
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._model = _Model(theme)
+        self.theme = theme
+        self._model = QStandardItemModel(0, len(_TITLES))
+        self._model.setHorizontalHeaderLabels(_TITLES)
         self._shown = _Filter()
         self._shown.setSourceModel(self._model)
         self.level = QComboBox()
@@ -167,7 +102,14 @@ class LogPane(QWidget):
         """Add a message; the view scrolls if it showed the last one."""
         bar = self.view.verticalScrollBar()
         follow = bar.value() >= bar.maximum() - 2
-        self._model.add(Record(time.time(), run, level, message))
+        if self._model.rowCount() >= _MOST:
+            self._model.removeRows(0, _MOST // 10)
+        items = [QStandardItem(text) for text in (time.strftime("%H:%M:%S"), run, level, message)]
+        for item in items:
+            item.setEditable(False)
+            item.setToolTip(item.text())
+        self._colour(items)
+        self._model.appendRow(items)
         if follow:
             self.view.scrollToBottom()
 
@@ -177,8 +119,14 @@ class LogPane(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Colours of the levels."""
-        self._model.theme = theme
-        self.view.viewport().update()
+        self.theme = theme
+        for row in range(self._model.rowCount()):
+            self._colour([self._model.item(row, column) for column in range(len(_TITLES))])
+
+    def _colour(self, items: Sequence[QStandardItem]) -> None:
+        said = {"error": self.theme.bad, "warning": self.theme.warning}.get(items[2].text(), self.theme.text)
+        for item, colour in zip(items, (self.theme.muted, self.theme.muted, said, said), strict=True):
+            item.setForeground(QColor(colour))
 
     def _copy(self) -> None:
         rows = sorted({index.row() for index in self.view.selectionModel().selectedRows()})

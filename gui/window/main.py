@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from gui.window.launcher import Launcher
 from gui.window.layout import COMPACT_BELOW, Layout
 from gui.window.log import LogPane
 from gui.window.notices import Notices
+from gui.window.preferences import Preferences
 from gui.window.problems import Problems
 from gui.window.run_tab import RunTab
 from gui.window.runs import MOST_COMPARED, Runs
@@ -45,8 +47,6 @@ from gui.window.session import Session
 from gui.window.status import RunStatus
 from gui.window.tabs import EXTRAS, Tabs
 from gui.window.tool_bar import ToolBar
-
-__all__ = ["MainWindow"]
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
 _FAST_FRAME = 25
@@ -62,14 +62,9 @@ class MainWindow(QMainWindow):
 
     ``ready()`` is emitted once the samples and the devices have been found.
 
-    Parameters
-    ----------
-    home : Path
-        The user's data folder: runs, and the state of the window.
-    command : sequence of str, optional
-        What starts ``quintet`` in child processes.
-    standby : bool
-        Whether a process with open devices waits for the next run, which then starts at once.
+    ``home``: the user's data folder: runs, and the state of the window.
+    ``command``: what starts ``quintet`` in child processes.
+    ``standby``: whether a process with open devices waits for the next run, which then starts at once.
     """
 
     ready = Signal()
@@ -86,7 +81,7 @@ class MainWindow(QMainWindow):
         self.library.load()
         self.jobs = Jobs(self)
         self.actions_by_name = build_actions(self)
-        self.appearance = Appearance(self.settings, self.actions_by_name, self)
+        self.appearance = Appearance(self.settings, self)
         self._make_widgets(self.appearance.theme)
         self._make_controllers(command, standby)
         self._make_menus()
@@ -150,7 +145,7 @@ class MainWindow(QMainWindow):
         self.all_runs = AllRuns(self, self.library, self.run_list, self.run_tabs, self.settings, self.runs.targets)
         self.runs.queued = lambda: self.launcher.queued
         self.runs.table_selection = self.all_runs.selection
-        self.notices = Notices(self, self.run_tabs)
+        self.notices = Notices(self, self.run_tabs, self.settings)
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
         self.help = Help(
             self,
@@ -160,6 +155,7 @@ class MainWindow(QMainWindow):
             lambda: self.problems.samples,
             self.problems.open_sample,
             self.run_tabs.show_run,
+            self._places,
         )
         self.session = Session(
             self, self.settings, self.library, self.run_tabs, self.launcher, self.problems, self.tool_bar
@@ -169,12 +165,8 @@ class MainWindow(QMainWindow):
         self.sample_menu, self.recent_menu, panes = QMenu(self), QMenu(self), QMenu(self)
         for dock in self.docks.values():
             panes.addAction(dock.toggleViewAction())
-        submenus = {
-            "samples": self.sample_menu,
-            "recent": self.recent_menu,
-            "panes": panes,
-            "colours": self.all_runs.colours,
-        }
+        submenus = {"samples": self.sample_menu, "recent": self.recent_menu, "panes": panes}
+        submenus["colours"] = self.all_runs.colours
         self.menus = fill_menus(self.menuBar(), self.actions_by_name, submenus)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         self.run_menu = QMenu(self)
@@ -186,6 +178,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         handlers: dict[str, Callable[[], object]] = {
             "quit": self.close,
+            "preferences": self.open_preferences,
             "full_screen": self.toggle_full_screen,
             "focus_problem": self.problems.focus,
             "focus_run": self.focus_run,
@@ -301,6 +294,19 @@ class MainWindow(QMainWindow):
         if not self.pane.gallery.recent:
             self.recent_menu.addAction("No recent files").setEnabled(False)
 
+    def _places(self) -> list[tuple[str, str, Callable[[], object]]]:
+        """What else the palette finds: recent files, pages of the dashboard, options of the form."""
+        load, form, tab = self.problems.load, self.pane.form, self.run_tabs.current_run()
+        found: list[tuple[str, str, Callable[[], object]]]
+        found = [(f"Recent: {path}", "", partial(load, Path(path))) for path in self.pane.gallery.recent]
+        if tab is not None and tab.panel is not None:
+            pages = tab.panel.pages
+            shown = [place for place in range(pages.count()) if pages.isTabVisible(place)]
+            found += [(f"Page: {pages.tabText(at)}", "", partial(pages.setCurrentIndex, at)) for at in shown]
+        for name in form.names if form is not None else ():
+            found.append((f"Option: {name.replace('_', ' ')}", "", partial(self.problems.focus, name)))
+        return found
+
     def _on_preview(self, data: PreviewData | None, requested: bool) -> None:
         """Show in the first tab and on the Run button which problem would be solved."""
         self.home.show_problem(data)
@@ -388,6 +394,10 @@ class MainWindow(QMainWindow):
             pause.setText(text)
             set_icon(pause, name)
             self.tool_bar.widgetForAction(pause).setAccessibleName(plain(text))
+
+    def open_preferences(self) -> None:
+        """Show the settings of the app."""
+        Preferences(self.appearance, self.launcher, self.notices, self.settings, self).open()
 
     def toggle_full_screen(self) -> None:
         """Use the whole screen, or not."""

@@ -20,8 +20,6 @@ from gui.plot.page import Page
 from gui.plot.tables import ByteCount
 from gui.runs.child import child_environment, program
 
-__all__ = ["MonitorTab"]
-
 _ASKING, _MISSING = "Waiting for the first report of the devices…", "not reported by these devices"
 _NO_PROCESS = "No process uses a GPU, or its driver does not report them."
 _FIELDS = ("utilisation", "memory_used", "power", "temperature")
@@ -107,12 +105,7 @@ class MonitorTab(Cleanup, QWidget):
                     curve = self.figures[name].series(device["name"], self.theme.colour(index), self.theme.dash(index))
                     curve.append(now, float(device[name]))
             rows += [
-                (
-                    device["name"],
-                    one["pid"],
-                    one["name"],
-                    None if one["memory"] is None else ByteCount(one["memory"]),
-                )
+                (device["name"], one["pid"], one["name"], None if one["memory"] is None else ByteCount(one["memory"]))
                 for one in device["processes"]
             ]
         self.processes.put(["device", "process", "command", "memory"], rows)

@@ -1,21 +1,17 @@
-"""What the desktop shows of runs while the window is not looked at: title, taskbar, a notification at the end."""
+"""What the desktop shows of runs while the window is not looked at: the title, and a notification at the end."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QSettings
 from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 
 from engine.util.text import value_text
 from gui.app.icons import application_icon
-from gui.app.taskbar import TaskbarProgress
 from gui.runs.view import state_text
 from gui.window.run_tab import RunTab
 from gui.window.tabs import Tabs
 
-__all__ = ["LONG", "Notices", "title_of"]
-
-LONG = 20.0
-"""Seconds from which on the end of a run is notified."""
+_LONG = 20.0
 
 
 def title_of(running: list[RunTab]) -> str:
@@ -29,28 +25,32 @@ def title_of(running: list[RunTab]) -> str:
 
 
 class Notices(QObject):
-    """Follows the runs of a window."""
+    """Follows the runs of a window.
 
-    def __init__(self, window: QMainWindow, tabs: Tabs) -> None:
+    ``long``: seconds from which on the end of a run is notified.
+    """
+
+    def __init__(self, window: QMainWindow, tabs: Tabs, settings: QSettings) -> None:
         super().__init__(window)
-        self._window, self._tabs = window, tabs
+        self._window, self._tabs, self._settings = window, tabs, settings
+        self.long = float(str(settings.value("notify_from", _LONG)))
         self._tray: QSystemTrayIcon | None = None
-        self.taskbar = TaskbarProgress()
         tabs.run_ended.connect(self.notify)
 
+    def set_long(self, seconds: float) -> None:
+        """Notify of the end of runs from that long on."""
+        self.long = seconds
+        self._settings.setValue("notify_from", seconds)
+
     def update(self) -> None:
-        """Show the progress in the title and in the taskbar."""
-        running = self._tabs.running()
-        fractions = [tab.view.fraction for tab in running]
-        known = [fraction for fraction in fractions if fraction is not None]
-        self.taskbar.show(min(known) if known else None)
-        title = title_of(running)
+        """Show the progress in the title."""
+        title = title_of(self._tabs.running())
         if title != self._window.windowTitle():
             self._window.setWindowTitle(title)
 
     def notify(self, tab: RunTab) -> None:
         """Notify the user of the end of a long run, unless the window is being looked at."""
-        if tab.note.seconds < LONG or self._window.isActiveWindow():
+        if tab.note.seconds < self.long or self._window.isActiveWindow():
             return
         QApplication.alert(self._window)
         if QSystemTrayIcon.isSystemTrayAvailable():

@@ -23,8 +23,6 @@ from engine.execution.clusters import saved_clusters
 from engine.execution.hosts import Host, save_host, saved_hosts, ssh_words
 from gui.window.device_query import DeviceQuery
 
-__all__ = ["HERE", "HostDialog", "PlaceBox"]
-
 HERE = "This computer"
 _ADD = "Add a host…"
 _SSH = "ssh:"

@@ -30,8 +30,6 @@ from gui.runs.archives import unpack_run
 from gui.window.log import LogPane
 from gui.window.tool_bar import ToolBar
 
-__all__ = ["Problems"]
-
 _STATUS_MILLISECONDS = 3000
 
 
@@ -43,16 +41,10 @@ class Problems(QObject):
     ``folder_requested(path, speed)`` when a run folder is to be shown; ``sweep_requested(sweep, name)`` when the runs
     of a sweep are to be queued; ``refused(name, message)`` when a file cannot be used.
 
-    Parameters
-    ----------
-    window : QMainWindow
-        Parent of the dialogs; its status bar shows what is being done.
-    pane, start_page, tool_bar
-        Where problems are chosen and shown.
-    dock : QDockWidget
-        Holds the pane; shown when something is wrong with a file.
-    runs : Path
-        Folder in which archives of runs are unpacked.
+    ``window``: parent of the dialogs; its status bar shows what is being done.
+    ``pane``, ``start_page``, ``tool_bar``: where problems are chosen and shown.
+    ``dock``: holds the pane; shown when something is wrong with a file.
+    ``runs``: folder in which archives of runs are unpacked.
     """
 
     changed = Signal()
@@ -115,14 +107,9 @@ class Problems(QObject):
     ) -> None:
         """Read a problem file in the background and show it.
 
-        Parameters
-        ----------
-        then : callable, optional
-            Called once the problem is shown.
-        requested : bool
-            Whether the user asked for it, so that its preview becomes the current tab.
-        reading : mapping, optional
-            How the file is read; see :func:`gui.problem.instance.read_instance`.
+        ``then``: called once the problem is shown.
+        ``requested``: whether the user asked for it, so that its preview becomes the current tab.
+        ``reading``: how the file is read; see :func:`gui.problem.instance.read_instance`.
         """
         if self.loading is not None:
             self._jobs.discard(self.loading)
@@ -215,12 +202,13 @@ class Problems(QObject):
         else:
             self.load(sample.path)
 
-    def focus(self) -> None:
-        """Move the focus to the first option, or to the gallery."""
+    def focus(self, option: str = "") -> None:
+        """Move the focus to an option, the first by default, or to the gallery."""
         self._dock.show()
         self._dock.raise_()
         form = self.pane.form
-        (form.editor(form.names[0]) if form is not None and form.names else self.pane.gallery).setFocus()
+        known = form is not None and form.names
+        (form.editor(option or form.names[0]) if form is not None and known else self.pane.gallery).setFocus()
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -284,7 +272,7 @@ class Problems(QObject):
         self._jobs.start(lambda: unpack_run(path, self._runs), done, failed)
 
     def new_instance(self) -> None:
-        """Ask for the options of a random instance, then write and load it."""
+        """Ask for a random or a typed instance, then write and load it."""
         folder = self._folder()
         self.dialog = NewInstance(folder if os.path.isdir(folder) else Path.home(), self._window)
         self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -293,10 +281,10 @@ class Problems(QObject):
 
     def _make_instance(self, request: InstanceRequest) -> None:
         self._remember_folder(request.path)
-        self._window.statusBar().showMessage(f"Generating {request.path.name}…", _STATUS_MILLISECONDS)
+        self._window.statusBar().showMessage(f"Writing {request.path.name}…", _STATUS_MILLISECONDS)
 
         def done(path: Path) -> None:
-            self._log.add(f"generated {path}")
+            self._log.add(f"wrote {path}")
             self.load(path)
 
         self._jobs.start(lambda: make_instance(request), done)
@@ -335,10 +323,7 @@ class Problems(QObject):
     def estimate_words(self) -> list[str]:
         """The words after ``quintet`` that estimate the work of the loaded problem, on this computer.
 
-        Raises
-        ------
-        engine.errors.InputError
-            If no problem is loaded, or an option is wrong.
+        Raises :class:`engine.errors.InputError` if no problem is loaded, or an option is wrong.
         """
         instance = self.pane.instance
         if instance is None:

@@ -8,11 +8,7 @@ import time
 import traceback
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QLabel,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from engine.base.problem import Problem
 from engine.base.solver import MetricSpec
@@ -33,8 +29,6 @@ from gui.runs.player import Player
 from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
 from gui.runs.view import NO_SOLUTION, RunView
 from gui.window.bars import SPEEDS, Banner, ReplayBar
-
-__all__ = ["RunTab"]
 
 _FEED_SECONDS = 0.02
 _MOST_EVENTS = 20_000
@@ -173,9 +167,7 @@ class RunTab(Cleanup, QWidget):
             )
             self.logged.emit("warning", opened.damage)
         self._make_panel()
-        QTimer.singleShot(
-            0, self, lambda: self._begin_playing(speed)
-        )  # not in the same turn: together they block too long
+        QTimer.singleShot(0, self, lambda: self._begin_playing(speed))  # not in the same turn: both block too long
 
     def _begin_playing(self, speed: float) -> None:
         if self._closed or self.player is not None or self._job is not None:  # requested again meanwhile
@@ -231,6 +223,7 @@ class RunTab(Cleanup, QWidget):
         former, self.panel = self.panel, panel_for(run, self.theme, self, self.view)
         self.panel.show_view()
         self.panel.hide()
+        self.panel.time_chosen.connect(lambda time: None if self.player is None else self.player.seek(time))
         if former is not None:
             self.panel.pages.setCurrentIndex(former.pages.currentIndex())
             if former is not self._shown:

@@ -17,8 +17,6 @@ from gui.runs.notes import RunNote, named
 from gui.window.controller import Parts, RunController
 from gui.window.run_tab import RunTab
 
-__all__ = ["MOST_COMPARED", "Runs"]
-
 MOST_COMPARED = 12
 _READ_AT_ONCE = 100  # folders
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times

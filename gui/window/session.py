@@ -24,8 +24,6 @@ from gui.window.problems import Problems
 from gui.window.tabs import Tabs
 from gui.window.tool_bar import ToolBar
 
-__all__ = ["Session"]
-
 _LAYOUT = 1  # of docks; raised when they change
 _SIZE, _FRAME = QSize(1440, 900), QSize(4, 32)  # at the first start; what window managers draw around
 _QUIT_PATIENCE = (3.0, 1.5)  # seconds

@@ -10,8 +10,6 @@ from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.window.run_tab import RunTab
 
-__all__ = ["RunStatus"]
-
 
 class RunStatus:
     """Fills a status bar with the numbers of one run."""

@@ -24,8 +24,6 @@ from gui.window.log import LogPane
 from gui.window.monitor import MonitorTab
 from gui.window.run_tab import RunTab
 
-__all__ = ["EXTRAS", "Extra", "Tabs"]
-
 Extra = CompareTab | StatisticsTab | MonitorTab
 """Tabs that are closed for good when they are closed."""
 
@@ -41,12 +39,8 @@ class Tabs(QObject):
     Signals: ``changed()`` when another tab is current, or the state of a run has changed; ``run_ended(tab)`` when a
     child has ended; ``idle()`` when the last running one has.
 
-    Parameters
-    ----------
-    library, run_list, log
-        Where state changes and messages go.
-    home : Home
-        The first tab, which cannot be closed.
+    ``library``, ``run_list``, ``log``: where state changes and messages go.
+    ``home``: the first tab, which cannot be closed.
     """
 
     changed = Signal()

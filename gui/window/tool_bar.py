@@ -26,8 +26,6 @@ from engine.settings.config import Settings
 from gui.app.icons import set_icon
 from gui.window.places import PlaceBox
 
-__all__ = ["ToolBar"]
-
 _MOST_TIMES = 8  # in one pool
 _BACKENDS = (("auto", "Auto"), ("cuda", "CUDA"), ("opencl", "OpenCL"))
 
@@ -96,7 +94,7 @@ class ToolBar(QToolBar):
         room = QWidget()
         room.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(room)
-        for name in ("find_command", "switch_theme", "shortcuts"):
+        for name in ("find_command", "switch_theme"):
             self.addAction(actions[name])
             button = self.widgetForAction(actions[name])
             assert isinstance(button, QToolButton)
@@ -120,6 +118,7 @@ class ToolBar(QToolBar):
         self._compact = compact
         for label in self._labels:
             label.setVisible(not compact)
+        self.time_limit.setPlaceholderText("limit in s" if compact else "none")
         style = Qt.ToolButtonStyle.ToolButtonIconOnly if compact else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
         for button in self._steering:
             button.setToolButtonStyle(style)

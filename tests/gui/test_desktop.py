@@ -61,7 +61,7 @@ def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypat
     monkeypatch.setattr(notices.QApplication, "alert", alerts.append)
     monkeypatch.setattr(notices.QSystemTrayIcon, "isSystemTrayAvailable", lambda: False)
     window = SimpleNamespace(isActiveWindow=lambda: False)
-    owner = SimpleNamespace(_window=window, _tray=None)
+    owner = SimpleNamespace(_window=window, _tray=None, long=20.0)
     for seconds, active in ((60.0, False), (1.0, False), (60.0, True)):
         window.isActiveWindow = lambda active=active: active
         note = SimpleNamespace(seconds=seconds, state="optimal", warnings=[], best=3, title="x")

@@ -15,9 +15,7 @@ import pytest
 from engine.base.result import Status
 from engine.base.solver import MetricSpec
 from engine.events import Compiling, DeviceStatus, Finished, Incumbent, Metric, Notice, Progress, Trace, to_json
-from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
-from engine.util.text import value_text
 from gui.app.style import state_colour
 from gui.app.theme import DARK, LIGHT
 from gui.compare import profiles
@@ -208,82 +206,6 @@ def test_shares_are_in_percent_in_a_comparison_as_in_dashboards(qtbot: Any, tmp_
     rows = {tab.table.item(row, 0).text(): tab.table.item(row, 1).text() for row in range(tab.table.rowCount())}
     shown = {name: rows[name] for name in ("state", "best", "bound", "gap", "time")}  # the record has no end
     assert shown == {"state": "time limit", "best": "9", "bound": "7", "gap": "22.22 %", "time": "4.0 s"}
-
-
-RECORDED = sorted((SAMPLES / "recorded").iterdir())
-
-
-def recorded(qtbot: Any, folder: Path) -> tuple[Any, Any, list[Any]]:
-    """A panel that has been fed every event of a recorded run, its result, and the events."""
-    opened = RunFolder.open(folder)
-    solver = discover()[opened.description["solver"]]
-    run = RunInfo(solver.name, solver.metrics, opened.problem(), folder, folder.name, schema=solver.schema)
-    panel = panel_for(run, LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(1100, 720)
-    panel.show()
-    events = list(opened.events())
-    panel.feed(events)
-    return panel, opened.result(), events
-
-
-def curves(panel: Any, key: str) -> dict[str, list[tuple[float, float]]]:
-    plot = next(figure for figure in panel.plots() if figure.key == key)
-    return {c.name: list(zip(*(axis.tolist() for axis in c.data.points()), strict=True)) for c in plot.curves}
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
-def test_key_numbers_are_those_of_the_result_at_the_end_and_in_replay(qtbot: Any, folder: Path) -> None:
-    panel, result, _ = recorded(qtbot, folder)
-    for shown in ("live", "from the folder"):
-        numbers = dict(panel.summary())
-        assert numbers["State"].partition(",")[0] == str(result.status), shown
-        if result.objective is not None:
-            assert numbers["Best"] == value_text(result.objective)
-        if result.bound is not None:
-            assert numbers.get("Known optimum", numbers.get("Bound")) == value_text(result.bound)
-            assert float(numbers["Gap"].split()[0]) == pytest.approx(100 * result.gap, rel=0.01)
-        units = {figure.key: figure.unit for figure in panel.plots()}
-        if folder.name == "linprog":  # the curve ends with the last iterate, the tile is of the result
-            assert units["gap"] == f"relative, of the iterates; of the result {numbers['Gap']}"
-        if folder.name == "gibbs":
-            assert units["r_hat"].endswith(f"of all quantities {numbers['R-hat']}")
-            assert units["ess"].endswith(f"of the slowest of all {numbers['Effective draws']}")
-        for tile, counter in (("Generations", "generations"), ("Evaluations", "evaluations"), ("Nodes", "nodes")):
-            if counter in result.counters:
-                assert numbers[tile] == value_text(result.counters[counter])
-        if "iterations" in result.counters and "Iteration" in numbers:
-            assert numbers["Iteration"] == value_text(result.counters["iterations"])
-        assert "Remaining" not in numbers
-        panel.finish(folder)
-
-
-def test_the_generations_on_the_axis_are_those_that_are_counted(qtbot: Any) -> None:
-    folder = SAMPLES / "recorded" / "boa"
-    panel, result, _ = recorded(qtbot, folder)
-    schema = discover()["boa"].schema
-    total = result.counters["generations"]
-    live = curves(panel, "fitness")["best"]
-    assert live[-1][0] == total
-    panel.finish(folder)
-    whole = curves(panel, "fitness")["best"]
-    assert whole[-1] == (total, result.objective)
-    assert len(whole) == len(result.arrays["history"])
-    assert [value for _, value in whole] == schema.column(result, "best").tolist()
-    assert set(live) <= set(whole)
-
-
-def test_iterations_do_not_move_when_the_run_ends(qtbot: Any) -> None:
-    folder = SAMPLES / "recorded" / "linprog"
-    panel, _result, _ = recorded(qtbot, folder)
-    live = {key: curves(panel, key) for key in ("objective", "gap", "infeasibilities", "steps", "spread")}
-    assert any(points for names in live.values() for points in names.values())
-    panel.finish(folder)
-    for key, names in live.items():
-        whole = curves(panel, key)
-        for name, points in names.items():
-            assert {x: y for x, y in whole[name] if x in dict(points)} == dict(points), (key, name)
 
 
 def test_a_limit_is_not_shown_as_progress() -> None:

@@ -27,7 +27,7 @@ def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, pr
     for part in (window.tool_bar, window.tabs, window.statusBar(), tab.panel.pages, window.pane):
         shown = part.rect().translated(part.mapTo(window, part.rect().topLeft()))
         assert window.rect().contains(shown), part
-    for name in ("start", "pause", "stop", "find_command", "switch_theme", "shortcuts"):
+    for name in ("start", "pause", "stop", "find_command", "switch_theme"):
         button = window.tool_bar.widgetForAction(window.actions_by_name[name])
         assert button.isVisible(), name
         assert window.tool_bar.rect().contains(button.geometry()), name

@@ -7,7 +7,6 @@ import math
 import queue
 import shlex
 import shutil
-import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +28,6 @@ from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
 from gui.problem.samples import find_samples
-from gui.runs.archives import write_zip
 from gui.runs.columns import column_named
 from gui.runs.library import Library
 from gui.runs.notes import COLOURS, RunNote
@@ -154,16 +152,6 @@ def test_a_garbled_note_does_not_stand_in_the_way(tmp_path: Path) -> None:
     library = Library(tmp_path)
     library.load()
     assert [note.key for note in library] == ["c"]
-
-
-@pytest.mark.usefixtures("counting_is_known")
-def test_an_archive_holds_the_whole_folder(tmp_path: Path) -> None:
-    a_run(tmp_path / "run")
-    write_zip(tmp_path / "run", tmp_path / "run.zip")
-    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
-        archive.extractall(tmp_path / "out")
-    packed = {p.name: p.read_bytes() for p in (tmp_path / "out" / "run").iterdir()}
-    assert packed == {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()}
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------

@@ -217,8 +217,3 @@ def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) 
             assert page.widget().width() <= page.viewport().width()
 
         qtbot.waitUntil(fits, timeout=120_000)
-
-
-def test_the_gap_is_said_in_percent_from_the_beginning(qtbot: Any) -> None:
-    panel = played(qtbot, RECORDED / "linprog", part=0.5)
-    assert dict(panel.summary())["Gap"].endswith(" %")

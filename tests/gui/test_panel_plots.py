@@ -73,7 +73,7 @@ def painted(image: QImage) -> int:
     return len({image.pixel(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)})
 
 
-@pytest.mark.parametrize("kind", [engine.FlowTime, engine.BlockingFlowshop, engine.NoWaitFlowshop])
+@pytest.mark.parametrize("kind", [engine.Flowshop, engine.FlowTime, engine.BlockingFlowshop, engine.NoWaitFlowshop])
 def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
     random = np.random.default_rng(7)
     problem = kind(random.integers(0, 9, (4, 6)))
@@ -93,20 +93,27 @@ def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_figure_is_written_as_png_svg_and_csv(qtbot: Any, tmp_path: Path, theme: Theme) -> None:
+@pytest.mark.parametrize(("theme", "millimetres"), [(LIGHT, 85), (DARK, 175)], ids=["light", "dark"])
+def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
+    qtbot: Any, tmp_path: Path, theme: Theme, millimetres: int
+) -> None:
     for figure in figures(theme):
         qtbot.addWidget(figure)  # never shown: exports do not need that
-        figure.export.png(tmp_path / "figure.png")
+        figure.describe("It means something.", lambda: "quintet solve a.txt")
+        figure.export.write(tmp_path / "figure.png", millimetres, described=True)
+        assert (tmp_path / "figure.txt").read_text().endswith("It means something.\n\nquintet solve a.txt\n")
         image = QImage(str(tmp_path / "figure.png"))
         assert painted(image) > 3, figure.title
-        assert image.pixelColor(2, 2) == QColor(theme.base), figure.title
-        figure.export.svg(tmp_path / "figure.svg")
+        assert image.pixelColor(2, 2) == QColor(LIGHT.base), figure.title
+        assert image.width() / image.dotsPerMeterX() == pytest.approx(millimetres / 1000, rel=0.02), figure.title
+        assert figure.theme is theme
+        figure.export.write(tmp_path / "figure.pdf", millimetres)
+        assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+        figure.export.write(tmp_path / "figure.svg", millimetres)
         root = ElementTree.parse(tmp_path / "figure.svg").getroot()
         assert root.tag == f"{SVG}svg"
         texts = "".join("".join(node.itertext()) for node in root.iter(f"{SVG}text"))
-        assert figure.title in texts
-        figure.export.csv(tmp_path / "figure.csv")
+        assert figure.title.replace(" ", "") in texts
         with open(tmp_path / "figure.csv", newline="") as stream:
             headers, *rows = list(csv.reader(stream))
         assert headers == figure.table()[0]
@@ -193,15 +200,17 @@ def test_a_hidden_line_is_not_drawn_and_does_not_set_the_range(qtbot: Any) -> No
     assert not plot.curves[1].item.isVisible()
 
 
-def test_a_logarithmic_axis_leaves_out_what_it_cannot_show(qtbot: Any) -> None:
+def test_a_logarithmic_axis_has_an_end_for_zero_and_leaves_out_negative_numbers(qtbot: Any) -> None:
     plot = LivePlot("Gap", log=True, theme=LIGHT)
     shown(qtbot, plot)
     for k, value in enumerate((1e3, 0.0, -5.0, 1e-4)):
         plot.series("gap").append(k, value)
     plot.refresh()
     x, y = plot.curves[0].item.getData()
-    assert x.tolist() == [0.0, 3.0]
-    assert y.tolist() == [3.0, -4.0]
+    assert x.tolist() == [0.0, 1.0, 3.0]
+    assert y.tolist() == [3.0, -5.0, -4.0]
+    texts = plot.plot.getAxis("left").tickStrings([-5.0, -4.5, -4.0, 0.0], 1.0, 1.0)
+    assert texts == ["0", "", "10⁻⁴", "1"]
 
 
 def test_stacked_areas_add_up(qtbot: Any) -> None:
@@ -215,22 +224,14 @@ def test_stacked_areas_add_up(qtbot: Any) -> None:
     assert plot.curves[1].item.getData()[1].min() == 3.0
 
 
-def test_a_listing_sorts_by_numbers(qtbot: Any) -> None:
-    listing = Listing("Items", theme=LIGHT)
-    shown(qtbot, listing)
-    listing.put(["item", "profit"], [(0, 5), (1, 40), (2, None), (3, 7)])
-    listing._table.sortByColumn(1, listing._table.horizontalHeader().sortIndicatorOrder().DescendingOrder)
-    model = listing._table.model()
-    assert [model.data(model.index(row, 0)) for row in range(4)] == ["1", "3", "0", "2"]
-
-
 def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot: Any) -> None:
     listing = Listing("Processes", theme=LIGHT)
     qtbot.addWidget(listing)
     rows = [("b", 2.0), ("a", math.nan), ("d", None), ("c", 10.0), ("e", "none")]
 
     def names() -> list[str]:
-        return [str(listing._model.index(row, 0).data()) for row in range(listing._model.rowCount())]
+        model = listing._table.model()
+        return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
     listing.put(["name", "GB"], rows)
     assert names() == ["b", "a", "d", "c", "e"]  # as they were given
@@ -238,6 +239,11 @@ def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot: Any) -> None:
     assert names()[:3] == ["e", "c", "b"]
     listing.put(["name", "GB"], [*rows, ("f", 5.0)])
     assert names()[:4] == ["e", "c", "f", "b"]
+    listing.filter.setText("5")
+    assert names() == ["f"]
+    listing.filter.setText("none E")
+    assert names() == ["e"]
+    listing.filter.clear()
     listing.set_theme(DARK)
     listing.show()
     listing.resize(500, 300)
@@ -248,16 +254,6 @@ def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot: Any) -> None:
 # --- pictures of solutions ----------------------------------------------------------------------------------------
 
 
-def test_a_schedule_ends_at_the_makespan_and_no_machine_does_two_things() -> None:
-    problem = engine.Flowshop.taillard(1)
-    order = np.random.default_rng(1).permutation(20)
-    begin, end = schedule(problem.times, order)
-    assert end.max() == problem.evaluate(order)
-    assert (begin[:, 1:] >= end[:, :-1]).all()
-    assert (begin[1:] >= end[:-1]).all()
-    assert ((end - begin) == problem.times[:, order]).all()
-
-
 @pytest.mark.parametrize("n", [1, *range(4, 40)])
 def test_queens_of_the_picture_do_not_attack_each_other(n: int) -> None:
     columns = queens_placement(n)
@@ -265,11 +261,7 @@ def test_queens_of_the_picture_do_not_attack_each_other(n: int) -> None:
     assert sorted(columns) == list(range(n))
     assert len({row + column for row, column in enumerate(columns)}) == n
     assert len({row - column for row, column in enumerate(columns)}) == n
-
-
-def test_there_is_no_picture_of_what_does_not_exist() -> None:
-    assert queens_placement(2) is None
-    assert queens_placement(3) is None
+    assert queens_placement(2) is queens_placement(3) is None
 
 
 def test_places_have_the_distances_they_are_made_from() -> None:

@@ -17,6 +17,7 @@ from engine.solvers.boa.schema import COLUMNS
 from engine.util.text import value_text
 from gui.app.theme import LIGHT
 from gui.panels import RunInfo, panel_for
+from gui.panels.gibbs import rank_histograms
 from gui.panels.knapsack import chosen_items
 from gui.pictures.network import network_places
 from tests.support.counting import STARTED
@@ -408,3 +409,13 @@ def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_p
     headers, rows = figure(played(qtbot, alone), "race").table()
     assert headers[1:] == ["pdhg"]
     assert rows[-1][1] <= 1e-3
+
+
+def test_ranks_of_equal_chains_are_flat_and_those_of_shifted_ones_are_not() -> None:
+    draws = np.random.default_rng(3).standard_normal((3, 4000))
+    for shift, flat in ((0.0, True), (1.0, False)):
+        draws[2] += shift
+        counts = np.array([series.points()[1][:-1] for series in rank_histograms(draws)])
+        assert counts.sum(axis=1).tolist() == [4000.0] * 3
+        assert counts.sum(axis=0).tolist() == [600.0] * 20
+        assert (np.abs(counts - 200).max() < 60) == flat

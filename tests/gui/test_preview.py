@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 import engine
 from engine.solvers import discover
 from gui.app.theme import DARK, LIGHT
-from gui.plot.axes import Axis
 from gui.plot.live import LivePlot
 from gui.problem.preview import Preview
 from gui.problem.preview_data import HeatMap, Points, Rows, Shares, preview_data
@@ -78,18 +77,6 @@ def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
     preview.set_theme(DARK)
     preview.show_data(preview_data(engine.Queens(3)), "F5")  # for which there is no placement
     assert preview.figures == []
-
-
-def test_the_board_of_the_queens_has_a_placement_without_attacks(qtbot: Any) -> None:
-    preview = Preview(LIGHT)
-    qtbot.addWidget(preview)
-    preview.resize(900, 600)
-    preview.show()
-    preview.show_data(preview_data(engine.Queens(9)), "F5")
-    (board,) = preview.figures
-    _, places = board.table()
-    for lines in (lambda row, _: row, lambda _, column: column, lambda r, c: r + c, lambda r, c: r - c):
-        assert len({lines(*place) for place in places}) == 9
 
 
 def test_the_pictures_of_a_preview_are_the_data() -> None:
@@ -182,22 +169,6 @@ def test_one_problem_is_selected_shown_and_run(qtbot: Any, open_window: Any, cou
     drop(window, counting_files / "bad.txt")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
     assert (window.tabs.tabText(0), start.iconText()) == ("bad.txt cannot be used", "Run")
-
-
-@pytest.mark.parametrize("width", [260, 900])
-def test_axes_have_titles_with_units_that_are_not_cut(qtbot: Any, width: int) -> None:
-    plot = LivePlot("Decomposed nodes", "nodes/s", theme=LIGHT)
-    qtbot.addWidget(plot)
-    plot.resize(width, 220)
-    plot.show()
-    plot.series("a").append(1.0, 5e6)
-    plot.fit()
-    for side, title in (("left", "nodes/s"), ("bottom", "time")):
-        axis = plot.plot.getAxis(side)
-        assert isinstance(axis, Axis)
-        assert axis.title == axis.shown_title == title
-        shown, box = axis.label.mapRectToItem(plot.plot, axis.label.boundingRect()), plot.plot.rect()
-        assert box.adjusted(-6, -6, 6, 6).contains(shown)
 
 
 @pytest.mark.parametrize("side", ["left", "bottom"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog
 
 from gui.runs.library import Library
+from gui.window.preferences import Preferences
 from tests.support.app import COUNTING
 from tests.support.interaction import SHIFT, begin, ended, load
 
@@ -54,11 +54,10 @@ def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: An
     first = begin(qtbot, window)
     second = pressed(qtbot, window)
     assert second.queued
-    window.actions_by_name["runs_at_once"].trigger()
-    dialog = window.findChild(QInputDialog)
-    assert dialog.intValue() == 1
-    dialog.setIntValue(2)
-    dialog.accept()
+    window.actions_by_name["preferences"].trigger()
+    dialog = window.findChild(Preferences)
+    assert dialog.at_once.value() == 1
+    dialog.at_once.setValue(2)
     qtbot.waitUntil(lambda: second.view.state == "running", timeout=120_000)
     assert window.run_tabs.running() == [first, second]
     assert window.launcher.most_at_once == int(window.settings.value("runs_at_once")) == 2

@@ -191,6 +191,8 @@ def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: A
     dialog = window.problems.dialog
     for place in range(dialog.kind.count()):
         dialog.kind.setCurrentIndex(place)
+        if dialog.typed is not None:
+            continue
         order = dialog.request()
         assert engine.runs.folder.run_folder.read_problem(make_instance(order)).describe()
     dialog._on_kind()

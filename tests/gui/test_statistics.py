@@ -10,16 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QSize
+from scipy import stats
 
+from engine.events import Incumbent, to_json
 from gui.app.theme import DARK, LIGHT
 from gui.compare.groups import differing_options, grouped, values_of
 from gui.compare.profiles import performance_profiles, solved_within
+from gui.compare.significance import compared, importance
 from gui.compare.statistics import StatisticsTab
 from gui.plot.boxes import spread
 from gui.runs.columns import value_of
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from tests.support.app import COUNTING
+from tests.support.counting import STARTED
 
 
 def note(number: int, variant: str | None, best: float | None, state: str = "optimal") -> RunNote:
@@ -46,10 +50,6 @@ def test_a_spread_has_the_quartiles_and_loses_no_value(values: list[float]) -> N
     assert found.high >= found.upper_quartile
     assert min((found.low, *found.outliers)) == min(values)
     assert max((found.high, *found.outliers)) == max(values)
-
-
-def test_nothing_has_no_spread() -> None:
-    assert spread([]) is None
 
 
 def test_runs_that_differ_in_seeds_only_are_a_group() -> None:
@@ -202,3 +202,69 @@ def test_unlike_objectives_share_no_axis(qtbot: Any) -> None:
     assert (tab.value.currentData(), len(tab.boxes.table()[1])) == ("time", 2)
     tab.value.setCurrentIndex(tab.value.findData("best"))
     assert tab.boxes.table()[1] == []
+
+
+def recorded(
+    folder: Path, name: str, option: str, seed: int, values: list[tuple[float, float]], **about: Any
+) -> RunNote:
+    made = RunNote(name, str(folder / name), name, problem="p: 1", options={"score": option}, seed=seed, **about)
+    (folder / name).mkdir(parents=True)
+    events = [STARTED.model_copy(update={"sense": "maximize"}), *(Incumbent(time=t, objective=v) for t, v in values)]
+    (folder / name / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+    made.state, made.seconds, made.best = "optimal", 10.0, values[-1][1]
+    return made
+
+
+def test_bands_and_times_to_target_are_those_of_the_events(qtbot: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    notes, paths = [], {}
+    for option, shift in (("k2", 0), ("bic", 20)):
+        for seed in range(8):
+            times = np.sort(random.random(5)) * 9
+            values = np.maximum.accumulate(random.integers(50, 90, 5)) + shift
+            paths[option, seed] = list(zip(times.tolist(), values.tolist(), strict=True))
+            notes.append(recorded(tmp_path, f"{option}{seed}", option, seed, paths[option, seed]))
+    tab = StatisticsTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    qtbot.waitUntil(lambda: len(tab.bands.curves) == 2, timeout=120_000)
+    best = max(path[-1][1] for path in paths.values())
+    for group, option in (("score = bic", "bic"), ("score = k2", "k2")):
+        curve = next(curve for curve in tab.bands.curves if curve.name == group)
+        window = curve.data.window()
+        assert window.merged
+        for time, low, high, middle in zip(*(part[::40] for part in window[:4]), strict=True):
+            now = [max([v for t, v in paths[option, s] if t <= time], default=-np.inf) for s in range(8)]
+            now.sort(reverse=True)
+            assert (high, middle, low) == (now[1], now[3], now[5])
+        reached = [[t for t, v in paths[option, s] if 100 * (best - v) / best <= 5.0] for s in range(8)]
+        tab.target.setCurrentIndex(tab.target.findData(5.0))
+        curve = next(curve for curve in tab.reached.curves if curve.name == group)
+        assert curve.data.last == pytest.approx(100 * sum(map(bool, reached)) / 8)
+    headers, rows = tab.table.table()
+    assert [row[headers.index("test")] for row in rows] == ["", "Wilcoxon"]
+    assert tab.importance.table()[1][0][0] == "score"
+    assert len(tab.parallel.table()[1]) == 16
+    for figure in tab.plots():
+        assert figure.caption
+        assert not figure.pictured or figure.to_image(1.0).width() > 0
+
+
+def test_chance_and_importance_are_those_of_scipy_and_of_an_analysis_of_variance() -> None:
+    random = np.random.default_rng(1)
+    notes = []
+    for number in range(60):
+        made = note(number, ("rows", "tiles", "lists")[number % 3], float(random.normal() + (number % 3 == 1)))
+        made.options["order"] = number % 2
+        notes.append(made)
+    groups = grouped(notes)
+    values = [values_of(group, "best") for group in groups]
+    raw = [stats.mannwhitneyu(values[0], other).pvalue for other in values[1:]]
+    found = compared(groups, "best")
+    assert found[0] == (None, "")
+    assert min(p for p, _ in found[1:] if p is not None) == pytest.approx(min(1.0, len(raw) * min(raw)))
+    ranks = stats.rankdata([one.best for one in notes])
+    shares = importance(notes, "best")
+    parts = [ranks[[one.options["variant"] == kind for one in notes]] for kind in ("rows", "tiles", "lists")]
+    between = sum(len(part) * (part.mean() - ranks.mean()) ** 2 for part in parts)
+    assert shares["variant"] == pytest.approx(between / ((ranks - ranks.mean()) ** 2).sum())
+    assert shares["variant"] > shares["order"]

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QApplication,
-    QCheckBox,
-    QStyle,
-    QStyleOptionButton,
-    QWidget,
 )
 
 from gui.app.style import style_sheet
 from gui.app.theme import DARK, LIGHT, Theme, system_theme, theme_named
 from gui.problem.form import Form
+from gui.window.preferences import Preferences
 from tests.support import counting
 from tests.support.app import SAMPLES
 from tests.support.interaction import opened
@@ -69,34 +66,6 @@ def dress(qapp: QApplication) -> Any:
     qapp.setPalette(palette)
 
 
-@BOTH
-@pytest.mark.parametrize("ground", ["base", "window", "raised"])
-@pytest.mark.parametrize("checked", [False, True], ids=["unchecked", "checked"])
-def test_the_frame_of_a_check_box_stands_out_from_its_ground(
-    qtbot: Any, dress: Any, theme: Theme, ground: str, checked: bool
-) -> None:
-    dress(theme)
-    around = QWidget()
-    qtbot.addWidget(around)
-    palette = around.palette()
-    palette.setColor(QPalette.ColorRole.Window, QColor(getattr(theme, ground)))
-    around.setPalette(palette)
-    box = QCheckBox("Reduce", around)
-    box.move(20, 20)
-    box.setChecked(checked)
-    around.resize(160, 60)
-    around.show()
-    picture = around.grab().toImage().scaled(160, 60)  # whatever pixels the screen has
-    option = QStyleOptionButton()
-    box.initStyleOption(option)
-    frame = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box).translated(20, 20)
-    assert picture.pixelColor(5, 5) == QColor(getattr(theme, ground))
-    row = [picture.pixelColor(x, frame.center().y()) for x in range(frame.left() - 2, frame.left() + 3)]
-    column = [picture.pixelColor(frame.center().x(), y) for y in range(frame.top() - 2, frame.top() + 3)]
-    for line in (row, column):
-        assert max(contrast(colour.name(), getattr(theme, ground)) for colour in line) >= 3
-
-
 def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot: Any, dress: Any) -> None:
     dress(LIGHT)
     form = Form(counting.Options)
@@ -129,6 +98,5 @@ def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_show
     window.tabs.setCurrentWidget(window.home)
     parts = [window.menuBar(), window.tool_bar, *window.docks.values(), window.home, hidden, shown]
     assert {part.styleSheet() for part in parts} == {style_sheet(DARK)}
-    window.help.shortcuts()
-    qtbot.waitUntil(window.help.sheet.isVisible, timeout=120_000)
-    assert window.help.sheet.styleSheet() == style_sheet(DARK)
+    window.open_preferences()
+    assert window.findChild(Preferences).styleSheet() == style_sheet(DARK)

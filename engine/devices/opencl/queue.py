@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ from typing_extensions import override
 from ...errors import DeviceError
 from ..buffer import Buffer, StreamEvent
 from ..guarded import GuardedMemory, bounds_error, checked
-from ..kernels.cache import alone
 from ..kernels.program import Kernel
 from ..queue import CommandQueue
 from .listing import pyopencl
@@ -190,13 +188,7 @@ class OpenCLQueue(CommandQueue):
         """Nothing to do: the array is Python's."""
 
     def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
-        handle, unchecked, compiled = kernel.handle
-        if block not in compiled:
-            compiled.add(block)
-            with alone(hashlib.sha256(f"{kernel.source.digest} {kernel.entry} {block}".encode()).hexdigest()):
-                self.launch(kernel, grid, block, native)
-                self._finish()
-            return
+        handle, unchecked = kernel.handle
         try:
             for index, code in unchecked:
                 struct.pack(code, native[index])
@@ -239,7 +231,7 @@ class OpenCLQueue(CommandQueue):
 
     def _copy_of(self, kernel: Kernel, native: list[Any]) -> Any:
         """Another kernel object with these arguments."""
-        handle, unchecked, _ = kernel.handle
+        handle, unchecked = kernel.handle
         cl = self._cl
         try:
             for index, code in unchecked:

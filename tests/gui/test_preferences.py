@@ -1,0 +1,40 @@
+"""Preferences take effect at once and are kept; the folder of runs counts from the next start on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gui.application import make_application
+from gui.window.preferences import Preferences
+from tests.support.app import COUNTING
+
+
+def test_preferences_are_kept_and_the_folder_of_runs_counts_from_the_next_start(
+    qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("gui.window.preferences.QDesktopServices.openUrl", lambda url: opened.append(url.toLocalFile()))
+    window, font = open_window(COUNTING), make_application().font()
+    try:
+        window.actions_by_name["preferences"].trigger()
+        (dialog,) = window.findChildren(Preferences)
+        dialog.theme.setCurrentIndex(dialog.theme.findData("dark"))
+        dialog.font_size.setValue(15)
+        dialog.at_once.setValue(3)
+        dialog.notify.setValue(90)
+        assert window.theme.dark
+        assert make_application().font().pointSize() == 15
+        assert (window.launcher.most_at_once, window.notices.long) == (3, 90)
+        folder = tmp_path / "elsewhere"
+        dialog.set_folder(str(folder))
+        dialog.defaults.click()
+        assert Path(opened[0]).read_text().startswith("# Defaults of all runs")
+        dialog.reject()
+        window.close()
+        again = open_window(COUNTING)
+        assert again.theme.dark
+        assert (again.launcher.most_at_once, again.notices.long) == (3, 90)
+        assert again.runs._library.new("a").path.parent == folder
+    finally:
+        make_application().setFont(font)
