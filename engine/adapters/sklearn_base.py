@@ -26,7 +26,7 @@ _ORDERED = 1 << 22  # values of X
 _REPEATED = 8  # times as many rows as there are; more are not repeated, but have weights
 _PASSED = (
     *("draws", "ess", "max_draws", "warmup", "thin", "chains", "storage"),
-    *("intercept_scale", "tau_scale", "prior", "slab"),
+    *("intercept_scale", "tau_scale", "par_ratio", "prior", "slab"),
 )
 
 

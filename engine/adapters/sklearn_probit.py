@@ -41,6 +41,10 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy).
+    par_ratio : float or None
+        Expected number of coefficients that are not 0 over that of the others, which then sets the scale of tau.
+    penalize : array-like of bool, shape (p,), sequence of str, or None
+        Columns inside the horseshoe, or their names; None: all. The others have normal priors.
     prior : {"horseshoe", "regularized", "half_t", "lasso", "ridge"}
         Of the coefficients given tau; ``regularized`` bounds them if columns separate the classes.
     slab : float or None
@@ -104,6 +108,8 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         tau_scale: float = 1.0,
+        par_ratio: float | None = None,
+        penalize: Any = None,
         prior: str = "horseshoe",
         slab: float | None = None,
         class_weight: Any = None,
@@ -124,6 +130,8 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         self.fit_intercept = fit_intercept
         self.intercept_scale = intercept_scale
         self.tau_scale = tau_scale
+        self.par_ratio = par_ratio
+        self.penalize = penalize
         self.prior = prior
         self.slab = slab
         self.class_weight = class_weight
@@ -158,7 +166,9 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         random = check_random_state(self.random_state)
         self.results_: list[Posterior] = []
         for number in range(count) if count > 2 else (1,):
-            problem = kind(X, (codes == number).astype(np.int64), names=self._names(), weights=weights)
+            problem = kind(
+                X, (codes == number).astype(np.int64), names=self._names(), weights=weights, penalize=self.penalize
+            )
             what = f"{self.classes_[number]}: " if count > 2 else ""
             seed = int(random.randint(2**31 - 1))
             self.results_.append(self._sample(problem, X, seed, what, kernel=self.kernel))

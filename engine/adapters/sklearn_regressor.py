@@ -40,6 +40,10 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
     standardize, fit_intercept : bool
     intercept_scale, tau_scale : float
         Scales of the priors of the intercept (normal) and of tau (half-Cauchy), where y has mean 0 and variance 1.
+    par_ratio : float or None
+        Expected number of coefficients that are not 0 over that of the others, which then sets the scale of tau.
+    penalize : array-like of bool, shape (p,), sequence of str, or None
+        Columns inside the horseshoe, or their names; None: all. The others have normal priors.
     prior : {"horseshoe", "regularized", "half_t", "lasso", "ridge"}
         Of the coefficients given tau.
     slab : float or None
@@ -100,6 +104,8 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         fit_intercept: bool = True,
         intercept_scale: float = 10.0,
         tau_scale: float = 1.0,
+        par_ratio: float | None = None,
+        penalize: Any = None,
         prior: str = "horseshoe",
         slab: float | None = None,
         backend: str | None = None,
@@ -119,6 +125,8 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
         self.fit_intercept = fit_intercept
         self.intercept_scale = intercept_scale
         self.tau_scale = tau_scale
+        self.par_ratio = par_ratio
+        self.penalize = penalize
         self.prior = prior
         self.slab = slab
         self.backend = backend
@@ -141,7 +149,8 @@ class HorseshoeRegressor(RegressorMixin, HorseshoeEstimator):  # type: ignore[mi
             raise ValueError(f"family must be 'normal', 'student', 'counts' or 'ordinal'; got {self.family!r}")
         X, y, weights = self._rows(X, y, sample_weight)
         y = np.asarray(y, np.float64)
-        problem = HorseshoeRegression(X, y, self.family, names=self._names(), weights=weights)
+        own = {"weights": weights, "penalize": self.penalize}
+        problem = HorseshoeRegression(X, y, self.family, names=self._names(), **own)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.result_ = self._sample(problem, X, seed, degrees=self.degrees)
         self.n_iter_ = int(self.result_.counters["iterations"])

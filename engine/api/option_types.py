@@ -112,6 +112,7 @@ class AnyOptions(TypedDict, total=False):
     minimum_share: int | None
     mip_gap: float
     mixing: Literal["auto", "none", "partition"]
+    par_ratio: float | None
     patience: int | None
     pdhg_iterations: int
     population: Literal["auto"] | int

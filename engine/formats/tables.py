@@ -12,7 +12,7 @@ import csv
 import re
 from array import array
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,17 @@ class Table:
     target: str
     lines: Sequence[int] | None = None
 
+    def without(self, columns: Sequence[str]) -> tuple[Table, dict[str, NDArray[Any]]]:
+        """The table without some columns, and these, by name."""
+        if not columns:
+            return self, {}
+        kept = [number for number, name in enumerate(self.names) if name in others(self.names, columns)]
+        found = {}
+        for name in columns:
+            values = self.X[:, [self.names.index(name)]]
+            found[name] = np.asarray(values.toarray() if hasattr(values, "toarray") else values)[:, 0]
+        return replace(self, X=self.X[:, kept], names=[self.names[number] for number in kept]), found
+
     @contextlib.contextmanager
     def located(self, path: str | Path) -> Iterator[None]:
         """Let the errors of a problem that is made of this table name the file, and the line of the row."""
@@ -93,6 +104,15 @@ class Table:
             raise ProblemError(error.rule, path, self.lines[error.row]) from error
         except ProblemError as error:
             raise ProblemError(str(error), path) from error
+
+
+def others(names: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The names of all columns but these, each of which must be there."""
+    for name in columns:
+        if name not in names:
+            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            raise ProblemError(f"there is no column '{name}' beside the target; the table has {shown}")
+    return [name for name in names if name not in columns]
 
 
 def is_frame(data: object) -> bool:

@@ -32,7 +32,8 @@ DEFAULTS = {
 class Model:
     """One posterior, on the scale of its priors: columns of mean 0 and variance 1 if they are standardized.
 
-    ``centre`` and ``unit`` turn a target into that scale, ``mean`` and ``scale`` the columns.
+    ``centre`` and ``unit`` turn a target into that scale, ``mean`` and ``scale`` the columns; ``penalized`` says which
+    of the active columns are inside the horseshoe.
     """
 
     family: str
@@ -45,6 +46,9 @@ class Model:
     unit: float
     options: dict[str, Any]
     names: list[str]
+    weights: Floats
+    offset: Floats
+    penalized: NDArray[np.bool_]
 
     @classmethod
     def of(cls, claim: Claim) -> tuple[Model | None, str]:
@@ -55,17 +59,25 @@ class Model:
             return None, "there is no such check for priors with a slab"
         if "16" in str(arrays.get("kernel", "")):
             return None, "X was stored in half precision, which has a posterior of its own"
+        y = np.asarray(data["y"], np.float64)
+        weights, offset = (
+            np.asarray(data.get(*pair), np.float64) for pair in (("weights", 0 * y + 1), ("offset", 0 * y))
+        )
+        if not len(y) or y.shape != weights.shape or y.shape != offset.shape or not weights.sum() > 0.0:
+            raise ValueError("y, weights and offset do not fit")
+        share = weights / weights.sum()
         if "X_data" in data:
             rows, columns = (int(size) for size in data["X_shape"])
             X: Any = sparse_rows(data["X_data"], data["X_indices"], data["X_indptr"], (rows, columns), "X")
             X = X.astype(np.float64)
-            mean = np.asarray(X.mean(axis=0)).ravel()
-            scale = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
+            mean = np.asarray(X.T @ share).ravel()
+            scale = np.sqrt(np.maximum(np.asarray(X.multiply(X).T @ share).ravel() - mean**2, 0.0))
         else:
             X = np.asarray(data["X"], np.float64)
             if not X.size:
                 raise ValueError("X is empty")
-            mean, scale = X.mean(axis=0), X.std(axis=0)
+            mean = share @ X
+            scale = np.sqrt(share @ (X - mean) ** 2)
         columns, intercept = X.shape[1], bool(options["intercept"])
         if arrays["beta"].shape[2] != columns + intercept:
             return None, "the draws of some coefficients were not kept"
@@ -77,17 +89,19 @@ class Model:
             mean = mean if intercept else np.zeros(columns)
         else:
             mean, scale = np.zeros(columns), np.ones(columns)
-        y = np.asarray(data["y"], np.float64)
         if not len(y) or X.shape[0] != len(y) or not np.isfinite(y).all():
             raise ValueError("X and y do not fit")
         centre, unit = 0.0, 1.0
         if family in ("normal", "student") and options["standardize"]:
-            centre = float(y.mean()) if intercept else 0.0
-            unit = float(np.sqrt(np.mean((y - centre) ** 2))) or 1.0
+            centre = float(share @ (y - offset)) if intercept else 0.0
+            unit = float(np.sqrt(share @ (y - offset - centre) ** 2)) or 1.0
+        penalized = np.asarray(data.get("penalized", np.ones(columns)), bool)[active]
+        if options.get("par_ratio") is not None:
+            options["tau_scale"] = options["par_ratio"] / np.sqrt(weights.sum())
         names = [f"coefficient {data['names'][column]}" for column in active]
         names += ["log tau", *(["the intercept"] if intercept else [])]
         names += ["log sigma"] if family in ("normal", "student") else []
-        return cls(family, X, y, active, mean, scale, centre, unit, options, names), ""
+        return cls(family, X, y, active, mean, scale, centre, unit, options, names, weights, offset, penalized), ""
 
     @property
     def entries(self) -> int:
@@ -101,15 +115,20 @@ class Model:
         chains = len(log_tau)
         own = beta[:, :, intercept:] * self.scale / self.unit
         tau = np.exp(log_tau)
-        priors = _PRIORS[self.options["prior"]](own[:, :, self.active] / tau[:, :, None], self.options)
+        scaled = own[:, :, self.active] / tau[:, :, None]
+        priors = _PRIORS[self.options["prior"]](scaled, self.options)
         width = self.options["tau_scale"]
-        of_tau = 1.0 - 2.0 * tau**2 / (tau**2 + width**2) - (1.0 + priors).sum(axis=2)
+        of_tau = 1.0 - 2.0 * tau**2 / (tau**2 + width**2) - (1.0 + priors)[:, :, self.penalized].sum(axis=2)
+        normal = -((own[:, :, self.active] / self.options["intercept_scale"]) ** 2)
+        priors = np.where(self.penalized, priors, normal)
         for chain in range(chains):
             margins = self.X @ beta[chain, :, intercept:].T  # (rows, draws)
-            margins = (margins + (beta[chain, :, 0] if intercept else 0.0) - self.centre) / self.unit
+            margins = margins + self.offset[:, None] + (beta[chain, :, 0] if intercept else 0.0)
+            margins = (margins - self.centre) / self.unit
             shape = None if sigma is None else sigma[chain] / self.unit
             shape = dispersion[chain] if dispersion is not None else shape
             slopes, of_sigma = self._slopes(margins, shape, None if thresholds is None else thresholds[chain])
+            slopes = slopes * self.weights[:, None]
             by_column = (self.X.T @ slopes - self.mean[:, None] * slopes.sum(axis=0)) / np.where(
                 self.scale > 0.0, self.scale, 1.0
             )[:, None]
@@ -149,10 +168,10 @@ class Model:
             return np.exp(_log_density(low) - between) - np.exp(_log_density(high) - between), None
         r = (y - m) / shape
         if self.family == "normal":
-            return r / shape, (r**2 - 1.0).sum(axis=0)
+            return r / shape, self.weights @ (r**2 - 1.0)
         degrees = self.options["degrees"]
         weight = (degrees + 1.0) / (degrees + r**2)
-        return weight * r / shape, (weight * r**2 - 1.0).sum(axis=0)
+        return weight * r / shape, self.weights @ (weight * r**2 - 1.0)
 
 
 def _log_density(m: Floats) -> Floats:

@@ -100,7 +100,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     GLOBAL f32* RESTRICT margins, GLOBAL chain_t* RESTRICT chain_state, const GLOBAL i32* RESTRICT member_start,
     const GLOBAL i32* RESTRICT member_column, const GLOBAL f64* RESTRICT member_weight,
     const GLOBAL f64* RESTRICT line_intercept, const GLOBAL i64* RESTRICT row_start, const GLOBAL i32* RESTRICT row_index,
-    const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 first, i32 nulls,
+    const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 intercept, i32 nulls,
     i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,
     ${arguments.of_likelihood(family)}
     u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
@@ -161,7 +161,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         ${reduce.block_sums("part", "f64", block, 3)}
         const f64 shift = t * line_intercept[line];
         f64 change = part[0] + log(part[${block}]) - log(part[${2 * block}]);
-        if (first > 0)
+        if (intercept)
             change -= 0.5 * first_prior * shift * (shift + 2.0 * b[0]);
         const i32 accepted = log(uniform_f64(words.w3)) < change && change < 1.0e300;
         BARRIER();
@@ -170,7 +170,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
                 b[member_column[k]] += t * member_weight[k];
             for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block})
                 eta[row_index[k]] += t_row * row_value[k];
-            if (LOCAL_ID == 0 && first > 0)
+            if (LOCAL_ID == 0 && intercept)
                 b[0] += shift;
             jumps += 1.0;
         }
@@ -181,7 +181,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const i32 line = nulls + pairs + (tail_first + i) % tails;
         const i32 column = member_column[member_start[line]];
         const f64 old = b[column];
-        const f64 pivot = first > 0 ? b[0] : 0.0;
+        const f64 pivot = intercept ? b[0] : 0.0;
         slice_t s = slice_begin(asinh(old / tau), 3.0, seed, number + 1u, step, tail_first + i);
         while (s.phase < 4) {    // the same for all of a group
             for (i32 k = LOCAL_ID; k < s.count; k += ${block}) {
@@ -190,7 +190,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
                 const f64 shift = (tau * x - old) * line_intercept[line];
                 f64 density = log_prior_density(x, ${spread("column")}) + log(cosh(u));
                 density -= 0.5 * slab[column]${factor} * tau * tau * x * x;
-                if (first > 0)
+                if (intercept)
                     density -= 0.5 * first_prior * shift * (shift + 2.0 * pivot);
                 terms[k] = density;
             }
@@ -232,7 +232,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
             eta[row_index[k]] += t_row * row_value[k];
         if (LOCAL_ID == 0) {
             b[column] = old + t;
-            if (first > 0)
+            if (intercept)
                 b[0] = pivot + t * line_intercept[line];
         }
         BARRIER();

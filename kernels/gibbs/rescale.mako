@@ -20,7 +20,8 @@
 // With a slab of random scale, S all columns: the slab's scale is multiplied too, so that none of the densities of beta changes.
 //
 // signs: the column of the intercept, the rows' y = +-1; zeros if there is none. member_of_set: 1 or 0 for every column.
-// with_all: S is all of them, and part_margins is not read; else it holds eta_S, (chains, pitch).
+// with_all: S is all of them from `first` on. apart: part_margins holds eta_S; else it is not read, and S is all columns but the
+// intercept's.
 //
 // Launch: a group of ${block} a chain. margins, part_margins: (chains, pitch).
 ${records["chain"].declaration()}
@@ -39,8 +40,8 @@ ${vectors.sum_functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32,
     GLOBAL f32* RESTRICT margins, GLOBAL chain_t* RESTRICT chain_state, const GLOBAL f32* RESTRICT signs,
     const GLOBAL f64* RESTRICT slab,
-    const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i64 pitch, i64 row_count,
-    i32 q, i32 stride, i32 first, f64 inverse_width,
+    const GLOBAL f32* RESTRICT member_of_set, const GLOBAL f32* RESTRICT part_margins, i32 with_all, i32 apart, i64 pitch,
+    i64 row_count, i32 q, i32 stride, i32 first, f64 inverse_width,
     ${arguments.of_slab(prior)}
     ${arguments.of_likelihood(family)}
     u64 seed, u32 stream,
@@ -106,7 +107,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 % if block == 1:
         for (i64 k = 0; k < row_count; k += 16) {    // the margins and signs of the padding, up to a multiple of 16, are zeros
             const float16 at = vload16(0, eta + k);
-            const float16 scaled = with_all ? at - pivot * vload16(0, signs + k) : vload16(0, eta_s + k);
+            const float16 scaled = apart ? vload16(0, eta_s + k) : at - pivot * vload16(0, signs + k);
             const int16 used = FIRST(row_count - k);
 %   for k in range(4):
             if (${k} < s.count) {
@@ -118,7 +119,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 % else:
         for (i64 k = LOCAL_ID; k < row_count; k += ${block}) {
             const f32 at = eta[k];
-            const f32 scaled = with_all ? at - pivot * signs[k] : eta_s[k];
+            const f32 scaled = apart ? eta_s[k] : at - pivot * signs[k];
 %   for k in range(4):
             if (${k} < s.count)
                 mine${k} += (f64)${likelihoods.value(family, f"at + c{k} * scaled", "k", "chain")};
@@ -144,7 +145,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     const f64 factor = exp(s.here);
     const f32 c = (f32)expm1(s.here);
     for (i64 k = LOCAL_ID; k < row_count; k += ${block})
-        eta[k] += c * (with_all ? eta[k] - pivot * signs[k] : eta_s[k]);
+        eta[k] += c * (apart ? eta_s[k] : eta[k] - pivot * signs[k]);
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const f64 value = j >= first && (with_all || member_of_set[j] != 0.0f) ? factor * b[j] : b[j];
         b[j] = value;

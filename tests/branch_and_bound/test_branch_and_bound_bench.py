@@ -1,10 +1,13 @@
+from __future__ import annotations
+
 import click
 import pytest
 
 from engine.benchmarks.branch_and_bound.command import bench
+from engine.devices import Member
 
 
-def test_the_benchmark_counts_the_published_nodes(device, capsys):
+def test_the_benchmark_counts_the_published_nodes(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
     language, name = device.info.language, device.info.id
     assert bench(["--quick", "--only", "queens 13", "--backend", language, "--devices", f"{name},{name}"]) == 0
     heading, line = capsys.readouterr().out.splitlines()
@@ -22,6 +25,6 @@ def test_the_benchmark_counts_the_published_nodes(device, capsys):
         (["--devices", "cuda:0", "cuda:1"], "unexpected extra argument"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(words, message):
+def test_arguments_that_make_no_sense_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(click.UsageError, match=message):
         bench(words)

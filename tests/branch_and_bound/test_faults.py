@@ -1,13 +1,20 @@
 """Claims about devices that fail in the middle of a search, and about checkpoints that are not what they should be."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import engine
+from engine.devices import Member
 from engine.errors import DeviceError, OutOfDeviceMemory, RunFolderError
-from engine.events import Notice
+from engine.events import Event, Notice
 from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.search import coordinator
@@ -18,8 +25,8 @@ QUEENS_14 = (365596, 13496479)
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("at_launch", [1, 20, 60])
-def test_the_other_devices_finish_the_search_of_one_that_fails(device, at_launch):
-    events = []
+def test_the_other_devices_finish_the_search_of_one_that_fails(device: Member, at_launch: int) -> None:
+    events: list[Event] = []
     name = device.info.id
     with failing(f"{name}#2", at_launch=at_launch) as failures:
         result = engine.solve(engine.Queens(14), devices=[name] * 3, on_event=events.append, ivms=32)
@@ -30,12 +37,12 @@ def test_the_other_devices_finish_the_search_of_one_that_fails(device, at_launch
 
 
 @pytest.mark.full
-def test_a_restore_point_saves_what_was_done_before_a_failure(device, monkeypatch):
+def test_a_restore_point_saves_what_was_done_before_a_failure(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "_BETWEEN_RESTORE_POINTS", 0.002)
-    restored = []
+    restored: list[int] = []
     original = coordinator.Coordinator._restore
 
-    def noted(self):
+    def noted(self: coordinator.Coordinator) -> None:
         original(self)
         restored.append(self.counters["nodes"])
 
@@ -49,8 +56,8 @@ def test_a_restore_point_saves_what_was_done_before_a_failure(device, monkeypatc
     assert result.counters["nodes"] == 2_415_747
 
 
-def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device, tmp_path):
-    options = {"upper_bound": 2178, "ivms": 32, "checkpoint_interval": 0.02}
+def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device: Member, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"upper_bound": 2178, "ivms": 32, "checkpoint_interval": 0.02}
     name = device.info.id
     with failing(name, at_launch=100) as failures, pytest.raises(DeviceError, match="fallen off the bus"):
         engine.solve(engine.Flowshop.taillard(30), devices=[name], run_folder=tmp_path / "run", **options)
@@ -59,7 +66,7 @@ def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device, tmp_path):
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 2_415_747, 32)
 
 
-def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device, tmp_path):
+def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device: Member, tmp_path: Path) -> None:
     problem = engine.Flowshop(np.ones((20, 64), np.int64))
     with pytest.raises(OutOfDeviceMemory, match="set ivms to fewer"):
         engine.solve(problem, devices=[device.info.id] * 200, initial="neh", ivms=1 << 20, run_folder=tmp_path / "run")
@@ -69,11 +76,11 @@ def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device, t
 # --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
-def problem():
+def problem() -> engine.Flowshop:
     return engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 6)))
 
 
-def good():
+def good() -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """A checkpoint of a search that has explored the first two subtrees of six."""
     tree = problem().tree()
     units = cut(6, 1)
@@ -85,23 +92,23 @@ def good():
     return save(progress, order, value + 5, value, improved=True)
 
 
-def test_a_checkpoint_is_read_as_it_was_written():
+def test_a_checkpoint_is_read_as_it_was_written() -> None:
     arrays, state = good()
     progress, checked = restore(problem().tree(), arrays, state)
     assert len(progress.units) == 4
     assert checked.value == state["value"]
 
 
-def _swap(arrays):
+def _swap(arrays: dict[str, NDArray[Any]]) -> None:
     arrays["begin"][0], arrays["end"][0] = arrays["end"][0].copy(), arrays["begin"][0].copy()
 
 
-def _repeat(arrays):
+def _repeat(arrays: dict[str, NDArray[Any]]) -> None:
     for name in ("begin", "end", "fresh"):
         arrays[name] = np.concatenate([arrays[name][:1], arrays[name][:-1]])
 
 
-ARRAYS = {
+ARRAYS: dict[str, tuple[Callable[[dict[str, NDArray[Any]]], Any], str]] = {
     "empty intervals": (_swap, "an interval is empty"),
     "the same twice": (_repeat, "two intervals overlap"),
     "one lost": (
@@ -121,7 +128,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("fault", ARRAYS)
-def test_a_checkpoint_with_a_wrong_array_is_refused(fault):
+def test_a_checkpoint_with_a_wrong_array_is_refused(fault: str) -> None:
     arrays, state = good()
     arrays = {name: array.copy() for name, array in arrays.items()}
     change, message = ARRAYS[fault]
@@ -140,19 +147,19 @@ def test_a_checkpoint_with_a_wrong_array_is_refused(fault):
         ({"has_solution": False}, "does not belong"),
     ],
 )
-def test_a_checkpoint_with_a_wrong_state_is_refused(change, message):
+def test_a_checkpoint_with_a_wrong_state_is_refused(change: dict[str, Any], message: str) -> None:
     arrays, state = good()
     with pytest.raises(RunFolderError, match=message):
         restore(problem().tree(), arrays, {**state, **change})
 
 
-def test_a_checkpoint_of_another_size_is_refused():
+def test_a_checkpoint_of_another_size_is_refused() -> None:
     arrays, state = good()
     with pytest.raises(RunFolderError, match="not one of a problem with 7 items"):
         restore(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
 
 
-def test_a_finished_checkpoint_has_no_intervals():
+def test_a_finished_checkpoint_has_no_intervals() -> None:
     arrays, state = good()
     units = cut(6, 1)
     none = Units.none(6)

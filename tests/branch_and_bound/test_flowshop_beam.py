@@ -1,5 +1,7 @@
 """Beam search for flowshop schedules: the tree's bounds, all nodes of small trees, first solutions of large ones."""
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np
@@ -11,11 +13,11 @@ from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan, neh
 
 
-def never():
+def never() -> bool:
     return False
 
 
-def test_bounds_are_those_of_the_tree():
+def test_bounds_are_those_of_the_tree() -> None:
     random = np.random.default_rng(3)
     times = random.integers(1, 99, (6, 9))
     tree = Flowshop(times).tree("one_machine", "min_branch")
@@ -34,7 +36,7 @@ def test_bounds_are_those_of_the_tree():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_beam_of_all_nodes_finds_an_optimum(seed, monkeypatch):
+def test_a_beam_of_all_nodes_finds_an_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flowshop_beam, "_MOST_NODES", 10**6)
     times = np.random.default_rng(seed).integers(1, 30, (4, 6))
     optimum = min(makespan(times, order) for order in itertools.permutations(range(6)))
@@ -46,7 +48,7 @@ def test_a_beam_of_all_nodes_finds_an_optimum(seed, monkeypatch):
 
 
 @pytest.mark.full
-def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone():
+def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone() -> None:
     flowshop = Flowshop.taillard(41)
     inserted = makespan(flowshop.times, neh(flowshop.times))
     order = beam_search(flowshop.times, inserted, never)
@@ -57,6 +59,6 @@ def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone():
     assert makespan(flowshop.times, improved) <= makespan(flowshop.times, order)
 
 
-def test_a_beam_search_ends_when_time_is_up():
+def test_a_beam_search_ends_when_time_is_up() -> None:
     asked = iter([False] * 3 + [True])
     assert beam_search(Flowshop.taillard(41).times, 10**6, lambda: next(asked)) is None

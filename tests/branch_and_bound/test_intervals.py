@@ -1,5 +1,7 @@
 """Claims about work units: intervals of the factorial number system lose nothing and overlap nowhere."""
 
+from __future__ import annotations
+
 import math
 from itertools import pairwise
 
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.devices import Member
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of, number_of, positions
@@ -18,20 +21,20 @@ from tests.support.searching import as_gpu, explore
 
 
 @given(st.integers(1, 64), st.data())
-def test_digits_and_numbers_are_inverses(n, data):
+def test_digits_and_numbers_are_inverses(n: int, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, math.factorial(n)))
     digits = digits_of(number, n)
     assert number_of(digits) == number
     assert all(digit < n - level for level, digit in enumerate(digits)) or number == math.factorial(n)
 
 
-def test_a_number_out_of_range_is_refused():
+def test_a_number_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match="a leaf number must be 0 to 3!; got 7"):
         digits_of(7, 3)
 
 
 @given(st.integers(1, 20), st.data())
-def test_any_interval_is_made_up_of_aligned_units_in_order(n, data):
+def test_any_interval_is_made_up_of_aligned_units_in_order(n: int, data: st.DataObject) -> None:
     ends = sorted(data.draw(st.lists(st.integers(0, math.factorial(n)), min_size=2, max_size=2)))
     units = aligned(ends[0], ends[1], n)
     numbers = [
@@ -47,7 +50,7 @@ def test_any_interval_is_made_up_of_aligned_units_in_order(n, data):
 
 
 @pytest.mark.parametrize(("n", "depth"), [(1, 0), (1, 1), (4, 0), (4, 1), (5, 2), (6, 3)])
-def test_a_cut_tree_is_the_whole_tree(n, depth):
+def test_a_cut_tree_is_the_whole_tree(n: int, depth: int) -> None:
     units = cut(n, depth)
     starts = [number_of(begin) for begin in units.begin]
     stops = [number_of(end) for end in units.end]
@@ -55,7 +58,7 @@ def test_a_cut_tree_is_the_whole_tree(n, depth):
     assert [0, *stops] == [*starts, math.factorial(n)]
 
 
-def test_positions_are_the_ranks_of_the_chosen_items_among_the_open():
+def test_positions_are_the_ranks_of_the_chosen_items_among_the_open() -> None:
     # Items 2, then 0, then 3 of five: ranks 2, 0, and 3 among {1, 3, 4} is rank 1.
     rows = np.array([[0b10100], [0b00001], [0b11000], [0], [0]], np.uint32)[:, :, None]
     assert positions(rows, np.array([3], np.int32)).tolist() == [[2, 0, 1, 0, 0]]
@@ -64,7 +67,7 @@ def test_positions_are_the_ranks_of_the_chosen_items_among_the_open():
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_a_tree_cut_anywhere_has_the_same_nodes(device, depth):
+def test_a_tree_cut_anywhere_has_the_same_nodes(device: Member, depth: int) -> None:
     tree = Queens(9).tree("auto", "auto")
     reference = search(tree)
     for capabilities in (None, as_gpu(device)):
@@ -78,7 +81,7 @@ def test_a_tree_cut_anywhere_has_the_same_nodes(device, depth):
 
 
 @pytest.mark.parametrize("places", [[100], [1, 2, 3], [5039, 5040, 20000], [7, 4000, 4001, 39999]])
-def test_intervals_that_begin_anywhere_add_up_to_the_tree(device, places):
+def test_intervals_that_begin_anywhere_add_up_to_the_tree(device: Member, places: list[int]) -> None:
     tree = Queens(8).tree("auto", "auto")
     bounds = [0, *places, math.factorial(8)]
     parts = [explore(device, tree, units=aligned(begin, end, 8)) for begin, end in pairwise(bounds)]
@@ -87,20 +90,20 @@ def test_intervals_that_begin_anywhere_add_up_to_the_tree(device, places):
     assert sum(part.nodes for part in parts) == search(tree).nodes
 
 
-def test_no_units_are_of_no_length():
+def test_no_units_are_of_no_length() -> None:
     assert Units.none(7).length() == 0
     assert Units.joined([Units.none(7), cut(7, 1)]).length() == math.factorial(7)
 
 
 @given(st.integers(1, 200_000))
-def test_hypercubes_have_as_many_corners_as_there_are_ivms(ivms):
+def test_hypercubes_have_as_many_corners_as_there_are_ivms(ivms: int) -> None:
     assert math.prod(radices(ivms)) == ivms
 
 
 @pytest.mark.parametrize("strategy", ["ring", "search", "large", "adapt", "hypercube", "torus"])
 @pytest.mark.parametrize("ivms", [1, 2, 7, 60, 512])
 @pytest.mark.parametrize("each", [False, True])
-def test_rounds_stay_on_their_rings(strategy, ivms, each):
+def test_rounds_stay_on_their_rings(strategy: str, ivms: int, each: bool) -> None:
     selection = VictimSelection(strategy, ivms, each=each)
     for step in [step for _ in range(12) for step in selection.phase(ivms // 2)]:
         assert step.first >= 0
@@ -109,7 +112,7 @@ def test_rounds_stay_on_their_rings(strategy, ivms, each):
         assert step.places == 1 or not each
 
 
-def test_the_window_of_adapt_moves_and_grows_as_in_algorithm_6():
+def test_the_window_of_adapt_moves_and_grows_as_in_algorithm_6() -> None:
     selection = VictimSelection("adapt", 64)
     windows = [
         (step.first, step.places - 1) for idle in (64, 64, 64, 64, 64, 64, 64, 6, 6) for step in selection.phase(idle)
@@ -118,7 +121,7 @@ def test_the_window_of_adapt_moves_and_grows_as_in_algorithm_6():
     assert windows == [(1, 2), (3, 4), (7, 8), (15, 16), (31, 32), (63, 64), (63, 32), (31, 16), (47, 8)]
 
 
-def test_a_window_that_does_not_tile_the_ring_is_refused(device):
+def test_a_window_that_does_not_tile_the_ring_is_refused(device: Member) -> None:
     for window, ivms in ((7, 128), (96, 128)):
         with pytest.raises(OptionError, match=f"window must divide the number of IVMs, {ivms}; got {window}"):
             engine_of(device).solve(Queens(6), strategy="search", window=window, ivms=ivms)
@@ -126,6 +129,6 @@ def test_a_window_that_does_not_tile_the_ring_is_refused(device):
         engine_of(device).solve(Queens(6), strategy="adapt", window_begin=128, ivms=128)
 
 
-def test_the_papers_hypercube_is_fours_and_an_eight():
+def test_the_papers_hypercube_is_fours_and_an_eight() -> None:
     assert radices(1 << 14) == [4] * 7
     assert radices(1 << 15) == [4] * 6 + [8]

@@ -1,38 +1,44 @@
 """Claims about linear ordering: optima by other ways, bounds from cycles, kernels that search as the reference."""
 
+from __future__ import annotations
+
 import itertools
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import engine
+from engine.devices import Member
 from engine.errors import InputError, OptionError, ProblemError
 from engine.formats import lolib
 from engine.generators.ordering import LinearOrderingFamily, generate_linear_ordering
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.problems import linear_ordering
 from engine.solvers.branch_and_bound.problems.cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
+from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrderingTree
 from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
 
-def ordering(n, seed, least=0):
+def ordering(n: int, seed: int, least: int = 0) -> engine.LinearOrdering:
     return engine.LinearOrdering(np.random.default_rng(seed).integers(least, 30, (n, n)))
 
 
-def prepared(problem):
+def prepared(problem: engine.LinearOrdering) -> LinearOrderingTree:
     tree = problem.tree()
     assert tree.prepare(lambda: False) is not None
     return tree
 
 
-def least_weight(weights):
+def least_weight(weights: NDArray[np.int64]) -> int:
     """By dynamic programming over the sets of items that are first."""
     n = len(weights)
     best = [0] * (1 << n)
@@ -47,7 +53,7 @@ def least_weight(weights):
 @pytest.mark.parametrize(("n", "least"), [(9, 0), (10, -30)])
 @pytest.mark.parametrize("how", ["greedy", "prepared"])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_kernels_visit_the_nodes_of_the_reference(device, n, least, how, gpu):
+def test_kernels_visit_the_nodes_of_the_reference(device: Member, n: int, least: int, how: str, gpu: bool) -> None:
     problem = ordering(n, 1, least)
     tree = problem.tree() if how == "greedy" else prepared(problem)
     best = search(tree).best
@@ -62,7 +68,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device, n, least, how, gpu):
 
 
 @pytest.mark.full
-def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device):
+def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device: Member) -> None:
     weights = np.triu(np.full((70, 70), 3), 1)
     block = np.random.default_rng(3).integers(0, 30, (9, 9))
     weights[60:69, 60:69] = block  # items of both words
@@ -78,7 +84,9 @@ def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device):
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([0, -30]), st.booleans())
 @examples(40)
-def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, least, program):
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(
+    n: int, seed: int, least: int, program: bool
+) -> None:
     problem = ordering(n, seed, least)
     tree = prepared(problem) if program else problem.tree()
     best = brute_force(tree)
@@ -96,7 +104,7 @@ def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, 
 
 
 @pytest.mark.parametrize("least", [0, -30])
-def test_optima_are_those_of_dynamic_programming(device, least):
+def test_optima_are_those_of_dynamic_programming(device: Member, least: int) -> None:
     problem = ordering(13, 5, least)
     result = engine.solve(problem, devices=[device.info.id], initial="infinity")
     best = least_weight(problem.weights)
@@ -110,7 +118,7 @@ def test_optima_are_those_of_dynamic_programming(device, least):
         assert below.status == "bound_proved"
 
 
-def test_a_hidden_ranking_is_found(device):
+def test_a_hidden_ranking_is_found(device: Member) -> None:
     hidden = np.random.default_rng(8).permutation(30)
     weights = np.zeros((30, 30), np.int64)
     weights[np.ix_(hidden, hidden)] = np.triu(np.full((30, 30), 9), 1) + np.tril(np.full((30, 30), 4), -1)
@@ -120,7 +128,7 @@ def test_a_hidden_ranking_is_found(device):
     assert result.solution.tolist() == hidden.tolist()
 
 
-def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_better():
+def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_better() -> None:
     weights = np.random.default_rng(2).integers(0, 100, (14, 14))
     arcs = np.maximum(weights - weights.T, 0)
     cycles = cycles_of(arcs)
@@ -142,12 +150,12 @@ def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_bette
     assert best_packing(arcs, cycles, lambda: True) is None
 
 
-def test_bounds_do_not_depend_on_the_threads_that_highs_has_had():
+def test_bounds_do_not_depend_on_the_threads_that_highs_has_had() -> None:
     costs = np.random.default_rng(5).integers(1, 100, (12, 12))
     costs[:6, 6:] += 300  # an assignment has two subtours at least
     costs[6:, :6] += 300
 
-    def bounds(prepared=True):
+    def bounds(prepared: bool = True) -> list[int]:
         trees = ordering(9, 3).tree(), engine.ATSP(costs).tree()
         for tree in trees if prepared else ():
             tree.prepare(lambda: False)
@@ -169,7 +177,7 @@ def test_bounds_do_not_depend_on_the_threads_that_highs_has_had():
     assert all(bound > plain for bound, plain in zip(found[0], bounds(prepared=False), strict=True))
 
 
-def test_a_packing_is_restored_from_what_a_checkpoint_keeps():
+def test_a_packing_is_restored_from_what_a_checkpoint_keeps() -> None:
     problem = ordering(9, 3)
     tree, again = problem.tree(), problem.tree()
     found = tree.prepare(lambda: False)
@@ -184,7 +192,7 @@ def test_a_packing_is_restored_from_what_a_checkpoint_keeps():
             problem.tree().restore(wrong)
 
 
-def test_a_local_search_finds_good_orders():
+def test_a_local_search_finds_good_orders() -> None:
     problem = ordering(12, 7)
     found = problem.first_solution("heuristic", 0)
     assert found is not None
@@ -199,7 +207,7 @@ def test_a_local_search_finds_good_orders():
         assert problem.evaluate(linear_ordering._moved(improved, taken, put)) >= value
 
 
-def test_problems_come_back_from_their_arrays():
+def test_problems_come_back_from_their_arrays() -> None:
     problem, order = ordering(5, 1), [3, 1, 4, 0, 2]
     again = engine.LinearOrdering.from_arrays(problem.to_arrays(), "again")
     assert again.evaluate(order) == problem.evaluate(order) != ordering(5, 2).evaluate(order)
@@ -207,7 +215,7 @@ def test_problems_come_back_from_their_arrays():
 
 
 @pytest.mark.parametrize("text", ["2\n0 4\n1 0\n", "title 7\na b\n\n 2 \n\n0 4 1\n0\n", "2 0 4 1 0"])
-def test_lolib_files_are_read(tmp_path, text):
+def test_lolib_files_are_read(tmp_path: Path, text: str) -> None:
     path = tmp_path / "two.lop"
     path.write_text(text)
     problem = engine.LinearOrdering.read(path)
@@ -228,7 +236,7 @@ def test_lolib_files_are_read(tmp_path, text):
         ("title\n2 3\n0 4\n", "followed by the size alone on a line", None),
     ],
 )
-def test_mistakes_of_lolib_files_are_located(tmp_path, text, message, line):
+def test_mistakes_of_lolib_files_are_located(tmp_path: Path, text: str, message: str, line: int | None) -> None:
     path = tmp_path / "wrong.lop"
     path.write_text(text)
     with pytest.raises(ProblemError, match=message) as caught:
@@ -250,11 +258,11 @@ def test_mistakes_of_lolib_files_are_located(tmp_path, text, message, line):
         "2000\n" + "1 10 20 1.5\n" * 2000,
     ],
 )
-def test_other_numbers_are_not_taken_for_a_matrix(text):
+def test_other_numbers_are_not_taken_for_a_matrix(text: str) -> None:
     assert not lolib.recognize(Path("file.txt"), text[:4096])
 
 
-def test_other_text_is_not_explained_as_a_matrix(tmp_path):
+def test_other_text_is_not_explained_as_a_matrix(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("some\nwords\n1 2 3\n4\n")
     with pytest.raises(InputError, match="cannot tell what kind of problem") as caught:
@@ -263,7 +271,7 @@ def test_other_text_is_not_explained_as_a_matrix(tmp_path):
 
 
 @pytest.mark.parametrize("family", ["ranking", "uniform"])
-def test_generated_files_are_read_again(tmp_path, family):
+def test_generated_files_are_read_again(tmp_path: Path, family: str) -> None:
     generator = engine.solvers.discover()["branch_and_bound"].generators["linear_ordering"]
     made, other = (generator.make(generator.options(type=family, seed=seed)) for seed in (1, 2))
     path = tmp_path / f"file{generator.suffix}"
@@ -274,7 +282,7 @@ def test_generated_files_are_read_again(tmp_path, family):
     assert (again.weights != other.weights).any()
 
 
-def test_generated_families_are_as_described():
+def test_generated_families_are_as_described() -> None:
     ranking = generate_linear_ordering(LinearOrderingFamily(n=40, comparisons=50, upsets=0.1, seed=3))
     off = ~np.eye(40, dtype=np.bool_)
     assert ((ranking.weights + ranking.weights.T)[off] == 50).all()
@@ -297,18 +305,18 @@ def test_generated_families_are_as_described():
         (lambda: engine.LinearOrdering(np.ones((129, 129))).tree(), "at most 128 items"),
     ],
 )
-def test_what_breaks_a_rule_is_refused(make, message):
+def test_what_breaks_a_rule_is_refused(make: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         make()
 
 
-def test_the_largest_weights_are_exact(device):
+def test_the_largest_weights_are_exact(device: Member) -> None:
     weights = np.array([[0, 2**29 - 1, 0], [0, 0, 2**28], [2**27, -(2**26), 0]])
     result = engine.solve(engine.LinearOrdering(weights), devices=[device.info.id], initial="infinity")
     assert (result.objective, result.status) == (least_weight(weights), "optimal")
     assert result.objective == 2**27 - 2**26
 
 
-def test_bounds_cannot_be_chosen():
+def test_bounds_cannot_be_chosen() -> None:
     with pytest.raises(OptionError, match="no choice of bounds"):
         ordering(4, 1).tree(bound="partial")

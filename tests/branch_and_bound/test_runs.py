@@ -1,5 +1,7 @@
 """Claims about whole runs: answers, bounds, stopping, resuming, several devices, and the audit."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import json
@@ -7,18 +9,20 @@ import math
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
 from engine.cli import command_line
+from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
-from engine.events import Incumbent, Metric, Notice, Progress
+from engine.events import Event, Incumbent, Metric, Notice, Progress
 from engine.references.branch_and_bound import search
 from engine.runs.clock import RunClock
 from engine.runs.folder.run_folder import RunFolder
-from engine.solvers.branch_and_bound.intervals import length_of_levels
+from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
@@ -33,19 +37,19 @@ from tests.support.stopping import stop_at
 OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
 
 
-def solve(device, problem, times=1, **options):
+def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engine.Result:
     return engine_of(device, times).solve(problem, **options)
 
 
-def resume(device, folder, times=1, **options):
+def resume(device: Member, folder: Path, times: int = 1, **options: Any) -> engine.Result:
     return engine_of(device, times).resume(folder, **options).wait()
 
 
-def stopped_at_work(device, problem, times, **options):
+def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) -> engine.Result:
     """Solve on a device listed some times, and stop when one of them has reported."""
     at_work = threading.Event()
 
-    def note(event):
+    def note(event: Event) -> None:
         if isinstance(event, Metric):
             at_work.set()
 
@@ -55,27 +59,27 @@ def stopped_at_work(device, problem, times, **options):
     return run.wait(30)
 
 
-def few_ivms(device):
+def few_ivms(device: Member) -> dict[str, int]:
     """Options that make a GPU slow enough to be stopped on the way."""
     return {"ivms": 256} if device.info.capabilities.simt else {}
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(1, 11))
-def test_taillards_first_ten_are_solved_from_scratch(device, number):
+def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
     problem = engine.Flowshop.taillard(number)
     result = solve(device, problem)
     assert (result.status, result.objective, result.bound) == ("optimal", OPTIMA[number - 1], OPTIMA[number - 1])
     assert problem.evaluate(result.solution) == OPTIMA[number - 1]
 
 
-def test_a_search_without_any_first_solution_finds_the_optimum(device):
+def test_a_search_without_any_first_solution_finds_the_optimum(device: Member) -> None:
     result = solve(device, engine.Flowshop.taillard(1), initial="infinity", branching="min_branch", time_limit=60)
     assert (result.status, result.objective) == ("optimal", 1278)
 
 
 @pytest.mark.full
-def test_with_the_optimum_for_bound_nothing_better_exists(device):
+def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> None:
     result = solve(device, engine.Flowshop.taillard(30), upper_bound=2178)
     assert (result.status, result.objective, result.bound) == ("bound_proved", None, 2178)
     assert result.solution is None
@@ -83,15 +87,15 @@ def test_with_the_optimum_for_bound_nothing_better_exists(device):
 
 
 @pytest.mark.full
-def test_with_one_more_than_the_optimum_it_is_found(device):
+def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
     problem = engine.Flowshop.taillard(30)
     result = solve(device, problem, upper_bound=2179)
     assert (result.status, result.objective) == ("optimal", 2178)
     assert problem.evaluate(result.solution) == 2178
 
 
-def test_a_bound_below_what_is_possible_is_answered_at_once(device):
-    events = []
+def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> None:
+    events: list[Event] = []
     result = solve(device, engine.Flowshop.taillard(1), upper_bound=10, on_event=events.append)
     assert [event.message for event in events if isinstance(event, Notice)] == [result.reason]
     least = engine.Flowshop.taillard(1).tree().lower_bound()
@@ -101,7 +105,7 @@ def test_a_bound_below_what_is_possible_is_answered_at_once(device):
     )
 
 
-def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(device):
+def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(device: Member) -> None:
     problem = engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 7)))
     best = solve(device, problem)
     assert best.status == "optimal"
@@ -116,7 +120,7 @@ def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(de
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"bound": "mixed", "branching": "alternating"}, {"variant": "pte_peb"}])
-def test_all_optimal_schedules_are_counted(device, options):
+def test_all_optimal_schedules_are_counted(device: Member, options: dict[str, Any]) -> None:
     problem = engine.Flowshop(np.random.default_rng(5).integers(1, 5, (3, 6)))
     spans = [problem.evaluate(order) for order in itertools.permutations(range(6))]
     result = solve(device, problem, 2, all_solutions=True, **options)
@@ -126,10 +130,10 @@ def test_all_optimal_schedules_are_counted(device, options):
 
 
 @pytest.mark.full
-def test_a_stopped_count_of_optimal_schedules_goes_on(device, tmp_path):
+def test_a_stopped_count_of_optimal_schedules_goes_on(device: Member, tmp_path: Path) -> None:
     problem = engine.Flowshop(np.random.default_rng(5).integers(1, 4, (3, 9)))
     folder = tmp_path / "run"
-    options = {"all_solutions": True, "branching": "forward", "ivms": 8}
+    options: dict[str, Any] = {"all_solutions": True, "branching": "forward", "ivms": 8}
     whole = solve(device, problem, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
@@ -146,7 +150,9 @@ def test_a_stopped_count_of_optimal_schedules_goes_on(device, tmp_path):
     )
 
 
-def test_the_command_line_tells_a_proved_bound_from_an_optimum(device, tmp_path, capsys):
+def test_the_command_line_tells_a_proved_bound_from_an_optimum(
+    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, certificate = tmp_path / "two.txt", tmp_path / "s.txt"
     file.write_text("2 2\n0 3 1 5\n0 4 1 6\n")
     words = ["solve", str(file), "--devices", device.info.id, "--upper-bound", "14", "--solution", str(certificate)]
@@ -157,7 +163,7 @@ def test_the_command_line_tells_a_proved_bound_from_an_optimum(device, tmp_path,
     assert certificate.read_text().startswith("# bound_proved\n")
 
 
-def test_solutions_that_are_counted_have_no_upper_bound(device):
+def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
     with pytest.raises(OptionError, match="upper_bound"):
         solve(device, engine.Queens(6), upper_bound=3)
 
@@ -165,7 +171,7 @@ def test_solutions_that_are_counted_have_no_upper_bound(device):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("sharing", ["farmer", "symmetric"])
 @pytest.mark.parametrize("devices", [2, 3])
-def test_several_devices_visit_what_one_visits(device, sharing, devices):
+def test_several_devices_visit_what_one_visits(device: Member, sharing: str, devices: int) -> None:
     result = solve(device, engine.Queens(12), devices, sharing=sharing)
     assert (result.objective, result.counters["nodes"]) == (14200, 420995)
     flowshop = solve(device, engine.Flowshop.taillard(30), devices, sharing=sharing, upper_bound=2178)
@@ -173,10 +179,10 @@ def test_several_devices_visit_what_one_visits(device, sharing, devices):
 
 
 @pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"])
-def test_every_strategy_proves_the_same_optimum(device, strategy):
+def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -> None:
     problem = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (5, 9)))
     best = search(problem.tree("auto", "auto")).best
-    events = []
+    events: list[Event] = []
     result = solve(device, problem, 2, strategy=strategy, initial="neh", on_event=events.append)
     assert (result.status, result.objective) == ("optimal", best)
     warned = any(isinstance(event, Notice) and "keeps few IVMs at work" in event.message for event in events)
@@ -185,20 +191,20 @@ def test_every_strategy_proves_the_same_optimum(device, strategy):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("variant", ["pte", "pte_peb"])
-def test_every_variant_proves_the_same_optimum(device, variant):
+def test_every_variant_proves_the_same_optimum(device: Member, variant: str) -> None:
     problem = engine.Flowshop(np.random.default_rng(4).integers(1, 99, (6, 9)))
     best = search(problem.tree("one_machine", "auto")).best
     result = solve(device, problem, 2, variant=variant, bound="two_machine", initial="neh")
     assert (result.status, result.objective) == ("optimal", best)
 
 
-def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device, assignment):
+def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device: Member, assignment: Any) -> None:
     with pytest.raises(OptionError, match="needs a problem whose kernel functions include child_bounds"):
         solve(device, assignment.grid(2, 3, seed=1), variant="pte_peb")
 
 
 @pytest.mark.full
-def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device):
+def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member) -> None:
     problem = engine.ATSP.read(Path(__file__).parents[2] / "samples" / "branch_and_bound" / "crane-13.atsp")
     results = [solve(device, problem, bound=bound) for bound in ("partial", "cheapest_arcs", "assignment")]
     assert {result.objective for result in results} == {results[0].objective}
@@ -210,7 +216,9 @@ def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "optimum"), [("br17", 39), ("ftv33", 1286), ("ftv35", 1473)])
-def test_the_assignment_bound_solves_tsplib_instances(device, shared_data, name, optimum):
+def test_the_assignment_bound_solves_tsplib_instances(
+    device: Member, shared_data: Path, name: str, optimum: int
+) -> None:
     problem = engine.ATSP.read(shared_data / "atsp" / f"{name}.atsp")
     result = solve(device, problem, time_limit=300)
     assert (result.status, result.objective) == ("optimal", optimum)
@@ -221,7 +229,7 @@ def test_the_assignment_bound_solves_tsplib_instances(device, shared_data, name,
 
 @pytest.mark.full
 @pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.full), 2])
-def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device, again, tmp_path):
+def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
     problem = engine.Flowshop.taillard(28)
     first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", **few_ivms(device))
     assert first.status == "interrupted"
@@ -231,10 +239,12 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device, again, 
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 12_869_872, 36)
 
 
-def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(device, monkeypatch):
+def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
+    device: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended = coordinator.Coordinator._has_ended
 
-    def has_ended(search):
+    def has_ended(search: coordinator.Coordinator) -> bool:
         if ended(search):
             search._run.stop()
         return False  # so that the coordinator looks whether it must stop before it looks whether it has ended
@@ -248,11 +258,13 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(device,
 
 @pytest.mark.full
 @pytest.mark.parametrize(("upper", "status", "value"), [(2178, "bound_proved", None), (2179, "optimal", 2178)])
-def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(device, upper, status, value, tmp_path):
+def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
+    device: Member, upper: int, status: str, value: int | None, tmp_path: Path
+) -> None:
     """All its intervals are accounted for, and its nodes are those of a run that was not stopped."""
     folder = tmp_path / "run"
 
-    def wanted(event):
+    def wanted(event: Event) -> bool:
         return isinstance(event, Metric) if value is None else isinstance(event, Incumbent) and event.objective == value
 
     with pytest.MonkeyPatch.context() as patch:
@@ -273,7 +285,7 @@ def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(device, uppe
 
 
 @pytest.mark.full
-def test_a_stopped_count_resumes_to_the_same_solutions(device, tmp_path):
+def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
         stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.done > 0)
@@ -286,15 +298,15 @@ def test_a_stopped_count_resumes_to_the_same_solutions(device, tmp_path):
     assert (resumed.objective, resumed.counters["nodes"]) == (2279184, 90634738)
 
 
-def test_a_checkpoint_while_running_changes_nothing(device, tmp_path):
+def test_a_checkpoint_while_running_changes_nothing(device: Member, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     result = solve(device, engine.Queens(14), 2, run_folder=folder, checkpoint_interval=0.02, **few_ivms(device))
     assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
     assert list(folder.glob("checkpoint-*.json"))
 
 
-def test_a_run_reports_what_it_does(device):
-    events = []
+def test_a_run_reports_what_it_does(device: Member) -> None:
+    events: list[Event] = []
     result = solve(device, engine.Flowshop.taillard(5), on_event=events.append)
     names = {event.name for event in events if isinstance(event, Metric)}
     wanted = {"active_ivms", "nodes_per_second", "explored_share", "stealing_share", "steals", "exchanged_intervals"}
@@ -305,10 +317,10 @@ def test_a_run_reports_what_it_does(device):
     assert shares[-1] == pytest.approx(1.0)
 
 
-def test_lost_work_is_an_error_and_never_an_answer(device, monkeypatch):
+def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     original = Sharing.deal
 
-    def lossy(self, worker):
+    def lossy(self: Sharing, worker: Any) -> Units:
         return original(self, worker)[1:]
 
     monkeypatch.setattr(Sharing, "deal", lossy)
@@ -316,10 +328,10 @@ def test_lost_work_is_an_error_and_never_an_answer(device, monkeypatch):
         solve(device, engine.Queens(9), 2)
 
 
-def test_a_value_that_its_solution_does_not_have_is_an_error(device, monkeypatch):
+def test_a_value_that_its_solution_does_not_have_is_an_error(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     original = SearchWorker._improvement
 
-    def wrong(self):
+    def wrong(self: SearchWorker) -> Found | None:
         found = original(self)
         return None if found is None else Found(found.value - 1, found.path, found.sides)
 
@@ -329,12 +341,12 @@ def test_a_value_that_its_solution_does_not_have_is_an_error(device, monkeypatch
 
 
 @pytest.fixture(scope="module")
-def assignment():
+def assignment() -> Any:
     """The worked example of a problem of one's own."""
     return load_assignment()
 
 
-def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device, assignment):
+def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device: Member, assignment: Any) -> None:
     problem = assignment.grid(2, 4, seed=3)
     reference = search(problem.tree("auto", "auto"))
     found = solve(device, problem)
@@ -345,14 +357,16 @@ def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device, assignm
 
 
 @pytest.mark.full
-def test_a_problem_of_ones_own_solves_qaplib(device, assignment, shared_data):
+def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, shared_data: Path) -> None:
     problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
     assert solve(device, problem, upper_bound=579).objective == 578
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("loaded", [True, False], ids=["class at hand", "class from its file"])
-def test_a_stopped_run_on_a_problem_of_ones_own_resumes(device, assignment, tmp_path, loaded, monkeypatch):
+def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
+    device: Member, assignment: Any, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = assignment.grid(2, 5, seed=1)
     with monkeypatch.context() as patched:
         patched.setattr(coordinator, "SLICE_SECONDS", 1e-4)
@@ -365,7 +379,7 @@ def test_a_stopped_run_on_a_problem_of_ones_own_resumes(device, assignment, tmp_
     assert (resumed.status, resumed.objective) == ("optimal", solve(device, problem).objective)
 
 
-def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device, tmp_path):
+def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Member, tmp_path: Path) -> None:
     class Gone(engine.Queens):
         kind = "gone"
 
@@ -374,7 +388,7 @@ def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device, tmp_
         resume(device, tmp_path / "run", trust=True)
 
 
-def made(kind):
+def made(kind: str) -> engine.PermutationProblem:
     """An instance whose heuristic takes many steps."""
     random = np.random.default_rng(1)
     times = engine.Flowshop.taillard(41).times  # 50 jobs on 10 machines
@@ -386,7 +400,8 @@ def made(kind):
         return engine.Tardiness(*random.integers(1, 9, (2, 40)), random.integers(1, 200, 40))
     if kind == "LinearOrdering":
         return engine.LinearOrdering(random.integers(0, 99, (60, 60)))
-    return getattr(engine, kind)(times)
+    problem: engine.PermutationProblem = getattr(engine, kind)(times)
+    return problem
 
 
 @pytest.mark.few(2)
@@ -398,13 +413,13 @@ def made(kind):
         *("ATSP", "QuadraticAssignment", "Tardiness", "LinearOrdering"),
     ],
 )
-def test_a_stop_or_a_time_limit_ends_the_heuristic(kind, how, monkeypatch):
+def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opencl_device()
     problem = made(kind)
     whole, asked, begun = 0, 0, threading.Event()
     heuristic = type(problem).first_solution
 
-    def counted():
+    def counted() -> bool:
         nonlocal whole
         whole += 1
         return whole > 60
@@ -412,8 +427,8 @@ def test_a_stop_or_a_time_limit_ends_the_heuristic(kind, how, monkeypatch):
     problem.first_solution("heuristic", 0, counted)
     assert whole > 60  # it would have gone on
 
-    def first_solution(self, method, seed, expired):
-        def ended():
+    def first_solution(self: Any, method: str, seed: int, expired: Any) -> Any:
+        def ended() -> bool:
             nonlocal asked
             asked += 1
             if asked == 20:
@@ -422,7 +437,7 @@ def test_a_stop_or_a_time_limit_ends_the_heuristic(kind, how, monkeypatch):
                     run.stop()
                 else:
                     monkeypatch.setattr(RunClock, "elapsed", 7200.0)
-            found = expired()
+            found: bool = expired()
             assert found == (asked >= 20)
             return found
 

@@ -17,7 +17,7 @@ from engine.solvers import discover
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 MOST = {
-    "boa": (16, 31, 24),
+    "boa": (15, 38, 29),
     "branch_and_bound": (2, 9, 6),
     "gibbs": (10, 34, 26),
     "knapsack": (3, 3, 3),

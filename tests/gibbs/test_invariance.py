@@ -137,6 +137,39 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str,
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
 
 
+OFFSET = np.array([0.8, -0.5, 0.3, -1.1, 0.4, 0.9])
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("kernel", "intercept", "unpenalized", "with_offset"),
+    [
+        ("hmc", True, 1, True),
+        ("lines", True, 2, True),
+        *(
+            pytest.param(*case, marks=pytest.mark.full)
+            for case in (
+                ("gibbs", True, 1, False),
+                ("px", False, 1, False),
+                ("hmc", False, 1, True),
+                ("lines", True, 3, False),
+                ("wide", True, 1, False),
+                ("latent", False, 2, False),
+                ("cg", True, 1, False),
+            )
+        ),
+    ],
+)
+def test_unpenalized_columns_and_an_offset_leave_their_own_posterior_as_it_is(
+    device, kernel, intercept, unpenalized, with_offset
+):
+    replicates = WIDE_REPLICATES if kernel in ("wide", "latent", "cg", "lines") else REPLICATES
+    columns = COLUMNS.get(kernel, X)
+    offset = OFFSET[: len(columns)] if with_offset else None
+    found = p_values(device, kernel, 4, intercept, replicates, columns, unpenalized=unpenalized, offset=offset)
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "lines"])
 def test_a_slab_leaves_its_own_posterior_as_it_is(device: Member, kernel: str) -> None:

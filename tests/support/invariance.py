@@ -41,8 +41,10 @@ COLLINEAR = np.column_stack(
 """A one-hot group, a column whose two rows off the usual value half of the data separate, and a copy of a column."""
 
 
-def prior(random, count, columns, intercept, kind="horseshoe", effects=None):
+def prior(random, count, columns, leading, kind="horseshoe", effects=None):
     """Draws of all parameters: half-Cauchy scales through their auxiliary inverse gammas.
+
+    ``leading`` coefficients before those of the columns are normal, of the intercept's scale.
 
     half_t has 3 degrees of freedom; the slab of ``regularized`` is of scale 0.5, with 4.
     """
@@ -63,9 +65,9 @@ def prior(random, count, columns, intercept, kind="horseshoe", effects=None):
     if kind == "regularized":
         precision += effects * slab[:, None]
     beta = random.standard_normal((count, columns)) * precision**-0.5
-    if intercept:
-        beta = np.column_stack([INTERCEPT_SCALE * random.standard_normal(count), beta])
-        nu, lam = (np.column_stack([np.ones(count), array]) for array in (nu, lam))
+    if leading:
+        beta = np.column_stack([INTERCEPT_SCALE * random.standard_normal((count, leading)), beta])
+        nu, lam = (np.column_stack([np.ones((count, leading)), array]) for array in (nu, lam))
     return {"xi": xi, "tau": tau, "nu": nu, "lam": lam, "beta": beta, "slab": slab}
 
 
@@ -89,12 +91,12 @@ def slab_precisions(columns, intercept, slab):
     return np.array([np.mean(column[column != 0] ** 2) for column in apart.T]) / slab**2
 
 
-def bounded_prior(random, count, columns, intercept, precisions, kind="horseshoe", effects=None):
+def bounded_prior(random, count, columns, leading, precisions, kind="horseshoe", effects=None):
     """Draws of the prior times the slab's densities, by rejection."""
     found = []
     while sum(len(part["tau"]) for part in found) < count:
-        part = prior(random, count, columns, intercept, kind, effects)
-        likely = np.exp(-0.5 * part["beta"][:, int(intercept) :] ** 2 @ precisions)
+        part = prior(random, count, columns, leading, kind, effects)
+        likely = np.exp(-0.5 * part["beta"][:, leading:] ** 2 @ precisions)
         kept = random.random(count) < likely if precisions.any() else np.ones(count, bool)
         found.append({name: array[kept] for name, array in part.items()})
     return {name: np.concatenate([part[name] for part in found])[:count] for name in found[0]}
@@ -102,10 +104,17 @@ def bounded_prior(random, count, columns, intercept, precisions, kind="horseshoe
 
 def lines_of(design, y):
     """The lines of the same columns with another target."""
-    options = Options(standardize=False, intercept=bool(design.first))
-    other = Design.of(HorseshoeProbit(design.problem.X, y.astype(int)), options)
+    options, problem = Options(standardize=False, intercept=design.intercept), design.problem
+    own = {"offset": problem.offset, "penalize": problem.penalized}
+    other = Design.of(HorseshoeProbit(problem.X, y.astype(int), **own), options)
     rows = other.rows(0, len(y)).astype(np.float64)[:, : other.layout.columns]
     return find_lines(other, rows.T @ rows, np.ones(len(y)))
+
+
+def set_of(design):
+    """Some columns inside the horseshoe."""
+    numbers = np.arange(design.layout.columns)
+    return (numbers % 2 == 1) & (numbers >= design.first)
 
 
 def advance(sampler, draws, y, first, with_lines):
@@ -122,20 +131,17 @@ def advance(sampler, draws, y, first, with_lines):
         signs = np.zeros(worker.rows.signs.size, np.float32)
         signs[: len(X)] = np.where(y, 1.0, -1.0)
         worker.device.put(signs, worker.rows.signs)
-        moves.set_small(np.arange(worker.layout.columns) % 2 == 1)
+        moves.set_small(set_of(design))
 
     def work(worker):
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
-        inside = design.first
-        rows[: len(X), :inside] = 1.0
-        rows[: len(X), inside : inside + X.shape[1]] = X
-        rows[: len(X)] *= np.where(y, 1.0, -1.0)[:, None]
+        rows[: len(X)] = design.rows(0, len(X)) * (design.signs(0, len(X)) * np.where(y, 1.0, -1.0))[:, None]
         worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
         if worker.settings.kernel == "hmc":
             signs = np.zeros(worker.hamiltonian.signs.size, np.float32)
-            signs[: len(X)] = np.where(y, 1.0, -1.0) if inside else 0.0
+            signs[: len(X)] = np.where(y, 1.0, -1.0) if design.intercept else 0.0
             worker.device.put(signs, worker.hamiltonian.signs)
-            worker.hamiltonian.set_small(np.arange(worker.layout.columns) % 2 == 1)
+            worker.hamiltonian.set_small(set_of(design))
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
@@ -159,16 +165,24 @@ def p_values(
     family="probit",
     slab=None,
     kind="horseshoe",
+    unpenalized=0,
+    offset=None,
 ):
-    """Kolmogorov-Smirnov's p-values of each parameter after the iterations."""
+    """Kolmogorov-Smirnov's p-values of each parameter after the iterations; the first columns may be unpenalized."""
     random = np.random.default_rng(seed)
     rows, p = columns.shape
     chains = 512 if rows < 6 else max(32, min(256, replicates // 78 // 32 * 32))  # 64 targets of six rows
-    inside = int(intercept)
-    precisions = slab_precisions(columns, intercept, slab)
-    effects = slab_precisions(columns, intercept, 1.0)
-    draws = bounded_prior(random, replicates, p, intercept, precisions, kind, effects)
-    mean = draws["beta"][:, inside:] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
+    outside, penalized = intercept + unpenalized, p - unpenalized
+    precisions = slab_precisions(columns[:, unpenalized:], intercept, slab)
+    effects = slab_precisions(columns[:, unpenalized:], intercept, 1.0)
+    draws = bounded_prior(random, replicates, penalized, outside, precisions, kind, effects)
+    mean = draws["beta"][:, int(intercept) :] @ columns.T + (draws["beta"][:, :1] if intercept else 0.0)
+    problem = {"penalize": np.arange(p) >= unpenalized, "offset": offset}
+    if offset is not None:
+        mean = mean + offset
+        for name in ("beta", "lam", "nu"):
+            draws[name] = np.insert(draws[name], int(intercept), 1.0, axis=1)
+    inside = outside + (offset is not None)
     noise = random.standard_normal if family == "probit" else lambda size: random.logistic(size=size)
     y = (mean + noise((replicates, rows))) > 0
     pattern = y @ (1 << np.arange(rows))
@@ -185,7 +199,7 @@ def p_values(
     if kernel == "cg":
         options["storage"] = "sparse"  # its signs are set apart from the entries
     with sampling(
-        member, columns, np.arange(rows) % 2, seed, chains=chains, provider="kernels", family=family, **options
+        member, columns, np.arange(rows) % 2, seed, 1, family, problem, chains=chains, provider="kernels", **options
     ) as sampler:
         assert sampler.settings.wide == (kernel == "wide")
         assert sampler.settings.latent == (kernel == "latent")
@@ -208,13 +222,17 @@ def p_values(
         values["xi"] = stats.kstest(state["xi_rate"], stats.gamma(0.5).cdf)
     if intercept:
         values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
-    for j in range(inside, inside + p):
+    for j in range(inside - unpenalized, inside):
+        values[f"unpenalized {j}"] = stats.kstest(beta[:, j] / INTERCEPT_SCALE, "norm")
+    for j in range(inside, inside + penalized):
         values[f"lambda {j}"] = stats.kstest(local[:, j] ** -0.5, stats.halfcauchy.cdf)
         values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
         if kernel in ("gibbs", "px", "wide"):
             values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
     if slab is not None or kind != "horseshoe":  # the prior of the parameters has no closed form then
-        fresh = bounded_prior(np.random.default_rng(seed + 1), replicates, p, intercept, precisions, kind, effects)
+        fresh = bounded_prior(
+            np.random.default_rng(seed + 1), replicates, penalized, outside, precisions, kind, effects
+        )
         found = {"tau": tau, "beta": beta, "lambda": local**-0.5}
         expected = {"tau": fresh["tau"], "beta": fresh["beta"], "lambda": fresh["lam"]}
         values = {"tau": stats.ks_2samp(found["tau"], expected["tau"])}
@@ -222,15 +240,18 @@ def p_values(
             values["slab"] = stats.ks_2samp(state["slab_precision"], fresh["slab"])
         if intercept:
             values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
-        for j in range(inside, inside + p):
+        for j in range(inside, inside + penalized):
             for name in ("beta", "lambda") if kind != "ridge" else ("beta",):
                 values[f"{name} {j}"] = stats.ks_2samp(found[name][:, j], expected[name][:, j])
     elif (
         kernel == "lines"
     ):  # functions of the members of a line, and of the data: what the margins alone would not show
-        fresh = prior(np.random.default_rng(seed + 1), 10 * replicates, p, intercept)
-        scaled, expected = beta[:, inside:] / tau[:, None], fresh["beta"][:, inside:] / fresh["tau"][:, None]
+        fresh = prior(np.random.default_rng(seed + 1), 10 * replicates, penalized, outside)
+        scaled, expected = beta[:, inside:] / tau[:, None], fresh["beta"][:, outside:] / fresh["tau"][:, None]
         for name, (j, k) in {"levels": (0, 1), "nested": (1, 2), "copies": (3, 4)}.items():
+            j, k = j - unpenalized, k - unpenalized
+            if j < 0:
+                continue
             values[f"sum of {name}"] = stats.ks_2samp(scaled[:, j] + scaled[:, k], expected[:, j] + expected[:, k])
             least = (np.minimum(*np.abs(b[:, [j, k]]).T) for b in (scaled, expected))
             values[f"smaller of {name}"] = stats.ks_2samp(*least)

@@ -19,9 +19,9 @@ from tests.support.stopping import stop_at
 
 
 @contextmanager
-def sampling(member, X, y, seed=1, devices=1, family="probit", **options):
+def sampling(member, X, y, seed=1, devices=1, family="probit", own=None, **options):
     """A sampler with its matrix made, on as many copies of a device; its state is to be set."""
-    problem = (HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y)
+    problem = (HorseshoeProbit if family == "probit" else HorseshoeLogit)(X, y, **(own or {}))
     with sampling_of(member, problem, seed, devices, **options) as sampler:
         yield sampler
 

@@ -197,7 +197,8 @@ def test_scores_are_derivatives_of_the_log_likelihood(family):
         return law.logpdf((y - margin) / shape) - log_shape
 
     X = np.eye(5)
-    model = Model(family, X, y, np.arange(5), np.zeros(5), np.ones(5), 0.0, 1.0, {**DEFAULTS, "degrees": 3.5}, [])
+    options, zeros, ones = {**DEFAULTS, "degrees": 3.5}, np.zeros(5), np.ones(5)
+    model = Model(family, X, y, np.arange(5), zeros, ones, 0.0, 1.0, options, [], ones, zeros, ones > 0)
     own, of_shape = model._slopes(m[:, None], np.array([0.8]), np.array([[1.1]]))
     at = np.log(0.8)
     expected = (value(m + step, at) - value(m - step, at)) / (2 * step)

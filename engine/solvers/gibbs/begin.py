@@ -61,7 +61,7 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
     with sampler.attended(run.poll):
         gram = sampler.make_gram(weighted=False)
         run.poll()
-        mode, prior, auxiliary = find_mode(sampler, options.intercept_scale**-2, options.tau_scale, between)
+        mode, prior, auxiliary = find_mode(sampler, options.intercept_scale**-2, sampler.settings.tau_scale, between)
         state.start = Start(mode, auxiliary)
         if options.kernel == "hmc":
             state.start = _with_lines(run, sampler, state, gram)
@@ -121,7 +121,7 @@ def _with_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats
 def _largest(state: RunState) -> NDArray[np.int64]:
     """The coefficients of largest size at the mode, in the numbering of the result."""
     design = state.design
-    size = np.abs(state.start.mode[design.first :])
-    order = np.argsort(-size, kind="stable")[: TRACED - design.first]
+    size = np.abs(state.start.mode[design.leading :])
+    order = np.argsort(-size, kind="stable")[: TRACED - design.intercept]
     chosen = 1 + design.active[order]
-    return np.concatenate([[0] * design.first, chosen]).astype(np.int64)
+    return np.concatenate([[0] * design.intercept, chosen]).astype(np.int64)

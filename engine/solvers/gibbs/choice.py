@@ -10,7 +10,7 @@ from ...devices import DeviceInfo
 from ...errors import OptionError
 from .costs import Cost, Kernel, Shape, Traits, predicted_cost
 from .design.features import dense_rows, density, is_sparse
-from .design.matrix import DENSE, Design, bytes_an_entry
+from .design.matrix import DENSE, Design, bytes_an_entry, has_offset_column
 from .options import KernelName, Options
 from .priors import CONJUGATE
 from .problem import HorseshoeProbit
@@ -59,7 +59,7 @@ def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[D
         return min(found, key=lambda cost: cost.seconds)
 
     costs: dict[Kernel, Cost] = {"hmc": cheapest("hmc")}
-    if problem.weights is not None:  # which latent variables have not
+    if problem.weights is not None or has_offset_column(problem):  # which latent variables have not
         return costs
     if family in ("probit", "logit"):
         costs["cg"] = cheapest("cg")
@@ -123,6 +123,10 @@ def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
             f"kernel = {kernel} draws latent variables, which rows with weights have not; use kernel = hmc, or "
             "repeat rows whose weights are whole numbers"
         )
+    if has_offset_column(problem) and kernel != "hmc":
+        raise OptionError(f"kernel = {kernel} samples no {family} regressions with an offset; use kernel = hmc")
+    if has_offset_column(problem) and options.storage == "float16":
+        raise OptionError("storage = float16 would round the offset to three digits; use storage = float32 or sparse")
     if kernel == "cg" and family not in ("probit", "logit"):
         raise OptionError(f"kernel = cg samples probit and logit regressions; {family} needs kernel = hmc")
     if kernel in ("cg", "hmc") or family == "probit":
@@ -162,7 +166,7 @@ def moves_latent(design: Design, options: Options) -> bool:
         With a kernel in place of ``auto``.
     """
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"
-    usable &= design.problem.weights is None
+    usable &= design.problem.weights is None and design.pinned is None
     family, rows, columns = design.problem.family, design.layout.rows, design.layout.columns
     few = family == "probit" or (family in ("normal", "student") and 2 * rows <= columns)  # else sigma mixes without
     return usable and few and rows < columns and rows <= _MOST_ROWS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -67,8 +68,16 @@ class Options(SolverOptions):
     )
     standardize: bool = Field(True, description="sample on columns of mean 0 and variance 1; results are scaled back")
     intercept: bool = Field(True, description="an intercept beside the coefficients, outside the horseshoe")
-    intercept_scale: float = Field(10.0, gt=0, description="standard deviation of the intercept's normal prior")
+    intercept_scale: float = Field(
+        10.0, gt=0, description="standard deviation of the normal prior of the intercept and of columns not penalized"
+    )
     tau_scale: float = Field(1.0, gt=0, description="scale of the half-Cauchy prior of tau")
+    par_ratio: float | None = Field(
+        None,
+        gt=0,
+        description="expected number of coefficients that are not 0 over that of the others, which sets tau_scale to "
+        "this over the square root of the number of rows, as in brms (Piironen and Vehtari)",
+    )
     degrees: float = Field(
         4.0, ge=1.0, description="degrees of freedom of the errors of a regression with Student's t distribution"
     )
@@ -129,6 +138,10 @@ class Options(SolverOptions):
             (self.slab or DEFAULT_SLAB) if regularized else 1.0,
             self.slab_degrees if regularized else 0.0,
         )
+
+    def chosen_tau_scale(self, rows: float) -> float:
+        """The scale of the prior of tau, with so many rows, or such a sum of their weights."""
+        return self.tau_scale if self.par_ratio is None else self.par_ratio / math.sqrt(rows)
 
     @property
     def most_draws(self) -> int:

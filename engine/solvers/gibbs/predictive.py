@@ -54,7 +54,7 @@ def log_likelihood(problem: HorseshoeProbit, result: Result) -> Floats:
     (4, 200, 50)
     """
     family = FAMILIES[problem.family]
-    margins = margins_of(problem.X, result)
+    margins = margins_of(problem.X, result, problem.offset)
     if not family.targeted:
         margins *= np.where(problem.y, 1.0, -1.0)
     return family.log_likelihood(margins, problem.y, _auxiliary(result), _degrees(result))
@@ -91,7 +91,7 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
     (4, 200, 50)
     """
     random = np.random.default_rng(seed)
-    margins, family = margins_of(problem.X, result), problem.family
+    margins, family = margins_of(problem.X, result, problem.offset), problem.family
     if family == "logit":
         return margins + random.logistic(size=margins.shape) > 0
     if family == "student":
@@ -114,8 +114,8 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
     return categories
 
 
-def margins_of(X: Any, result: Result) -> Floats:
-    """b_0 + x . beta of every row at every kept draw; shape (chains, draws, N).
+def margins_of(X: Any, result: Result, offset: Floats | None = None) -> Floats:
+    """b_0 + x . beta, and the offset, of every row at every kept draw; shape (chains, draws, N).
 
     Raises
     ------
@@ -143,6 +143,7 @@ def margins_of(X: Any, result: Result) -> Floats:
         margins = np.asarray((columns @ flat.T).T).reshape(*beta.shape[:2], -1)
     else:
         margins = np.asarray(beta[:, :, first:] @ columns.T.astype(np.float64))
+    margins = margins if offset is None else margins + offset
     return margins + beta[:, :, :1] if first else margins
 
 

@@ -9,20 +9,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
+from typing_extensions import override
 
-from ...base.problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
+from ...base.problem import Problem, ReadOptions
 from ...errors import ProblemError
 from ...formats import tables
 from ...util.text import counted
-from .design.features import is_sparse
-from .families import AUXILIARY, FAMILIES, FamilyName
+from . import formulas
+from .data import (
+    categories,
+    checked_features,
+    checked_offset,
+    checked_weights,
+    counts,
+    feature_arrays,
+    features_of,
+    numbers,
+    penalized_mask,
+    two_classes,
+)
+from .families import FAMILIES, FamilyName
 from .posterior import Posterior
 
 __all__ = ["HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"]
-
-
-MOST_COUNT = 1_000_000
-"""The largest count; margins are in float32, which bounds the precision of the mean to about 1e-6."""
 
 
 class TargetOption(ReadOptions):
@@ -33,6 +42,11 @@ class TargetOption(ReadOptions):
     )
     encode: bool = Field(
         False, description="make one column of 0 and 1 for each word of a text column; else such columns are refused"
+    )
+    weights: str | None = Field(None, description="name of the column with the weights of the rows")
+    offset: str | None = Field(None, description="name of the column that is added to the margin of each row")
+    unpenalized: str | None = Field(
+        None, description="names of columns outside the horseshoe, with a normal prior, separated by commas"
     )
 
 
@@ -62,13 +76,21 @@ class HorseshoeProbit(Problem[Posterior]):
         What the log-likelihood of each row is multiplied by, at least 0: how often the row occurs, or how much it
         counts. Rows with weights are sampled by the kernel ``hmc``; means and deviations of ``standardize`` are
         weighted too. Intervals hold if a weight says how often a row occurs.
+    offset : array-like, shape (N,), optional
+        What is added to the margin of each row, with no coefficient. Sampled by the kernel ``hmc``.
+    penalize : array-like of bool, shape (p,), or sequence of str, optional
+        Which columns are inside the horseshoe, or their names; the others, such as age and sex beside genes, have
+        normal priors of the intercept's scale (the option ``intercept_scale``) on the scale on which columns are
+        sampled. Default: all.
 
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array, shape (N, p)
         Read-only; sparse if it was given so.
     y : ndarray of bool, shape (N,)
-    weights : ndarray, shape (N,), or None
+    weights, offset : ndarray, shape (N,), or None
+    penalized : ndarray of bool, shape (p,), or None
+        Which columns are inside the horseshoe; None for all.
     names : tuple of str
     classes : tuple
         The two values of y as they were given, the one that counts as 0 first.
@@ -104,17 +126,35 @@ class HorseshoeProbit(Problem[Posterior]):
         names: Sequence[str] | None = None,
         name: str | None = None,
         weights: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        penalize: ArrayLike | Sequence[str] | None = None,
     ) -> None:
         self.X: Any
-        self.X, self.names = _features(X, names)
+        self.X, self.names = checked_features(X, names)
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
-        self.y, self.classes = _binary(y, self.X.shape[0])
-        self.weights = _weights(weights, self.X.shape[0])
+        self.y, self.classes = self._target(y)
+        self.weights = checked_weights(weights, self.X.shape[0])
+        self.offset = checked_offset(offset, self.X.shape[0])
+        self.penalized = penalized_mask(penalize, self.names)
         self.name = name or self._default_name
 
+    def _target(self, y: ArrayLike) -> tuple[NDArray[Any], tuple[Any, ...]]:
+        """The target and its classes."""
+        return two_classes(y, self.X.shape[0])
+
     @classmethod
-    def read(cls, path: str | Path, target: str | int | None = None, *, encode: bool = False) -> Self:
+    def read(
+        cls,
+        path: str | Path,
+        target: str | int | None = None,
+        *,
+        encode: bool = False,
+        weights: str | None = None,
+        offset: str | None = None,
+        unpenalized: str | None = None,
+        **keywords: Any,
+    ) -> Self:
         """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
 
         Parameters
@@ -124,6 +164,12 @@ class HorseshoeProbit(Problem[Posterior]):
             Name or number of the target column; by default the one called target, y, label, ..., else the last.
         encode : bool
             Whether text columns become one column of 0 and 1 for each word; they are refused otherwise.
+        weights, offset : str, optional
+            Names of the columns that hold them.
+        unpenalized : str, optional
+            Names of the columns outside the horseshoe, separated by commas.
+        **keywords
+            Others of the class.
 
         Raises
         ------
@@ -132,7 +178,43 @@ class HorseshoeProbit(Problem[Posterior]):
         """
         table = tables.read(path, target, encode)
         with table.located(path):
-            return cls(table.X, table.y, table.names, Path(path).stem)
+            own = {"weights": weights, "offset": offset}
+            rest, found = table.without([column for column in own.values() if column is not None])
+            given: dict[str, Any] = {name: found[column] for name, column in own.items() if column is not None}
+            if unpenalized is not None:
+                given["penalize"] = tables.others(rest.names, [name.strip() for name in unpenalized.split(",")])
+            return cls(rest.X, rest.y, names=rest.names, name=Path(path).stem, **given, **keywords)
+
+    @classmethod
+    def from_formula(cls, formula: str, data: Any, **keywords: Any) -> Self:
+        """The regression of a formula such as ``"y ~ dose + C(clinic)"`` on the columns of a data frame.
+
+        Parameters
+        ----------
+        formula : str
+            As for formulaic, with one target; the intercept is the option of that name.
+        data : pandas.DataFrame
+        **keywords
+            Parameters of the class; ``weights`` and ``offset`` may be names of columns, and ``penalize`` has the names
+            of coefficients, as ``"C(clinic)[T.north]"``.
+
+        Raises
+        ------
+        ProblemError
+            If a term is not a column or has missing values, or the rest is no regression.
+
+        Examples
+        --------
+        >>> import engine, pandas as pd
+        >>> data = pd.DataFrame({"sick": [0, 1, 0, 1, 1, 0], "dose": [1, 5, 2, 4, 6, 1], "sex": list("mffmfm")})
+        >>> engine.HorseshoeLogit.from_formula("sick ~ dose + C(sex)", data).names
+        ('dose', 'C(sex)[T.m]')
+        """
+        y, X, names = formulas.read(formula, data)
+        for name in ("weights", "offset"):
+            if isinstance(keywords.get(name), str):
+                keywords[name] = formulas.column(data, keywords[name], name)
+        return cls(X, y, names=names, **keywords)
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -161,22 +243,26 @@ class HorseshoeProbit(Problem[Posterior]):
         return f"{self._title(f'horseshoe {self.family}')}: {self._sizes}, {share}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``X``, ``y``, ``names``, ``classes``, and ``weights`` if there are some."""
+        """``X``, ``y``, ``names``, ``classes``, and ``weights``, ``offset`` and ``penalized`` if there are some."""
         classes = np.array([str(value) for value in self.classes])
         kinds = np.array([type(value).__name__ for value in self.classes])
+        some = {"weights": self.weights, "offset": self.offset, "penalized": self.penalized}
         return {
-            **_feature_arrays(self.X),
+            **feature_arrays(self.X),
             "y": self.y,
             "names": np.array(self.names),
             "classes": classes,
             "kinds": kinds,
-            **({} if self.weights is None else {"weights": self.weights}),
+            **{name: values for name, values in some.items() if values is not None},
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; see :meth:`engine.base.problem.Problem.from_arrays`."""
-        problem = cls(_features_of(arrays), arrays["y"], arrays["names"].tolist(), name, arrays.get("weights"))
+        own = {"family": str(arrays["family"])} if "family" in arrays else {}
+        some = {"weights": "weights", "offset": "offset", "penalize": "penalized"}
+        given = {keyword: arrays.get(array) for keyword, array in some.items()}
+        problem = cls(features_of(arrays), arrays["y"], names=arrays["names"].tolist(), name=name, **own, **given)
         problem.classes = _classes_of(arrays)
         return problem
 
@@ -232,13 +318,14 @@ class HorseshoeRegression(HorseshoeProbit):
         What the columns are called.
     name : str, optional
         What to call the data.
-    weights : array-like, shape (N,), optional
-        As for :class:`HorseshoeProbit`.
+    weights, offset, penalize : optional
+        As for :class:`HorseshoeProbit`; in linear regressions the offset is subtracted from y.
 
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array, shape (N, p)
-    weights : ndarray, shape (N,), or None
+    weights, offset : ndarray, shape (N,), or None
+    penalized : ndarray of bool, shape (p,), or None
     y : ndarray, shape (N,)
         float64; for ``ordinal`` the numbers of the categories, for ``probit`` and ``logit`` bool.
     names : tuple of str
@@ -278,44 +365,20 @@ class HorseshoeRegression(HorseshoeProbit):
         names: Sequence[str] | None = None,
         name: str | None = None,
         weights: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        penalize: ArrayLike | Sequence[str] | None = None,
     ) -> None:
         if family not in FAMILIES:
             raise ProblemError(f"family must be one of {', '.join(FAMILIES)}; got {family!r}")
-        if family in ("probit", "logit"):
-            super().__init__(X, y, names, name, weights)
-        else:
-            self.X, self.names = _features(X, names)
-            read = {"ordinal": _ordered, "counts": _counted}.get(family, _numbers)
-            self.y, self.classes = read(y, self.X.shape[0])
-            self.categories = len(self.classes)
-            self.weights = _weights(weights, self.X.shape[0])
-            self.name = name or self._default_name
         self.family = family
+        super().__init__(X, y, names, name, weights, offset, penalize)
+        if family not in ("probit", "logit"):
+            self.categories = len(self.classes)
 
-    @classmethod
-    def read(
-        cls, path: str | Path, target: str | int | None = None, family: str = "normal", *, encode: bool = False
-    ) -> Self:
-        """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
-
-        Parameters
-        ----------
-        path : path-like
-        target : str or int, optional
-            Name or number of the target column; by default the one called target, y, label, ..., else the last.
-        family : str
-            See the class.
-        encode : bool
-            Whether text columns become one column of 0 and 1 for each word; they are refused otherwise.
-
-        Raises
-        ------
-        ProblemError
-            If it cannot be read, or breaks a rule of its format or of the problem.
-        """
-        table = tables.read(path, target, encode)
-        with table.located(path):
-            return cls(table.X, table.y, family, table.names, Path(path).stem)
+    @override
+    def _target(self, y: ArrayLike) -> tuple[NDArray[Any], tuple[Any, ...]]:
+        check = {"ordinal": categories, "counts": counts, "probit": two_classes, "logit": two_classes}
+        return check.get(self.family, numbers)(y, self.X.shape[0])
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -335,14 +398,6 @@ class HorseshoeRegression(HorseshoeProbit):
         """The arrays of :class:`HorseshoeProbit`, and ``family``."""
         return {**super().to_arrays(), "family": np.array(self.family)}
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; see :meth:`engine.base.problem.Problem.from_arrays`."""
-        family, names = str(arrays["family"]), arrays["names"].tolist()
-        problem = cls(_features_of(arrays), arrays["y"], family, names, name, arrays.get("weights"))
-        problem.classes = _classes_of(arrays)
-        return problem
-
 
 def _written(value: Any) -> str:
     """A class as people write it: a whole number without a point."""
@@ -356,167 +411,3 @@ def _classes_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, ...]:
     """The values of the target as they were given."""
     words, kinds = arrays["classes"].tolist(), arrays["kinds"].tolist()
     return tuple(_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))
-
-
-def _features(X: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
-    """The features, checked, and their names."""
-    if tables.is_frame(X):
-        values, found = tables.from_frame(X)
-        names = found if names is None else names
-    elif is_sparse(X):
-        values = _sparse_matrix(X)
-    else:
-        values = _matrix(X)
-    if not is_sparse(values):
-        values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
-    if values.ndim != 2 or not min(values.shape):
-        raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
-    chosen = tuple(f"x{column}" for column in range(values.shape[1])) if names is None else tuple(map(str, names))
-    if len(chosen) != values.shape[1]:
-        raise ProblemError(f"X has {values.shape[1]} columns, but there are {len(chosen)} names")
-    if len(set(chosen)) < len(chosen):
-        twice = next(name for name in chosen if chosen.count(name) > 1)
-        raise ProblemError(f"two columns are called '{twice}'")
-    entries = values.data if is_sparse(values) else values
-    if not np.isfinite(entries).all():
-        first = np.argwhere(~np.isfinite(entries))[0]
-        row, column = first if not is_sparse(values) else _place(values, int(first[0]))
-        raise tables.RowError(f"X must be finite; column '{chosen[column]}' has {values[row, column]}", int(row))
-    return values, chosen
-
-
-def _sparse_matrix(X: Any) -> Any:
-    """A SciPy array of rows, with its entries in order and none of them 0; read-only."""
-    from scipy import sparse
-
-    if X.ndim != 2:
-        raise ProblemError(f"X must have rows and columns; got shape {X.shape}")
-    if X.dtype.kind not in "biuf":
-        raise ProblemError(f"X must hold numbers; got {X.dtype}")
-    values = sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
-    values.sum_duplicates()
-    values.eliminate_zeros()
-    for array in (values.data, values.indices, values.indptr):
-        array.setflags(write=False)
-    return values
-
-
-def _place(X: Any, entry: int) -> tuple[int, int]:
-    """Row and column of an entry of a sparse array."""
-    return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
-
-
-def _matrix(X: ArrayLike) -> NDArray[Any]:
-    try:
-        values = np.asarray(X)
-    except ValueError as error:
-        raise ProblemError(f"X must be a matrix of numbers: {error}") from error
-    if values.dtype.kind not in "biuf":
-        try:
-            if values.dtype.kind not in "OSU":  # complex numbers would lose their imaginary part, dates be numbers
-                raise TypeError
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ProblemError(f"X must hold numbers; got {values.dtype}") from error
-    return values
-
-
-def _feature_arrays(X: Any) -> dict[str, NDArray[Any]]:
-    """The features as a run folder keeps them."""
-    if not is_sparse(X):
-        return {"X": X}
-    return {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
-
-
-def _features_of(arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """The inverse of :func:`_feature_arrays`."""
-    if "X" in arrays:
-        return arrays["X"]
-    require_arrays(arrays, ("X_data", "X_indices", "X_indptr", "X_shape"), "a regression")
-    rows, columns = (int(size) for size in arrays["X_shape"])
-    return sparse_rows(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (rows, columns), "X")
-
-
-def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
-    """The target, of one value a row and finite."""
-    values = np.asarray(y)
-    if values.shape != (rows,):
-        raise ProblemError(f"y must have one value for each of the {rows} rows of X; got shape {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise tables.RowError(f"y must be finite; got {values[row]}", row)
-    if values.dtype.kind == "O":
-        kinds = {type(value) for value in values.tolist()}
-        if len(kinds) > 1:
-            raise ProblemError(f"y mixes {' and '.join(sorted(kind.__name__ for kind in kinds))}")
-    return values
-
-
-def _weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
-    """Weights of the rows; None if all are 1."""
-    if weights is None:
-        return None
-    values = np.asarray(weights)
-    if values.shape != (rows,) or values.dtype.kind not in "biuf":
-        raise ProblemError(f"weights must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
-    with np.errstate(over="ignore"):
-        narrow = values.astype(np.float32)
-    wrong = ~(np.isfinite(narrow) & (values >= 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise tables.RowError(f"weights must be finite and at least 0; got {values[row]}", row)
-    if not narrow.any():
-        raise ProblemError("all weights are 0")
-    return None if (values == 1).all() else frozen(values.astype(np.float64))
-
-
-def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
-    """The target of a linear regression."""
-    values = _target(y, rows)
-    if values.dtype.kind not in "biuf":
-        raise ProblemError(f"y must hold numbers for the families normal and student; got {values.dtype}")
-    numbers = values.astype(np.float64)
-    if rows > 1 and np.ptp(numbers) == 0:
-        raise ProblemError(f"y is {numbers[0]:g} in every row")
-    return frozen(numbers), ()
-
-
-def _counted(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
-    """The target of a regression of counts."""
-    values = _target(y, rows)
-    if values.dtype.kind not in "biuf":
-        raise ProblemError(f"y must hold whole numbers for the family counts; got {values.dtype}")
-    numbers = values.astype(np.float64)
-    wrong = (numbers < 0) | (numbers != np.floor(numbers)) | (numbers > MOST_COUNT)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise tables.RowError(f"y must be whole numbers from 0 to {MOST_COUNT:,}; got {numbers[row]:g}", row)
-    if not numbers.any():
-        raise ProblemError("y is 0 in every row")
-    return frozen(numbers), ()
-
-
-def _ordered(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
-    """The target of an ordinal regression as numbers of categories, and these."""
-    found, codes = np.unique(_target(y, rows), return_inverse=True)
-    if not 2 <= len(found) <= AUXILIARY:
-        raise ProblemError(f"y must have 2 to {AUXILIARY} different values for the family ordinal; it has {len(found)}")
-    return frozen(codes.astype(np.float64)), tuple(found.tolist())
-
-
-def _binary(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, Any]]:
-    """The target as booleans, and its two values."""
-    values = _target(y, rows)
-    found = np.unique(values)
-    classes = found.tolist()
-    if len(classes) == 1:
-        one = classes[0]
-        if one not in (0, 1, -1):
-            raise ProblemError(f"y has one value only, {one!r}; write it as 0 or 1 to say which it is")
-        classes = [0, 1] if one != -1 else [-1, 1]
-    if len(classes) != 2:
-        some = ", ".join(map(repr, classes[:5]))
-        raise ProblemError(
-            f"y must have two different values; it has {len(classes)}: {some}" + ", ..." * (len(classes) > 5)
-        )
-    return frozen(values == classes[1]), (classes[0], classes[1])

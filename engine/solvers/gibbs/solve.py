@@ -148,7 +148,7 @@ def new_state(design: Design, options: Options) -> RunState:
     statistics = Draws(options.chains, reports, most, None, 1 << 40)
     scales = None
     if options.keep_scales:
-        scales = Draws(options.chains, len(design.active), most, None, options.max_kept)
+        scales = Draws(options.chains, len(design.active) - design.unpenalized, most, None, options.max_kept)
     traced = np.arange(min(TRACED, quantities)) if chosen is None else chosen[:TRACED]
     return RunState(design, draws, statistics, scales, traced)
 

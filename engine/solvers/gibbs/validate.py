@@ -53,7 +53,7 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
         chains=options.chains,
         seed=seed,
         prior_precision=options.intercept_scale**-2,
-        tau_scale=options.tau_scale,
+        tau_scale=options.chosen_tau_scale(design.total_weight),
         keep_scales=options.keep_scales,
         provider=None if options.provider == "auto" else options.provider,
         streaming=options.streaming,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....base.problem import InstanceOption
+from ....base.problem import InstanceOption, require_arrays
 from ....errors import ProblemError
 from ....formats import taillard
+from ....formats.instances import instance_name, located
 from ....formats.source import read_text
 from ....util.text import counted
-from ..tree import Tree
-from .arrays import ArrayProblem
+from ..tree import PermutationProblem, Tree
 from .atsp import ATSP
 from .flowshop import Flowshop
 from .matrices import order_of_jobs, require_no_choice, require_size
@@ -28,7 +28,7 @@ _REMOVED = 4
 _SUM_LIMIT = 2**30
 
 
-class FlowshopVariant(ArrayProblem):
+class FlowshopVariant(PermutationProblem):
     """What these problems share: the times, the file, and a local search for the first schedule.
 
     Parameters
@@ -53,7 +53,6 @@ class FlowshopVariant(ArrayProblem):
     """The first word of a file; an instance in a layout of :mod:`engine.formats.taillard` follows."""
 
     title: ClassVar[str]
-    arrays: ClassVar[tuple[str, ...]] = ("times",)
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
@@ -81,7 +80,12 @@ class FlowshopVariant(ArrayProblem):
         if first.strip().lower() != cls.word:
             raise ProblemError(f"a file of a {cls.title} begins with the line '{cls.word}'", path, 1)
         found = taillard.parse("\n" + rest, path)
-        return cls._one_of(path, instance, [(one.times,) for one in found], [one.line for one in found])
+        name = instance_name(path, instance, len(found))
+        parsed = found[instance - 1]
+        with located(path, parsed.line):
+            problem = cls(parsed.times, name)
+        problem.instances_in_file = len(found)
+        return problem
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -96,6 +100,16 @@ class FlowshopVariant(ArrayProblem):
         """One line: the sizes and the range of times."""
         sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
         return f"{self._title(self.title)}: {sizes}, times {self.times.min():,} to {self.times.max():,}"
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """``times``: shape (machines, jobs)."""
+        return {"times": self.times}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
+        require_arrays(arrays, ("times",), f"a {cls.title}")
+        return cls(arrays["times"], name)
 
     @abstractmethod
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:

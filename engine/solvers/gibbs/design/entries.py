@@ -56,10 +56,11 @@ class Entries:
         ProblemError
             If a value is too large for float32.
         """
-        layout, first, last = design.layout, design.first, min(end, design.layout.rows)
+        layout, first, last = design.layout, design.leading, min(end, design.layout.rows)
         whole = design.problem.X
         part = sparse_rows(whole, min(begin, last), last)
-        part = part[:, design.active] if len(design.active) < part.shape[1] else part
+        part = part[:, design.active] if design.is_selection else part
+        part.sort_indices()
         low = design.entries.low
         factor, centre = np.zeros(layout.columns), np.full(layout.columns, -1.0)
         centre[first:] = design.mean / design.scale
@@ -76,11 +77,18 @@ class Entries:
             if not np.isfinite(values).all():
                 column = int(part.indices[np.argmin(np.isfinite(values))])
                 raise ProblemError(f"column '{design.name(column + first)}' has values beyond float32 after scaling")
-        row_start = np.full(end - begin + 1, part.nnz, np.int64)
-        row_start[: part.shape[0] + 1] = part.indptr
-        columns = part.indices + first
+        columns, starts = part.indices + first, part.indptr
+        if design.pinned is not None:
+            factor[design.pinned], centre[design.pinned] = 1.0, 0.0
+            values = np.ones(part.nnz, np.float32) if values is None else values
+            offset = np.asarray(design.problem.offset, np.float32)[min(begin, last) : last]
+            values = np.insert(values, starts[:-1], offset)
+            columns = np.insert(columns, starts[:-1], design.pinned)
+            starts = starts + np.arange(len(starts))
+        row_start = np.full(end - begin + 1, len(columns), np.int64)
+        row_start[: part.shape[0] + 1] = starts
         return cls(
-            row_start.astype(np.int32 if part.nnz < _LONG else np.int64),
+            row_start.astype(np.int32 if len(columns) < _LONG else np.int64),
             columns.astype(np.uint16 if layout.columns <= _SHORT else np.int32),
             values,
             factor,

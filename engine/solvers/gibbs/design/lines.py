@@ -112,9 +112,9 @@ def usual_values(design: Design) -> Floats:
     """
     middle = usual_value(design.problem.X)[design.active].astype(np.float64)
     usual = np.zeros((1, design.layout.stride), np.float32)
-    usual[0, design.first : design.first + len(middle)] = (middle - design.mean) / design.scale
+    usual[0, design.leading : design.layout.columns] = (middle - design.mean) / design.scale
     stored = stored_values(design.store(usual), design.storage)
-    return stored[0, design.first : design.first + len(middle)].astype(np.float64)
+    return stored[0, design.leading : design.layout.columns].astype(np.float64)
 
 
 def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = False) -> Lines:
@@ -131,37 +131,39 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
         with few rows off the usual value are tails, whatever the curvature is.
     """
     weights = np.ones_like(weights) if latent else weights
-    usual = usual_values(design) if design.first else np.zeros(len(design.active))
+    usual = usual_values(design) if design.intercept else np.zeros(len(design.active))
     columns_of = None
     if design.storage == "sparse":
-        middle = usual_value(design.problem.X)[design.active] if design.first else usual
+        middle = usual_value(design.problem.X)[design.active] if design.intercept else usual
         columns_of = SparseColumns(design, middle.astype(np.float64))
         informative, one_class = columns_of.informative_rows(weights)
     else:
         informative, one_class = _screened(design, usual, weights)
     covariance, means = _covariance(design, gram)
+    outside = design.unpenalized  # such columns are not moved along lines
     nulls = _verified(design, _null_directions(design, covariance), means, columns_of)
+    nulls = [line for line in nulls if line[0].min() >= outside]
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
     narrow = latent or design.layout.columns <= design.layout.rows
     few = INFORMATIVE_ROWS if narrow else np.inf  # else any may be in or out
     tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < few]
-    tails = [j for j in tails if j not in collinear]
+    tails = [j for j in tails if j not in collinear and j >= outside]
     found = _Collector(design, usual, means, columns_of)
     for columns, weight in nulls:
         found.add_null(columns, weight)
     found.add_rows(_pairs_of(design, covariance), [(np.array([j]), np.ones(1)) for j in tails])
-    return found.lines(tuple(int(j) + design.first for j in np.flatnonzero(one_class)))
+    return found.lines(tuple(int(j) + design.leading for j in np.flatnonzero(one_class) if j >= outside))
 
 
 def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
-    """First row, columns inside the horseshoe, and signs of the rows, chunk by chunk; or of evenly spaced samples.
+    """First row, the columns of X, and signs of the rows, chunk by chunk; or of evenly spaced samples.
 
     Parameters
     ----------
     sampled : bool
         Whether only samples are wanted.
     """
-    layout, first = design.layout, design.first
+    layout, first = design.layout, design.leading
     size, step = design.chunk_rows, design.chunk_rows
     if sampled:
         size, step = _SAMPLE // _SAMPLES, layout.rows // _SAMPLES
@@ -204,9 +206,9 @@ def _informative_rows(
 
 def _covariance(design: Design, gram: Floats) -> tuple[Floats, Floats]:
     """Covariance of the columns (about 0 without an intercept), and their means (0 without)."""
-    total, first = design.total_weight, design.first
+    total, first = design.total_weight, design.leading
     inside = gram[first:, first:] / total
-    means = gram[0, 1:] / total if first else np.zeros(len(inside))
+    means = gram[0, first:] / total if design.intercept else np.zeros(len(inside))
     return inside - np.outer(means, means), means
 
 
@@ -303,6 +305,7 @@ def _pairs_of(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64
     """
     deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = np.tril(covariance / np.outer(deviation, deviation), -1)
+    correlation[:, : design.unpenalized] = 0.0
     j, k = np.nonzero(np.abs(correlation) > _CORRELATED)
     rho = correlation[j, k]
     order = np.argsort(-np.abs(rho), kind="stable")[: _MOST_PAIRS * len(covariance)]
@@ -336,7 +339,7 @@ class _Collector:
 
     def add_null(self, columns: NDArray[np.int64], weight: Floats) -> None:
         """A line without rows."""
-        shift = -float(weight @ self._means[columns]) if self._design.first else 0.0
+        shift = -float(weight @ self._means[columns]) if self._design.intercept else 0.0
         self._add(0, columns, weight, shift, (np.zeros(0, np.int64), np.zeros(0, np.float32)))
 
     def _add(self, sort: int, columns: NDArray[np.int64], weight: Floats, shift: float, rows: _Rows) -> None:
@@ -351,7 +354,7 @@ class _Collector:
         """Lines with rows, as far as these are not too many."""
         if not pairs and not tails:
             return
-        anchored = self._design.first > 0
+        anchored = self._design.intercept
         entries, full = [0, 0], [len(pairs), len(tails)]  # lines from there on are left out
         lines = (*pairs, *tails)
         parts: list[list[_Rows]] = [[] for _ in lines]
@@ -404,7 +407,7 @@ class _Collector:
             pairs=pairs,
             tails=tails,
             member_start=np.cumsum([0, *sizes]).astype(np.int32),
-            member_column=(np.concatenate([c for c, _ in self._members]) + self._design.first).astype(np.int32),
+            member_column=(np.concatenate([c for c, _ in self._members]) + self._design.leading).astype(np.int32),
             member_weight=np.concatenate([w for _, w in self._members]),
             intercept=np.array(self._intercept),
             row_start=np.cumsum([0, *rows]).astype(np.int64),

@@ -28,6 +28,7 @@ __all__ = [
     "DENSE",
     "Design",
     "bytes_an_entry",
+    "has_offset_column",
     "storage_for",
     "stored_values",
     "usual_value",
@@ -51,7 +52,8 @@ class Design:
     Attributes
     ----------
     active : ndarray of int64
-        Columns of X that are sampled; beside an intercept those that vary, without one those that are not 0.
+        Columns of X that are sampled, those outside the horseshoe first; beside an intercept those that vary, without
+        one those that are not 0.
     slab : ndarray of float64
         Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``. With
         the prior ``regularized`` the precision of the slab of scale 1.
@@ -63,6 +65,8 @@ class Design:
         How X is stored: ``auto`` has been replaced.
     entries : EntrySummary
         Of the active columns, with the storage ``sparse``.
+    unpenalized : int
+        How many of the active columns are outside the horseshoe.
     """
 
     problem: HorseshoeProbit
@@ -76,6 +80,7 @@ class Design:
     target_mean: float = 0.0
     target_scale: float = 1.0
     entries: EntrySummary = field(default_factory=EntrySummary)
+    unpenalized: int = 0
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options, between: Callable[[], None] = lambda: None) -> Design:
@@ -115,23 +120,29 @@ class Design:
                     f"every column of X is {'constant' if options.intercept else '0'}, so there is no coefficient to "
                     "estimate; with standardize = false columns are taken as they are"
                 )
+        active, unpenalized = _ordered(problem, active)
+        if options.standardize:
             mean, scale = mean[active], scale[active]
             if not options.intercept:
                 mean = np.zeros_like(mean)
         else:
             mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        layout = layout_for(X.shape[0], len(active) + options.intercept)
+        leading = options.intercept + has_offset_column(problem)
+        layout = layout_for(X.shape[0], len(active) + leading)
         storage, entries = storage_for(X, options, between)
         slab = np.zeros(len(active))
         if options.prior == "regularized":
             slab = _effects(problem, active, mean, scale, options.intercept)
+            slab[:unpenalized] = 0.0
         elif options.slab is not None:
             slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
+            slab[:unpenalized] = 0.0
         target = 0.0, 1.0
         if options.standardize and problem.family in ("normal", "student"):
-            centre = float(np.average(problem.y, weights=problem.weights)) if options.intercept else 0.0
             with np.errstate(over="ignore", invalid="ignore"):
-                apart = problem.y - centre
+                y = problem.y if problem.offset is None else problem.y - problem.offset
+                centre = float(np.average(y, weights=problem.weights)) if options.intercept else 0.0
+                apart = y - centre
                 spread = float(np.sqrt(np.average(apart**2, weights=problem.weights)))
                 if spread < SMALL_SCALE:
                     spread = float(column_moments(apart[:, None], weights=problem.weights)[1][0])
@@ -139,7 +150,8 @@ class Design:
             if not np.isfinite(target).all():
                 raise ProblemError("y has values whose squares are beyond float64; change its unit")
         entries = entries.of(active) if storage == "sparse" else EntrySummary()
-        return cls(problem, active, mean, scale, options.intercept, storage, layout, slab, *target, entries)
+        intercept = options.intercept
+        return cls(problem, active, mean, scale, intercept, storage, layout, slab, *target, entries, unpenalized)
 
     @classmethod
     def of_sizes(cls, problem: HorseshoeProbit, options: Options) -> Design:
@@ -162,11 +174,12 @@ class Design:
         if storage == "sparse":
             counts = np.full(columns, -(-total // columns))
             entries = EntrySummary(counts, np.zeros(columns), np.ones(columns), columns)
-        layout = layout_for(rows, columns + options.intercept)
+        layout = layout_for(rows, columns + options.intercept + has_offset_column(problem))
         ones = np.ones(columns)
+        active, unpenalized = _ordered(problem, np.arange(columns))
         return cls(
             problem,
-            np.arange(columns),
+            active,
             0.0 * ones,
             ones,
             options.intercept,
@@ -176,6 +189,7 @@ class Design:
             0.0,
             1.0,
             entries,
+            unpenalized,
         )
 
     @property
@@ -191,7 +205,10 @@ class Design:
         """What the rows' likelihoods are of; empty for probit and logit."""
         if not self.family.targeted:
             return np.zeros(0, np.float32)
-        return np.asarray((self.problem.y - self.target_mean) / self.target_scale, np.float32)
+        y, offset = self.problem.y, self.problem.offset
+        if offset is not None and self.family.scaled:
+            y = y - offset
+        return np.asarray((y - self.target_mean) / self.target_scale, np.float32)
 
     @property
     def total_weight(self) -> float:
@@ -231,9 +248,24 @@ class Design:
         return np.ones(len(y), np.float32) if self.family.targeted else np.where(y, 1.0, -1.0).astype(np.float32)
 
     @property
+    def is_selection(self) -> bool:
+        """Whether the columns are some of X, or in another order."""
+        return len(self.active) < self.problem.X.shape[1] or self.unpenalized > 0
+
+    @property
+    def leading(self) -> int:
+        """Columns before those of X: the intercept's, and that of the offset."""
+        return int(self.intercept) + has_offset_column(self.problem)
+
+    @property
     def first(self) -> int:
         """The first column inside the horseshoe."""
-        return int(self.intercept)
+        return self.leading + self.unpenalized
+
+    @property
+    def pinned(self) -> int | None:
+        """The column of the offset, whose coefficient is 1; None if there is none."""
+        return int(self.intercept) if has_offset_column(self.problem) else None
 
     @property
     def chunk_rows(self) -> int:
@@ -258,10 +290,12 @@ class Design:
         used = max(0, min(end, layout.rows) - begin)
         if used:
             part = dense_rows(problem.X, begin, begin + used)
-            values = part[:, self.active].astype(np.float64) if len(self.active) < part.shape[1] else part
+            values = part[:, self.active].astype(np.float64) if self.is_selection else part
             sign = self.signs(begin, begin + used)[:, None].astype(np.float64)
             with np.errstate(over="ignore"):
-                out[:used, self.first : self.first + len(self.active)] = (values - self.mean) / self.scale * sign
+                out[:used, self.leading : self.leading + len(self.active)] = (values - self.mean) / self.scale * sign
+                if self.pinned is not None:
+                    out[:used, self.pinned] = np.asarray(problem.offset)[begin : begin + used] * sign[:, 0]
             if not np.isfinite(out).all():
                 column = int(np.argmin(np.isfinite(out).all(axis=0)))
                 raise ProblemError(f"column '{self.name(column)}' has values beyond float32 after scaling")
@@ -297,9 +331,9 @@ class Design:
 
     def name(self, column: int) -> str:
         """What a column of the design is called."""
-        if self.intercept and column == 0:
-            return "intercept"
-        return str(self.problem.names[self.active[column - self.first]])
+        if column < self.leading:
+            return "offset" if column == self.pinned else "intercept"
+        return str(self.problem.names[self.active[column - self.leading]])
 
     def names(self) -> list[str]:
         """The names of all columns of the design."""
@@ -307,7 +341,7 @@ class Design:
 
     def unscaled(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coefficients of the user's columns: shape (..., columns of X + 1), the intercept (0 without one) first."""
-        coefficients = beta[..., self.first :] / self.scale * self.target_scale
+        coefficients = beta[..., self.leading :] / self.scale * self.target_scale
         full = np.zeros((*beta.shape[:-1], self.problem.X.shape[1] + 1))
         full[..., 1 + self.active] = coefficients
         if self.intercept:
@@ -318,10 +352,27 @@ class Design:
         """The inverse of :meth:`unscaled` for one point; coefficients of columns that are not sampled are left out."""
         coefficients = full[1 + self.active] / self.target_scale
         beta = np.zeros(self.layout.columns)
-        beta[self.first : self.first + len(self.active)] = coefficients * self.scale
+        beta[self.leading :] = coefficients * self.scale
+        if self.pinned is not None:
+            beta[self.pinned] = 1.0
         if self.intercept:
             beta[0] = (full[0] - self.target_mean) / self.target_scale + coefficients @ self.mean
         return beta
+
+
+def has_offset_column(problem: HorseshoeProbit) -> bool:
+    """Whether an offset is a column of the design; from the target of a linear regression it is subtracted."""
+    return problem.offset is not None and not FAMILIES[problem.family].scaled
+
+
+def _ordered(problem: HorseshoeProbit, active: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """The columns, those outside the horseshoe first, and how many these are."""
+    if problem.penalized is None:
+        return active, 0
+    inside = problem.penalized[active]
+    if not inside.any():
+        raise ProblemError("penalize leaves no column inside the horseshoe that varies")
+    return np.concatenate([active[~inside], active[inside]]), int((~inside).sum())
 
 
 def storage_for(X: Any, options: Options, between: Callable[[], None] = lambda: None) -> tuple[Storage, EntrySummary]:

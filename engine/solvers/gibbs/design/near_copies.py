@@ -49,13 +49,14 @@ def missed_differences(
     if not pairs:
         return []
     X, problem = design.problem.X, design.problem
-    used = np.unique([column - design.first for members in pairs for column in members])
-    place = {int(column) + design.first: number for number, column in enumerate(used)}
+    used = np.unique([column - design.leading for members in pairs for column in members])
+    place = {int(column) + design.leading: number for number, column in enumerate(used)}
     margins, columns = np.empty(design.layout.rows), np.empty((design.layout.rows, len(used)))
     for begin in range(0, len(margins), design.chunk_rows):
         rows = dense_rows(X, begin, min(len(margins), begin + design.chunk_rows)).astype(np.float64)
         here = slice(begin, begin + len(rows))
-        margins[here] = (rows @ coefficients[1:] + coefficients[0] - design.target_mean) / design.target_scale
+        offset = 0.0 if problem.offset is None else problem.offset[here]
+        margins[here] = (rows @ coefficients[1:] + coefficients[0] + offset - design.target_mean) / design.target_scale
         columns[here] = (rows[:, design.active[used]] - design.mean[used]) / design.scale[used]
     sign = design.signs(0, len(margins)).astype(np.float64)
     target = (problem.y - design.target_mean) / design.target_scale if design.family.targeted else None
@@ -70,7 +71,7 @@ def missed_differences(
     for first, second in pairs:
         one, other = columns[:, place[first]], columns[:, place[second]]
         difference = one - np.copysign(1.0, one @ other) * other
-        difference -= difference.mean() * design.first
+        difference -= difference.mean() * design.intercept
         size = float(np.sqrt(np.mean(difference**2)))
         information = float(curvature @ difference**2)
         if not 1e-12 < size < _NEAR or information <= 0.0:

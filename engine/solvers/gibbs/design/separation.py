@@ -32,10 +32,10 @@ def separating_columns(design: Design, beta: Floats, margins: Floats) -> tuple[i
     margins : ndarray, shape (rows,)
         Those at the mode, multiplied by y = +-1.
     """
-    if design.family.targeted:
+    if design.family.targeted or design.pinned is not None:
         return ()
-    without = margins - beta[0] * design.signs(0, len(margins)) if design.first else margins
-    coefficients, wrong = beta[design.first :], float((without <= 0.0).mean())
+    without = margins - beta[0] * design.signs(0, len(margins)) if design.intercept else margins
+    coefficients, wrong = beta[design.leading :], float((without <= 0.0).mean())
     if wrong > 0.0:
         rows, columns = len(margins), len(coefficients)
         likely = wrong < _MOST_WRONG or columns >= rows
@@ -61,13 +61,13 @@ def separating_with_intercept(design: Design, beta: Floats, margins: Floats) -> 
     """
     if design.family.targeted or not (margins > 0.0).all():
         return ()
-    return _largest(design, beta[design.first :])
+    return _largest(design, beta[design.leading :])
 
 
 def _largest(design: Design, coefficients: Floats) -> tuple[int, ...]:
     size = np.abs(coefficients)
     order = np.argsort(-size, kind="stable")[:_NAMED]
-    return tuple(int(j) + design.first for j in order[size[order] > 0.1 * size.max()])
+    return tuple(int(j) + design.leading for j in order[size[order] > 0.1 * size.max()])
 
 
 def _separating_direction(design: Design) -> Floats:
@@ -88,7 +88,7 @@ def _interpolating_direction(design: Design) -> Floats:
     """
     x = _signed_rows(design)
     signs = design.signs(0, len(x)).astype(np.float64)
-    wanted = 1.0 - signs * signs.mean() if design.first else np.ones(len(x))
+    wanted = 1.0 - signs * signs.mean() if design.intercept else np.ones(len(x))
     coefficients = x.T @ np.linalg.lstsq(x @ x.T, wanted, rcond=1e-10)[0]
     reached = bool((x @ coefficients > 0.5 * wanted.min()).all())
     return np.asarray(coefficients if reached and wanted.min() > 0.0 else np.zeros(len(coefficients)))

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer, StreamEvent
+from ....devices import Buffer, Device, StreamEvent
 from ....errors import DeviceError
 from ....numerics.exchange import Part
 from ....numerics.linear_algebra import LinearAlgebra, linear_algebra
@@ -27,6 +27,7 @@ from .rows import Rows
 __all__ = ["Group", "Matrices", "shared_arguments"]
 
 _JITTER = 1e-12
+_PINNED = 1e300
 _MOST_STREAMS = 4
 _LIBRARY_FROM = {"lapack": 257, "cusolver": 2049}
 """Columns from which LAPACK and cuSOLVER are faster than the kernels, which factorise all chains' matrices together."""
@@ -101,11 +102,12 @@ class Matrices:
     def _grouped(self, algebra: LinearAlgebra) -> list[Group]:
         """The device's chains: large matrices on streams of their own where these are concurrent; small ones together.
 
-        The kernels factorise all of them together: they take as many launches for many matrices as for one.
+        The kernels factorise all of them together, as far as one buffer holds them: they take as many launches for many
+        matrices as for one.
         """
         q, (first, last) = self._rows.layout.columns, self.owned
         alone = self.concurrent and q >= LARGE_FROM and algebra.provider != "kernels"
-        each = 1 if alone else max(1, last - first)
+        each = 1 if alone else min(_most_matrices(self.device, q), max(1, last - first))
         groups: list[Group] = []
         for begin in range(first, last, each):
             count = min(each, last - begin)
@@ -149,6 +151,8 @@ class Matrices:
         q, programs = self._rows.layout.columns, self._programs
         arguments = {"gram": self.gram, "diagonal": self.diagonal, "q": q}
         programs.precision.take_diagonal(programs.spread(q), programs.block, **arguments)
+        if (pinned := self._rows.design.pinned) is not None:  # a scale of 0, so that nothing moves it
+            self.device.put(np.full(1, _PINNED), self.diagonal, pinned)
 
     def gram_diagonal(self) -> NDArray[np.float64]:
         """The diagonal of G; shape (q,)."""
@@ -254,6 +258,11 @@ class Matrices:
         (group.algebra.solve_lower_transposed if transposed else group.algebra.solve_lower)(group.matrix, group.rhs)
         solved: NDArray[np.float64] = self.device.get(group.rhs)[0]
         return solved * scale if transposed else solved
+
+
+def _most_matrices(device: Device, q: int) -> int:
+    """How many matrices of q x q one buffer holds."""
+    return max(1, device.info.max_allocation // (8 * q * q))
 
 
 class PriorBuffers(Protocol):

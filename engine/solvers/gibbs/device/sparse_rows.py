@@ -72,7 +72,7 @@ class SparseRows(Rows):
         self.streamed, self.blocks = False, []
         entries = Entries.of(design, self.first_row, self.first_row + self.count)
         shard_strips = np.array(layout.bounds[self.first_shard : self.last_shard + 1]) - self.first_strip
-        segments = column_segments(entries, design.first, shard_strips * layout.strip_rows)
+        segments = column_segments(entries, int(design.intercept), shard_strips * layout.strip_rows)
         needed, free = entries.nbytes + segments.nbytes, self.device.memory().free
         if needed > free:
             raise DeviceError(
@@ -165,7 +165,7 @@ class SparseRows(Rows):
             segments=self.segments,
             column_segment=self._column_segment,
             strip_bounds=self.bounds,
-            first=self.design.first,
+            first=int(self.design.intercept),
             width=layout.width,
             total=layout.total,
             first_shard=self.first_shard,
@@ -278,7 +278,7 @@ class SparseRows(Rows):
             row_count=layout.rows,
             rows=rows,
             q=layout.columns,
-            first=self.design.first,
+            first=int(self.design.intercept),
             weighted=int(weight is not None),
         )
         return strips

@@ -56,6 +56,8 @@ def find_mode(
     prior = np.full(sampler.design.layout.columns, RIDGE)
     prior[:first] = intercept_precision
     beta = np.zeros(len(prior))
+    if (pinned := sampler.design.pinned) is not None:
+        beta[pinned] = 1.0
     family, degrees = sampler.design.family, sampler.settings.degrees
     auxiliary = first_auxiliary(sampler.design)
     floor = _least_auxiliary(sampler.design)

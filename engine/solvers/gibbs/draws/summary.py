@@ -72,7 +72,7 @@ def posterior_of(
     few = behind.shape[0] * behind.shape[1] < 2
     arrays: dict[str, NDArray[Any]] = {
         "names": names,
-        "feature_names": np.array([problem.names[column] for column in state.design.active]),
+        "feature_names": np.array([problem.names[column] for column in design.active[design.unpenalized :]]),
         "mean": np.append(mean, behind.mean(axis=(0, 1))),
         "sd": np.append(sd, np.full(len(behind.T), np.nan) if few else behind.std(axis=(0, 1), ddof=1)),
         "quantiles": np.vstack([quantiles, np.quantile(behind, levels, axis=(0, 1)).T]),

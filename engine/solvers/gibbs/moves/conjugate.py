@@ -19,7 +19,7 @@ from ..device.chains import Chains, Settings
 from ..device.conjugate_rows import ConjugateRows
 from ..device.matrices import shared_arguments
 from ..device.sparse_rows import SparseRows
-from .hamiltonian import STREAM_RESCALE, rescale_interval
+from .hamiltonian import STREAM_RESCALE, penalized_columns, rescale_interval
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 from .wide import DiagonalMatrices
 
@@ -65,6 +65,7 @@ class ConjugateMoves:
         self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
         self._small = memory.zeros(q, np.float32)
         self._part = memory.zeros((count, rows.layout.stride), np.float32)
+        self._penalized = penalized_columns(memory, rows)
         self.has_small = False
         self._rescale_every = rescale_interval(rows.layout.rows)
 
@@ -97,7 +98,7 @@ class ConjugateMoves:
             tiles=tiles,
             tolerance=self._settings.tolerance,
             margins=self._margins,
-            signs=rows.signs if rows.design.first else memory.zeros(self._pitch + 8, np.float32),
+            signs=rows.signs if rows.design.intercept else memory.zeros(self._pitch + 8, np.float32),
             member_of_set=self._small,
             part_f32=self._part,
             part_margins=self._part_margins,
@@ -139,11 +140,19 @@ class ConjugateMoves:
         settings = self._settings
         kernel, size = self._rescale_program.rescale_chains, (self._chains.count, self._long)
         self._sweep(self._chains.beta_f32, self._margins)
-        self._launch(kernel, *size, with_all=1, stream=settings.stream(STREAM_RESCALE))
+        penalized, stream = self._penalized, settings.stream(STREAM_RESCALE)
+        if penalized is not None:
+            self._take_margins_of(penalized)
+        self._launch(kernel, *size, with_all=1, apart=int(penalized is not None), stream=stream)
         if self.has_small:
-            self._launch(self._rescale_program.round_set, *size)
-            self._sweep(self._part, self._part_margins)
-            self._launch(kernel, *size, with_all=0, stream=settings.stream(STREAM_RESCALE + 1))
+            self._take_margins_of(self._small)
+            self._launch(kernel, *size, with_all=0, apart=1, stream=stream + 1)
+
+    def _take_margins_of(self, columns: Buffer) -> None:
+        """The margins of some columns alone."""
+        size = self._chains.count, self._long
+        self._launch(self._rescale_program.round_set, *size, member_of_set=columns)
+        self._sweep(self._part, self._part_margins)
 
     def _sweep(self, beta_f32: Buffer, margins: Buffer) -> None:
         """The margins of all rows for every chain."""

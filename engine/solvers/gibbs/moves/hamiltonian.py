@@ -35,7 +35,7 @@ from ..schema import MOST_STEPS
 from .auxiliary import AuxiliaryMoves
 from .wide import CollapsedMoves, LatentTrajectory
 
-__all__ = ["FIRST_STEPS", "HamiltonianMoves", "rescale_interval"]
+__all__ = ["FIRST_STEPS", "HamiltonianMoves", "penalized_columns", "rescale_interval"]
 
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = 1, 10, 11, 12, 14
 """Streams of random numbers; the scales and the lines take two each."""
@@ -51,6 +51,14 @@ FIRST_STEPS = 3
 def rescale_interval(rows: int) -> int:
     """Every how many iterations coefficients and tau are rescaled."""
     return max(1, -(-rows // _ROWS_RESCALED))
+
+
+def penalized_columns(memory: Memory, rows: Rows) -> Buffer | None:
+    """1 for every column inside the horseshoe, else 0; None if only the intercept is outside."""
+    design = rows.design
+    if design.first == design.intercept:
+        return None
+    return memory.put((np.arange(design.layout.columns) >= design.first).astype(np.float32))
 
 
 class HamiltonianMoves:
@@ -86,6 +94,7 @@ class HamiltonianMoves:
         self._margins, self._ends = (memory.empty(count * self._pitch, np.float32) for _ in range(2))
         self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
         self._small, self._part = memory.zeros(q, np.float32), memory.zeros((count, layout.stride), np.float32)
+        self._penalized = penalized_columns(memory, rows)
         self.has_small = False
         self.adapting = self.averaging = False
         self.averaged, self.steps = 0, FIRST_STEPS
@@ -111,6 +120,7 @@ class HamiltonianMoves:
             part_f32=self._part,
             part_margins=self._ends,
             **self.auxiliary.arguments(),
+            intercept=int(rows.design.intercept),
         )
         self._recordings = Recordings(self._device)
         self.set_lines(Lines())
@@ -335,14 +345,21 @@ class HamiltonianMoves:
         """Multiply beta and tau of every chain by a common factor; then the small coefficients alone and tau."""
         programs = self._rows.programs
         kernel, size = programs.rescale.rescale_chains, (self._chains.count, programs.lines_block)
-        self._launch(kernel, *size, with_all=1, stream=self._settings.stream(STREAM_RESCALE))
+        penalized, stream = self._penalized, self._settings.stream(STREAM_RESCALE)
+        if penalized is not None:
+            self._take_margins_of(penalized)
+        self._launch(kernel, *size, with_all=1, apart=int(penalized is not None), stream=stream)
         if self.has_small:
-            self._launch(programs.rescale.round_set, *size)
-            self._rows.sweep(
-                "margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch
-            )
-            self._gather_margins(self._ends)
-            self._launch(kernel, *size, with_all=0, stream=self._settings.stream(STREAM_RESCALE + 1))
+            self._take_margins_of(self._small)
+            self._launch(kernel, *size, with_all=0, apart=1, stream=stream + 1)
+
+    def _take_margins_of(self, columns: Buffer) -> None:
+        """The margins of some columns alone, in the place of those of a trajectory's end."""
+        programs = self._rows.programs
+        size = self._chains.count, programs.lines_block
+        self._launch(programs.rescale.round_set, *size, member_of_set=columns)
+        self._rows.sweep("margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch)
+        self._gather_margins(self._ends)
 
     def _move_lines(self) -> None:
         programs = self._rows.programs

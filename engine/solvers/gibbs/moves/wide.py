@@ -140,7 +140,7 @@ class WideMoves:
             self._product, self._trial = memory.empty((count, n, n)), memory.empty((count, n, n))
             self._trial_status = memory.empty(count, np.int32)
             unit = {_SIGMA: 1.7 * n**-0.5, _TAU: 1.0}
-            moves_tau = not rows.design.slab.any()  # else D is not proportional to tau^2
+            moves_tau = not rows.design.slab.any() and not rows.design.unpenalized
             self._scale_moves = [
                 (which, min(1.0, size * unit[which])) for which, size in _MOVES if which == _SIGMA or moves_tau
             ]
@@ -153,7 +153,7 @@ class WideMoves:
                 auxiliary=chains.auxiliary,
                 degrees=settings.degrees,
                 least=rows.design.least_log_sigma,
-                intercept_variance=rows.design.first / settings.prior_precision,
+                intercept_variance=rows.design.intercept / settings.prior_precision,
             )
 
     def close(self) -> None:

@@ -1,0 +1,239 @@
+"""What users give a regression, checked: features, target, weights, offset, and which columns are penalized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.problem import frozen, require_arrays, sparse_rows
+from ...errors import ProblemError
+from ...formats import tables
+from .design.features import is_sparse
+from .families import AUXILIARY
+
+__all__ = [
+    "categories",
+    "checked_features",
+    "checked_offset",
+    "checked_weights",
+    "counts",
+    "feature_arrays",
+    "features_of",
+    "numbers",
+    "penalized_mask",
+    "two_classes",
+]
+
+MOST_COUNT = 1_000_000
+"""The largest count; margins are in float32, which bounds the precision of the mean to about 1e-6."""
+
+_LARGEST_OFFSET = 1e6
+
+
+def checked_features(X: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
+    """The features, checked, and their names."""
+    if tables.is_frame(X):
+        values, found = tables.from_frame(X)
+        names = found if names is None else names
+    elif is_sparse(X):
+        values = _sparse_matrix(X)
+    else:
+        values = _matrix(X)
+    if not is_sparse(values):
+        values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
+    if values.ndim != 2 or not min(values.shape):
+        raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
+    chosen = tuple(f"x{column}" for column in range(values.shape[1])) if names is None else tuple(map(str, names))
+    if len(chosen) != values.shape[1]:
+        raise ProblemError(f"X has {values.shape[1]} columns, but there are {len(chosen)} names")
+    if len(set(chosen)) < len(chosen):
+        twice = next(name for name in chosen if chosen.count(name) > 1)
+        raise ProblemError(f"two columns are called '{twice}'")
+    entries = values.data if is_sparse(values) else values
+    if not np.isfinite(entries).all():
+        first = np.argwhere(~np.isfinite(entries))[0]
+        row, column = first if not is_sparse(values) else _place(values, int(first[0]))
+        raise tables.RowError(f"X must be finite; column '{chosen[column]}' has {values[row, column]}", int(row))
+    return values, chosen
+
+
+def _sparse_matrix(X: Any) -> Any:
+    """A SciPy array of rows, with its entries in order and none of them 0; read-only."""
+    from scipy import sparse
+
+    if X.ndim != 2:
+        raise ProblemError(f"X must have rows and columns; got shape {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise ProblemError(f"X must hold numbers; got {X.dtype}")
+    values = sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
+    values.sum_duplicates()
+    values.eliminate_zeros()
+    for array in (values.data, values.indices, values.indptr):
+        array.setflags(write=False)
+    return values
+
+
+def _place(X: Any, entry: int) -> tuple[int, int]:
+    """Row and column of an entry of a sparse array."""
+    return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+
+
+def _matrix(X: ArrayLike) -> NDArray[Any]:
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise ProblemError(f"X must be a matrix of numbers: {error}") from error
+    if values.dtype.kind not in "biuf":
+        try:
+            if values.dtype.kind not in "OSU":  # complex numbers would lose their imaginary part, dates be numbers
+                raise TypeError
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ProblemError(f"X must hold numbers; got {values.dtype}") from error
+    return values
+
+
+def feature_arrays(X: Any) -> dict[str, NDArray[Any]]:
+    """The features as a run folder keeps them."""
+    if not is_sparse(X):
+        return {"X": X}
+    return {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
+
+
+def features_of(arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """The inverse of :func:`feature_arrays`."""
+    if "X" in arrays:
+        return arrays["X"]
+    require_arrays(arrays, ("X_data", "X_indices", "X_indptr", "X_shape"), "a regression")
+    rows, columns = (int(size) for size in arrays["X_shape"])
+    return sparse_rows(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (rows, columns), "X")
+
+
+def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
+    """The target, of one value a row and finite."""
+    values = np.asarray(y)
+    if values.shape != (rows,):
+        raise ProblemError(f"y must have one value for each of the {rows} rows of X; got shape {values.shape}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise tables.RowError(f"y must be finite; got {values[row]}", row)
+    if values.dtype.kind == "O":
+        kinds = {type(value) for value in values.tolist()}
+        if len(kinds) > 1:
+            raise ProblemError(f"y mixes {' and '.join(sorted(kind.__name__ for kind in kinds))}")
+    return values
+
+
+def checked_weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
+    """Weights of the rows; None if all are 1."""
+    if weights is None:
+        return None
+    values = np.asarray(weights)
+    if values.shape != (rows,) or values.dtype.kind not in "biuf":
+        raise ProblemError(f"weights must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32)
+    wrong = ~(np.isfinite(narrow) & (values >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise tables.RowError(f"weights must be finite and at least 0; got {values[row]}", row)
+    if not narrow.any():
+        raise ProblemError("all weights are 0")
+    return None if (values == 1).all() else frozen(values.astype(np.float64))
+
+
+def checked_offset(offset: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
+    """What is added to the margin of each row; None if all are 0."""
+    if offset is None:
+        return None
+    values = np.asarray(offset)
+    if values.shape != (rows,) or values.dtype.kind not in "biuf":
+        raise ProblemError(f"offset must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
+    wrong = ~(np.abs(values) <= _LARGEST_OFFSET)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise tables.RowError(f"offset must be finite and at most {_LARGEST_OFFSET:g} in size; got {values[row]}", row)
+    return frozen(values.astype(np.float64)) if values.any() else None
+
+
+def penalized_mask(penalize: Any, names: Sequence[str]) -> NDArray[np.bool_] | None:
+    """Whether each column is inside the horseshoe, from such a mask or from names; None if all are."""
+    if penalize is None:
+        return None
+    values = np.asarray(penalize)
+    if values.dtype.kind == "b":
+        if values.shape != (len(names),):
+            raise ProblemError(
+                f"penalize must have True or False for each of the {len(names)} columns; got shape {values.shape}"
+            )
+        mask = values
+    elif isinstance(penalize, str) or values.ndim != 1 or values.dtype.kind not in "UO":
+        raise ProblemError("penalize must be a mask of the columns, True or False for each, or a list of their names")
+    else:
+        chosen = [str(name) for name in values.tolist()]
+        unknown = [name for name in chosen if name not in set(names)]
+        if unknown:
+            raise ProblemError(f"penalize names '{unknown[0]}', which is not a column (columns: {_some(names)})")
+        mask = np.isin(np.array(names), chosen)
+    if not mask.any():
+        raise ProblemError("penalize leaves no column inside the horseshoe; one at least must be penalized")
+    return None if mask.all() else frozen(mask)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+
+
+def numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The target of a linear regression."""
+    values = _target(y, rows)
+    if values.dtype.kind not in "biuf":
+        raise ProblemError(f"y must hold numbers for the families normal and student; got {values.dtype}")
+    found = values.astype(np.float64)
+    if rows > 1 and np.ptp(found) == 0:
+        raise ProblemError(f"y is {found[0]:g} in every row")
+    return frozen(found), ()
+
+
+def counts(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The target of a regression of counts."""
+    values = _target(y, rows)
+    if values.dtype.kind not in "biuf":
+        raise ProblemError(f"y must hold whole numbers for the family counts; got {values.dtype}")
+    numbers = values.astype(np.float64)
+    wrong = (numbers < 0) | (numbers != np.floor(numbers)) | (numbers > MOST_COUNT)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise tables.RowError(f"y must be whole numbers from 0 to {MOST_COUNT:,}; got {numbers[row]:g}", row)
+    if not numbers.any():
+        raise ProblemError("y is 0 in every row")
+    return frozen(numbers), ()
+
+
+def categories(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
+    """The target of an ordinal regression as numbers of categories, and these."""
+    found, codes = np.unique(_target(y, rows), return_inverse=True)
+    if not 2 <= len(found) <= AUXILIARY:
+        raise ProblemError(f"y must have 2 to {AUXILIARY} different values for the family ordinal; it has {len(found)}")
+    return frozen(codes.astype(np.float64)), tuple(found.tolist())
+
+
+def two_classes(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, Any]]:
+    """The target as booleans, and its two values."""
+    values = _target(y, rows)
+    found = np.unique(values)
+    classes = found.tolist()
+    if len(classes) == 1:
+        one = classes[0]
+        if one not in (0, 1, -1):
+            raise ProblemError(f"y has one value only, {one!r}; write it as 0 or 1 to say which it is")
+        classes = [0, 1] if one != -1 else [-1, 1]
+    if len(classes) != 2:
+        some = ", ".join(map(repr, classes[:5]))
+        raise ProblemError(
+            f"y must have two different values; it has {len(classes)}: {some}" + ", ..." * (len(classes) > 5)
+        )
+    return frozen(values == classes[1]), (classes[0], classes[1])

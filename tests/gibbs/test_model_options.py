@@ -1,0 +1,176 @@
+"""What a regression takes beside X and y: weights, an offset, columns outside the horseshoe, formulas, par_ratio."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import log_ndtr
+
+import engine
+from engine.solvers.gibbs.device import matrices
+from engine.solvers.gibbs.problem import HorseshoeRegression
+from tests.support.engines import engine_of
+from tests.support.samplers import chains_of, sampling_of
+
+RANDOM = np.random.default_rng(21)
+ROWS = 60
+X = RANDOM.standard_normal((ROWS, 4))
+WEIGHTS, OFFSET = RANDOM.gamma(2.0, 0.6, ROWS), RANDOM.normal(0.3, 0.8, ROWS)
+NAMES = ["age", "sex", "gene1", "gene2"]
+PENALIZED = np.array([False, True, False, True])
+LATENT = X @ [1.0, 0.0, -0.7, 0.0] + OFFSET
+TARGETS = {
+    "probit": LATENT + RANDOM.standard_normal(ROWS) > 0,
+    "logit": LATENT + RANDOM.logistic(size=ROWS) > 0,
+    "normal": LATENT + RANDOM.standard_normal(ROWS),
+    "student": LATENT + RANDOM.standard_t(4, ROWS),
+    "ordinal": np.digitize(LATENT + RANDOM.standard_normal(ROWS), [-0.7, 0.4, 1.1]),
+    "counts": RANDOM.poisson(np.exp(np.minimum(LATENT, 4.0))),
+}
+
+
+def problem_of(family, **own):
+    return HorseshoeRegression(X, TARGETS[family], family, NAMES, **own)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("family", "kernel", "own"),
+    [
+        *((family, "hmc", ("weights", "offset", "penalize")) for family in ("counts", "logit", *TARGETS)),
+        ("probit", "gibbs", ("penalize",)),
+        ("probit", "px", ("penalize",)),
+        ("logit", "cg", ("penalize",)),
+    ],
+)
+def test_draws_fulfil_the_identities_of_their_model_and_not_those_of_another(device, family, kernel, own):
+    """Stein's identities of the density that the problem states (:mod:`engine.verification.scores`)."""
+    given = {"weights": WEIGHTS, "offset": OFFSET, "penalize": PENALIZED}
+    problem = problem_of(family, **{name: given[name] for name in own})
+    options = {"kernel": kernel, "draws": 4000, "warmup": 300, "par_ratio": 0.5}
+    result = engine_of(device).solve(problem, seed=1, **options)
+    assert engine.verify(result, problem, **options).verdict == "verified"
+    if "offset" in own:
+        for name in ("weights", "offset"):
+            other = problem_of(family, **{key: given[key] for key in own if key != name})
+            assert engine.verify(result, other, **options).verdict == "refuted"
+    assert engine.verify(result, problem, **options | {"par_ratio": 0.01}).verdict == "refuted"
+
+
+def test_unpenalized_coefficients_are_not_shrunk(device):
+    y = X @ [0.4, 0.0, -0.4, 0.0] + RANDOM.standard_normal(ROWS)
+    free = engine_of(device).solve(
+        HorseshoeRegression(X, y, names=NAMES, penalize=["sex", "gene2"]), seed=1, draws=1000, keep_scales=True
+    )
+    slopes = np.linalg.lstsq(np.column_stack([np.ones(ROWS), X[:, [0, 2]]]), y, rcond=None)[0]
+    assert free.solution[[0, 1, 3]] == pytest.approx(slopes, abs=0.05)
+    assert free.arrays["feature_names"].tolist() == ["sex", "gene2"]
+    assert free.arrays["log_lambda"].shape == (4, 1000, 2)
+
+
+def test_a_linear_regression_with_an_offset_is_that_of_the_rest(device):
+    one, other = (
+        engine_of(device).solve(problem, seed=1, draws=20, warmup=20)
+        for problem in (problem_of("normal", offset=OFFSET), HorseshoeRegression(X, TARGETS["normal"] - OFFSET))
+    )
+    assert np.array_equal(one.arrays["beta"], other.arrays["beta"])
+
+
+@pytest.mark.parametrize("own", [{"offset": OFFSET, "penalize": PENALIZED}, {"offset": OFFSET}])
+def test_a_sparse_design_has_the_same_score(device, own):
+    rows = np.where(np.abs(X) > 0.8, X, 0.0)
+    scores = []
+    for values, storage in ((rows, "float32"), (sparse.csr_array(rows), "sparse")):
+        problem = engine.HorseshoeProbit(values, TARGETS["probit"], **own)
+        with sampling_of(device, problem, kernel="hmc", storage=storage, chains=1) as sampler:
+            beta = sampler.design.scaled(np.array([0.2, 0.5, -0.3, 0.1, 0.7]))
+            scores.append(sampler.score(beta))
+    assert scores[0][0] == pytest.approx(scores[1][0], rel=1e-4, abs=1e-4)
+    margins = 0.2 + rows @ [0.5, -0.3, 0.1, 0.7] + OFFSET
+    assert scores[1][1] == pytest.approx(log_ndtr(np.where(TARGETS["probit"], margins, -margins)).sum(), rel=1e-5)
+
+
+def test_all_of_it_survives_files_and_predictions(device, tmp_path):
+    table = np.column_stack([X, WEIGHTS, OFFSET, TARGETS["counts"]])
+    path = tmp_path / "counts.csv"
+    np.savetxt(path, table, "%.17g", ",", header=",".join([*NAMES, "w", "o", "y"]), comments="")
+    read = HorseshoeRegression.read(path, weights="w", offset="o", unpenalized="age, gene1", family="counts")
+    problem = problem_of("counts", weights=WEIGHTS, offset=OFFSET, penalize=["sex", "gene2"])
+    again = type(problem).from_arrays(problem.to_arrays(), "again")
+    for other in (read, again):
+        assert other.names == problem.names
+        for name in ("X", "y", "weights", "offset", "penalized"):
+            assert np.array_equal(getattr(other, name), getattr(problem, name)), name
+    result = engine_of(device).solve(problem, seed=1, draws=50, warmup=50)
+    far = problem_of("counts", offset=OFFSET + 2.0)
+    mean, larger = (engine.posterior_predictive(of, result, seed=1).mean() for of in (problem, far))
+    assert larger == pytest.approx(np.exp(2.0) * mean, rel=0.1)
+
+
+def test_par_ratio_is_a_scale_of_tau(device):
+    one, other = (
+        engine_of(device).solve(problem_of("probit"), seed=1, draws=10, warmup=10, **scale)
+        for scale in ({"par_ratio": 0.5}, {"tau_scale": 0.5 / np.sqrt(ROWS)})
+    )
+    assert np.array_equal(one.arrays["beta"], other.arrays["beta"])
+
+
+@pytest.mark.host
+def test_matrices_of_chains_may_lie_in_several_buffers(device, monkeypatch):
+    whole = chains_of(device, problem_of("probit"), 4, kernel="hmc")
+    monkeypatch.setattr(matrices, "_most_matrices", lambda device, q: 1)
+    assert np.array_equal(chains_of(device, problem_of("probit"), 4, kernel="hmc"), whole)
+
+
+WRONG = [
+    ({"penalize": [True, False]}, r"penalize must have True or False for each of the 4 columns; got shape \(2,\)"),
+    ({"penalize": ["age", "height"]}, r"penalize names 'height', which is not a column \(columns: age, sex, gene1"),
+    ({"penalize": "age"}, "penalize must be a mask of the columns, True or False for each, or a list of their names"),
+    ({"penalize": [1, 0, 1, 0]}, "penalize must be a mask of the columns"),
+    ({"penalize": np.zeros(4, bool)}, "penalize leaves no column inside the horseshoe; one at least must be penalized"),
+    ({"offset": [1.0]}, r"offset must be a number for each of the 60 rows; got float64 \(1,\)"),
+    (
+        {"offset": np.where(np.arange(ROWS) == 7, np.nan, 0.0)},
+        "offset must be finite and at most 1e.06 in size; got nan in",
+    ),
+]
+
+
+@pytest.mark.parametrize(("own", "message"), WRONG)
+def test_what_does_not_fit_the_data_is_refused(own, message):
+    with pytest.raises(engine.ProblemError, match=message):
+        problem_of("probit", **own)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "px"}, "kernel = px samples no probit regressions with an offset; use kernel = hmc"),
+        ({"storage": "float16"}, "storage = float16 would round the offset to three digits"),
+    ],
+)
+def test_options_that_an_offset_excludes_are_refused(options, message):
+    with pytest.raises(engine.OptionError, match=message):
+        engine.solve(problem_of("probit", offset=OFFSET), draws=4, **options)
+
+
+def test_a_formula_names_its_levels(device):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("formulaic")
+    data = pandas.DataFrame(X, columns=NAMES).assign(y=TARGETS["counts"], clinic=list("abc") * 20, time=OFFSET)
+    problem = HorseshoeRegression.from_formula(
+        "y ~ age + C(clinic)", data, family="counts", offset="time", penalize=["C(clinic)[T.b]", "C(clinic)[T.c]"]
+    )
+    assert problem.names == ("age", "C(clinic)[T.b]", "C(clinic)[T.c]")
+    assert np.array_equal(problem.offset, OFFSET)
+    assert problem.penalized.tolist() == [False, True, True]
+    assert np.array_equal(problem.X[:, 1], np.array(list("abc") * 20) == "b")
+    for formula, message in (
+        ("y ~ height", "the formula 'y ~ height' does not fit the columns age, sex, gene1.*height"),
+        ("y ~ 0 + age", "the formula leaves the intercept out"),
+        ("age", "a formula has a target and terms, as 'y ~ a [+] b'; got 'age'"),
+        ("y ~ age +", "the formula 'y ~ age [+]' does not fit"),
+    ):
+        with pytest.raises(engine.ProblemError, match=message):
+            HorseshoeRegression.from_formula(formula, data)
+    with pytest.raises(engine.ProblemError, match="weights: there is no column 'w'"):
+        HorseshoeRegression.from_formula("y ~ age", data, weights="w")
