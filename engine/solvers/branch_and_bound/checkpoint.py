@@ -27,7 +27,6 @@ class Progress:
         The open intervals.
     explored : ndarray of int64, shape (items,)
         Digit sums by level of the explored intervals.
-    counters : dict
     bound : int
         The proven lower bound.
     prepared : ndarray of int64 or None

@@ -109,7 +109,6 @@ class GreedyChains:
     Parameters
     ----------
     times : ndarray of int64, shape (machines, jobs)
-    shape : GreedyShape
     seed : int
         The same seed gives the same schedules, whatever the slices are.
     first_chain : int
@@ -264,7 +263,6 @@ def greedy_constants(times: NDArray[np.int64], shape: GreedyShape, capabilities:
     Parameters
     ----------
     times : ndarray of int64, shape (machines, jobs)
-    shape : GreedyShape
     """
     return {
         "machines": len(times),

@@ -34,12 +34,7 @@ _FEWEST_JOBS = 50
 
 
 def planned_bytes(problem: Flowshop, shape: GreedyShape) -> int:
-    """Device memory of the chains.
-
-    Parameters
-    ----------
-    shape : GreedyShape
-    """
+    """Device memory of the chains."""
     return shape.bytes_for(problem.jobs, problem.machines)
 
 

@@ -20,7 +20,6 @@ class PublishedFlowshop:
 
     Attributes
     ----------
-    jobs, machines : int
     lower, upper : int
         Bounds on the optimal makespan; ``upper`` is the makespan of a schedule.
     lower_source, upper_source : str
@@ -30,7 +29,6 @@ class PublishedFlowshop:
     status : {"proved", "published", "open"}
         ``proved``: both bounds are equal. ``published``: the upper bound is optimal according to publications, without
         a proof that can be checked here. ``open``: neither.
-    note : str
     schedule : tuple of int
         A schedule of makespan ``upper``, where it is known and not in a proof file; else empty.
     """

@@ -18,7 +18,6 @@ def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray
 
     Parameters
     ----------
-    values : array-like, two-dimensional
     what : str
         What it is, for messages.
     axes : (str, str)
@@ -54,8 +53,6 @@ def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    values : array-like
-    size : int
     rule : str
         What messages begin with.
 
@@ -76,11 +73,6 @@ def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
 
 def order_of_jobs(values: ArrayLike, jobs: int) -> NDArray[np.int64]:
     """An order of all jobs, shape (jobs,).
-
-    Parameters
-    ----------
-    values : array-like
-    jobs : int
 
     Raises
     ------
@@ -114,12 +106,10 @@ def require_size(size: int, what: str, name: str, most: int = LARGEST_TREE) -> N
 
     Parameters
     ----------
-    size : int
     what : str
         What the items are: jobs, cities.
     name : str
         Of the problem.
-    most : int
 
     Raises
     ------

@@ -46,12 +46,10 @@ class Prover:
 
     Attributes
     ----------
-    engine : Engine
     folder : Path
         Where unfinished searches are kept, under names with a digest of instance, options, seed and makespan.
     options : dict
         ``bound`` and ``branching``.
-    seed : int
     checkpoint_interval : float
         Seconds.
     """

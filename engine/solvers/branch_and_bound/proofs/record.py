@@ -43,9 +43,6 @@ class Proof(_Record):
 
     Attributes
     ----------
-    format : int
-    solver, problem : str
-    instance : Instance
     bound, branching : str
         The options of the search.
     value : int
@@ -66,7 +63,6 @@ class Proof(_Record):
         Time of the search, over all its starts.
     seed : int
         Of the search and the sample.
-    devices : list of str
     machine : dict
         Date, versions, processor and devices.
     digest : str

@@ -38,7 +38,6 @@ class Ivms:
     ----------
     device_tree : DeviceTree
         The tree's functions, as ``programs`` has them.
-    shapes : Shapes
     initial : int
         The initial upper bound, on which branching depends.
     options : Options

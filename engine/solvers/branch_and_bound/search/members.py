@@ -60,7 +60,6 @@ class WorkerState:
 
     Attributes
     ----------
-    member : Member
     index : int
         Its place in the pool.
     ivms : int

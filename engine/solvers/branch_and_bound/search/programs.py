@@ -208,12 +208,7 @@ def _template(device_tree: DeviceTree) -> str:
 
 
 def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[str, Any]:
-    """What ``explore.mako``, or the tree's own template in its place, is rendered with.
-
-    Parameters
-    ----------
-    shapes : Shapes
-    """
+    """What ``explore.mako``, or the tree's own template in its place, is rendered with."""
     common = steal_constants_of(tree, shapes)
     counts = "below" if tree.counts_below else tree.counts
     cooperative = device_tree.cooperative
@@ -251,12 +246,7 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
 
 
 def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
-    """What ``steal.mako`` is rendered with, and every other template also.
-
-    Parameters
-    ----------
-    shapes : Shapes
-    """
+    """What ``steal.mako`` is rendered with, and every other template also."""
     return {
         "items": tree.items,
         "leaf_depth": tree.leaf_depth,
@@ -274,7 +264,6 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
     ----------
     functions : DeviceTree
         Those of :meth:`Tree.child_functions`.
-    shapes : Shapes
     """
     functions = dataclasses.replace(functions, cooperative=None)
     constants = constants_of(tree, functions, shapes)
@@ -295,7 +284,6 @@ class Programs:
         The tree's functions that decompose a node.
     functions : DeviceTree or None
         Those that bound one child.
-    shapes : Shapes
 
     Attributes
     ----------

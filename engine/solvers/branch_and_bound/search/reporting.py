@@ -44,7 +44,6 @@ class Reporting:
         The bound proved so far; it never falls.
     schedule : SnapshotSchedule
         When which device takes a snapshot of its open nodes, for the proven bound.
-    estimate : SearchEstimate
     profiles : DepthProfiles
         The open nodes by level.
     """

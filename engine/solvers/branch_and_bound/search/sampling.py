@@ -222,12 +222,7 @@ class _Nodes:
 
 
 class TreeSampler:
-    """Estimates on one device; made, used and released on its thread.
-
-    Attributes
-    ----------
-    plan : SamplePlan
-    """
+    """Estimates on one device; made, used and released on its thread."""
 
     def __init__(self, setup: Setup, plan: SamplePlan) -> None:
         self.plan = plan

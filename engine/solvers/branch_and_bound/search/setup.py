@@ -20,9 +20,6 @@ class Setup:
 
     Attributes
     ----------
-    device : Device
-    tree : Tree
-    options : Options
     initial : int
         The initial upper bound, on which branching depends.
     capabilities : Capabilities, optional
@@ -55,12 +52,7 @@ class Setup:
         return shapes_for(self.traits, self.tree, self.functions, ivms)
 
     def programs(self, shapes: Shapes, children: bool = False) -> Programs:
-        """The kernels; with ``children``, also those of variant ``pte_peb`` if the tree has them.
-
-        Parameters
-        ----------
-        shapes : Shapes
-        """
+        """The kernels; with ``children``, also those of variant ``pte_peb`` if the tree has them."""
         functions = self.child_functions if children else None
         return Programs(self.device, self.tree, self.functions, functions, shapes)
 
