@@ -49,18 +49,7 @@ def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray
 
 
 def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
-    """A permutation of 0 ... size - 1, shape (size,).
-
-    Parameters
-    ----------
-    rule : str
-        What messages begin with.
-
-    Raises
-    ------
-    ProblemError
-        If it is none.
-    """
+    """A permutation of 0 ... size - 1, shape (size,); otherwise a :class:`ProblemError` that begins with ``rule``."""
     try:
         found = np.asarray(values)
         sound = found.ndim == 1 and found.dtype.kind in "iuf" and sorted(found.tolist()) == list(range(size))
@@ -72,49 +61,17 @@ def permutation(values: ArrayLike, size: int, rule: str) -> NDArray[np.int64]:
 
 
 def order_of_jobs(values: ArrayLike, jobs: int) -> NDArray[np.int64]:
-    """An order of all jobs, shape (jobs,).
-
-    Raises
-    ------
-    ProblemError
-        If it is not a permutation of 0 ... jobs - 1.
-    """
+    """An order of all jobs, shape (jobs,); :class:`ProblemError` if it is none."""
     return permutation(values, jobs, f"an order must list each of the jobs 0 to {jobs - 1} once")
 
 
 def require_no_choice(what: str, bound: str, branching: str) -> None:
-    """Refuse a bound or a branching rule where a problem has one of each.
-
-    Parameters
-    ----------
-    what : str
-        The problem, for messages.
-    bound, branching : str
-        As :meth:`PermutationProblem.tree` is given them.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If they ask for any but the default.
-    """
+    """Refuse a bound or a branching rule (:class:`OptionError`) where a problem has one of each."""
     if bound != "auto" or branching not in ("auto", "forward"):
         raise OptionError(f"{what} has no choice of bounds or branching rules")
 
 
 def require_size(size: int, what: str, name: str, most: int = LARGEST_TREE) -> None:
-    """Refuse a problem with too many items.
-
-    Parameters
-    ----------
-    what : str
-        What the items are: jobs, cities.
-    name : str
-        Of the problem.
-
-    Raises
-    ------
-    ProblemError
-        If ``size`` is more than ``most``.
-    """
+    """Refuse a problem with more than ``most`` items (:class:`ProblemError`), which are called ``what``."""
     if size > most:
         raise ProblemError(f"branch and bound takes at most {most} {what} here; {name} has {size}")

@@ -129,13 +129,7 @@ def _children(
 
 
 class IntervalBounds:
-    """Lower bounds of intervals that no device has at present, from the reference's nodes at the first levels.
-
-    Parameters
-    ----------
-    initial : int
-        The initial upper bound, on which branching depends.
-    """
+    """Lower bounds of intervals that no device has at present, from the reference's nodes at the first levels."""
 
     def __init__(self, tree: Tree, initial: int) -> None:
         self._tree = tree

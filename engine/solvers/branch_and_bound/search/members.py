@@ -160,20 +160,7 @@ class WorkerState:
         self.arrivals_bound = min(self.arrivals_bound, bound)
 
     def begin(self, snapshot: bool, now: float) -> tuple[Units, list[IntervalMessage]]:
-        """Begin a turn: what it takes up. A snapshot at its end contains that, but nothing that comes later.
-
-        Parameters
-        ----------
-        snapshot : bool
-            Whether one is taken at the end of the turn.
-        now : float
-            Seconds of ``time.perf_counter``.
-
-        Returns
-        -------
-        units : Units
-        messages : list of IntervalMessage
-        """
+        """Begin a turn: what it takes up. A snapshot at its end contains that, but nothing that comes later."""
         units, self.inbox = self.inbox, Units.none(self.items)
         messages, self.messages = [message for _, message in self.messages], []
         self.served, self.requests = self.requests, []
@@ -224,16 +211,8 @@ class WorkerState:
 class SnapshotSchedule:
     """When a snapshot of which device's open nodes is taken: one after another, for a small share of the time.
 
-    The host evaluates snapshots, and its Python keeps that of the devices' threads waiting.
-
-    Attributes
-    ----------
-    began : float
-        When the search began.
-    between : float
-        Least seconds between two snapshots of one device, and before the first.
-    share : float
-        Part of the time that evaluating snapshots may take.
+    The host evaluates snapshots, and its Python keeps that of the devices' threads waiting. ``began`` is when the
+    search began, ``between`` the least seconds between two of one device, ``share`` the part of the time for them.
     """
 
     began: float
@@ -242,15 +221,7 @@ class SnapshotSchedule:
     _not_before: float = -math.inf
 
     def is_due(self, worker: WorkerState, workers: Sequence[WorkerState], now: float) -> bool:
-        """Whether it is a device's turn: of those with work, its last snapshot is the oldest, and none is pending.
-
-        Parameters
-        ----------
-        workers : sequence of WorkerState
-            All of them.
-        now : float
-            Seconds of ``time.perf_counter``.
-        """
+        """Whether it is a device's turn: of those with work, its last snapshot is the oldest, and none is pending."""
         if now < self._not_before or now - max(worker.snapshot_at, self.began) < self.between:
             return False
         return not any(
@@ -258,13 +229,7 @@ class SnapshotSchedule:
         )
 
     def note(self, began: float, ended: float) -> None:
-        """A snapshot has been evaluated.
-
-        Parameters
-        ----------
-        began, ended : float
-            Seconds of ``time.perf_counter``.
-        """
+        """A snapshot has been evaluated."""
         self._not_before = ended + (ended - began) / self.share
 
 

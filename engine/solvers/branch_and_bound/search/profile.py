@@ -25,17 +25,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=
 
 
 def depth_profile(ivms: Ivms, random: np.random.Generator) -> NDArray[np.float64]:
-    """The open nodes of a device by level; where its IVMs are many, estimated from some of them.
-
-    Parameters
-    ----------
-    random : Generator
-        Chooses the IVMs, which are neighbours.
-
-    Returns
-    -------
-    ndarray of float64, shape (leaf_depth,)
-    """
+    """The open nodes of a device, shape (leaf_depth,); where its IVMs are many, estimated from some neighbours."""
     levels, count = ivms.tree.leaf_depth, ivms.shapes.ivms
     depths = ivms.working_depths()
     most = max(1, _BYTES // (max(1, levels) * bytes_for(ivms.tree.items)))
@@ -47,17 +37,7 @@ def depth_profile(ivms: Ivms, random: np.random.Generator) -> NDArray[np.float64
 
 
 def open_nodes_by_level(frontier: FrontierSnapshot, levels: int) -> NDArray[np.float64]:
-    """The nodes that IVMs decompose next, and their siblings still to be visited, by level.
-
-    Parameters
-    ----------
-    frontier : FrontierSnapshot
-        Of as many levels.
-
-    Returns
-    -------
-    ndarray of float64, shape (levels,)
-    """
+    """The nodes that IVMs decompose next, and their siblings still to be visited, shape (levels,)."""
     found = np.zeros(levels)
     depths = frontier.depths
     for level in range(levels):
@@ -72,13 +52,7 @@ def open_nodes_by_level(frontier: FrontierSnapshot, levels: int) -> NDArray[np.f
 
 @dataclasses.dataclass
 class DepthProfiles:
-    """The open nodes of all devices by level, as they were when each was last asked.
-
-    Attributes
-    ----------
-    began : float
-        When the search began.
-    """
+    """The open nodes of all devices by level, as they were when each was last asked."""
 
     began: float
     _asked: dict[WorkerState, float] = dataclasses.field(default_factory=dict)
@@ -86,26 +60,14 @@ class DepthProfiles:
     _published: int = 0
 
     def is_due(self, worker: WorkerState, now: float) -> bool:
-        """Whether a device is to report its open nodes at the end of a turn that begins now.
-
-        Parameters
-        ----------
-        now : float
-            Seconds of the clock of ``began``.
-        """
+        """Whether a device is to report its open nodes at the end of a turn that begins now."""
         due = now - self._asked.get(worker, self.began) >= _BETWEEN
         if due:
             self._asked[worker] = now
         return due
 
     def take(self, worker: WorkerState, active: int, profile: NDArray[np.float64] | None, run: RunContext) -> None:
-        """Note what a device has reported, and publish the sum.
-
-        Parameters
-        ----------
-        active : int
-            How many of its IVMs have work.
-        """
+        """Note what a device with so many ``active`` IVMs has reported, and publish the sum."""
         if not active:
             self._found.pop(worker, None)
         elif profile is not None:

@@ -45,17 +45,7 @@ class Remaining:
 
 
 class SearchEstimate:
-    """The rounds of one search; everything is called under the coordinator's lock.
-
-    Parameters
-    ----------
-    began : float
-        When the search began, by ``time.perf_counter()``.
-    seed : int
-        Of the samples.
-    items : int
-        Of the tree.
-    """
+    """The rounds of one search, called under the coordinator's lock; times are of ``time.perf_counter``."""
 
     def __init__(self, began: float, seed: int, items: int) -> None:
         self._items = items
@@ -72,13 +62,7 @@ class SearchEstimate:
         self._coarseness: list[float] = []
 
     def begin_round(self, workers: Sequence[WorkerState], now: float) -> None:
-        """Begin a round if one is due: every device that has work is asked at the beginning of its next turn.
-
-        Parameters
-        ----------
-        now : float
-            Seconds of ``time.perf_counter``.
-        """
+        """Begin a round if one is due: every device that has work is asked at the beginning of its next turn."""
         if now < self._due or (self._asked and now < self._round_began + _PATIENCE):
             return
         self._rounds += 1
@@ -89,12 +73,7 @@ class SearchEstimate:
     def sample_for(self, worker: WorkerState, stored: Units) -> Sample | None:
         """The sample that a device is to take in the turn that begins; None if it is to take none.
 
-        The first device of a round takes that of the intervals which the host keeps, too.
-
-        Parameters
-        ----------
-        stored : Units
-            What the host keeps.
+        The first device of a round takes that of the intervals which the host keeps (``stored``), too.
         """
         if self._asked.get(worker, True):
             return None
@@ -124,15 +103,6 @@ class SearchEstimate:
         """Take a device's sample; with the last of a round, and ``nodes`` decomposed by now, the estimate is revised.
 
         A better solution makes the search shorter, so the rounds before it do not count any more.
-
-        Parameters
-        ----------
-        report : Report
-            Of its turn.
-        upper : int
-            The best value known.
-        nodes : int
-            Decomposed by all devices so far, in this start of the run.
         """
         if worker not in self._asked or not self._asked[worker] or worker in self._samples:
             return

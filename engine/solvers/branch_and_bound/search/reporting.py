@@ -84,14 +84,7 @@ class Reporting:
     ) -> None:
         """Publish what the devices have reported, each with the share of its time that it spent stealing.
 
-        Parameters
-        ----------
-        nodes : int
-            Nodes decomposed so far.
-        upper : callable
-            Gives the best value that any device has found by now; called under the lock.
-        proved : callable
-            Takes a better bound.
+        ``upper`` gives the best value found by now, under the lock; ``proved`` takes a better bound.
         """
         for worker, report, stealing in reports:
             label = worker.member.label
@@ -162,14 +155,7 @@ class Reporting:
     ) -> None:
         """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound.
 
-        Parameters
-        ----------
-        frontier : FrontierSnapshot
-            Its open nodes.
-        seconds : float
-            How long to examine these, and those of the store.
-        upper, proved : callable
-            As for :meth:`publish`.
+        It examines these for ``seconds``, and those of the store likewise; the rest is as for :meth:`publish`.
         """
         began = time.perf_counter()
         with self._changed:

@@ -78,15 +78,7 @@ class SamplePlan:
         return _CANDIDATES * max(self.nodes, self.deep_nodes)
 
     def within(self, seconds: float, rate: float, items: int) -> SamplePlan | None:
-        """The plan with as many nodes as a device decomposes in about so many seconds; None if these are too few.
-
-        Parameters
-        ----------
-        rate : float
-            Nodes a second of a search on the device.
-        items : int
-            Of the tree.
-        """
+        """The plan with as many nodes as so many seconds allow at this rate; None if these are too few."""
         plan = self._times(min(1.0, seconds * rate / self._decomposed(items)))
         return plan if plan.deep_nodes >= _FEWEST else None
 
@@ -116,15 +108,7 @@ class SamplePlan:
         return max(1.0, usual.drawn(items) / self.drawn(items))
 
     def drawn_at(self, level: int, items: int) -> int:
-        """Nodes drawn on a level of a tree.
-
-        Parameters
-        ----------
-        level : int
-            From 0, the root's.
-        items : int
-            Of the tree.
-        """
+        """Nodes drawn on a level, counted from the root's 0."""
         return self.nodes if 3 * level < items else self.deep_nodes
 
 
@@ -132,30 +116,14 @@ _USUAL_SMALL, _USUAL = SamplePlan(2, 512, 512), SamplePlan(2, 1024, 128)
 
 
 def plan_for(items: int, simt: bool) -> SamplePlan:
-    """The plan of an estimate before a search.
-
-    Parameters
-    ----------
-    items : int
-        Of the tree.
-    simt : bool
-        Whether the device's work-items run in lanes.
-    """
+    """The plan of an estimate before a search."""
     if items <= _SMALL_TREE:
         return SamplePlan(4, 1024, 1024) if simt else SamplePlan(4, 512, 512)
     return SamplePlan(4, 8192, 512) if simt else SamplePlan(4, 2048, 256)
 
 
 def short_plan_for(items: int, simt: bool) -> SamplePlan:
-    """The plan of an estimate during a search.
-
-    Parameters
-    ----------
-    items : int
-        Of the tree.
-    simt : bool
-        Whether the device's work-items run in lanes.
-    """
+    """The plan of an estimate during a search."""
     if items <= _SMALL_TREE:
         return SamplePlan(2, 1024, 1024) if simt else SamplePlan(2, 128, 128)
     return SamplePlan(2, 8192, 512) if simt else SamplePlan(2, 1024, 128)
@@ -237,17 +205,7 @@ class TreeSampler:
         self._ivms.close()
 
     def estimates(self, upper: int, seed: int, expired: Callable[[], bool] = lambda: False) -> Weights:
-        """Independent estimates of the number of decomposed nodes of the whole tree under an upper bound.
-
-        Parameters
-        ----------
-        expired : callable
-            Asked after every pass; where it says so, there are no more.
-
-        Returns
-        -------
-        ndarray of float64, shape (passes,)
-        """
+        """Independent estimates of all nodes under an upper bound, shape (passes,), until ``expired`` says so."""
         items = self._tree.items
         root = _Nodes(empty((0, 1), items), empty((1,), items), np.ones(1))
         none = root[np.zeros(0, np.intp)]

@@ -124,13 +124,7 @@ class VictimSelection:
         return cls(options.strategy, ivms, options.window, options.window_begin, options.window_launches == "each")
 
     def phase(self, idle: int) -> list[Round]:
-        """The launches of the next phase.
-
-        Parameters
-        ----------
-        idle : int
-            How many IVMs have no work, which ``adapt`` follows.
-        """
+        """The launches of the next phase; ``adapt`` follows how many IVMs are ``idle``."""
         if self.ivms < 2:
             return []
         rounds = self._rounds(idle)
