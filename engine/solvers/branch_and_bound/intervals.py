@@ -60,14 +60,7 @@ class Units:
 
     @classmethod
     def unpacked(cls, packed: Digits, n: int) -> Units:
-        """Units from rows of begin, end and fresh, shape (units * (2 n + 1),); the inverse of :meth:`packed`.
-
-        Parameters
-        ----------
-        packed : ndarray of uint8, shape (units * (2 n + 1),)
-        n : int
-            Items of the tree.
-        """
+        """Units from rows of begin, end and fresh, shape (units * (2 n + 1),); the inverse of :meth:`packed`."""
         rows = packed.reshape(-1, 2 * n + 1)
         return cls(*(np.ascontiguousarray(part) for part in (rows[:, :n], rows[:, n:-1], rows[:, -1])))
 
@@ -95,20 +88,7 @@ def number_of(digits: Sequence[int] | Digits) -> int:
 
 
 def digits_of(number: int, n: int) -> Digits:
-    """The digit vector, shape (n,), of a leaf number from 0 to n!.
-
-    Parameters
-    ----------
-    number : int
-        Of a leaf, or n! for the end behind the last.
-    n : int
-        Items of the tree.
-
-    Raises
-    ------
-    ValueError
-        If the number is outside that range.
-    """
+    """The digit vector, shape (n,), of a leaf number from 0 to n!; ValueError outside that range."""
     if not 0 <= number <= math.factorial(n):
         raise ValueError(f"a leaf number must be 0 to {n}!; got {number}")
     digits = [0] * n
@@ -126,15 +106,7 @@ def _fresh(begin: Digits) -> int:
 
 
 def aligned(begin: int, end: int, n: int) -> Units:
-    """The aligned units that make up the interval [begin, end), none if it is empty.
-
-    Parameters
-    ----------
-    begin, end : int
-        Numbers of leaves, 0 to n!.
-    n : int
-        Items of the tree.
-    """
+    """The aligned units that make up the interval [begin, end) of leaf numbers, none if it is empty."""
     pieces: list[tuple[Digits, Digits]] = []
     whole = digits_of(end, n)
     at = begin
@@ -152,15 +124,7 @@ def aligned(begin: int, end: int, n: int) -> Units:
 
 
 def cut(n: int, depth: int) -> Units:
-    """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once.
-
-    Parameters
-    ----------
-    n : int
-        Items of the tree.
-    depth : int
-        The level; 0 for the whole tree as one interval.
-    """
+    """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once."""
     pieces = math.perm(n, depth)
     begin = np.zeros((pieces, n), np.uint8)
     if depth:
@@ -175,18 +139,10 @@ def cut(n: int, depth: int) -> Units:
 
 
 def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
-    """Where searches stand, as digit vectors.
+    """Where searches stand, as digit vectors of shape (units, n).
 
-    Parameters
-    ----------
-    rows : ndarray of uint32 or uint64, shape (n, units, words)
-        A set per level: the open items there, of which the first is the chosen one.
-    depths : ndarray of int32, shape (units,)
-        Level of the node to decompose next; the rows above it count.
-
-    Returns
-    -------
-    ndarray of uint8, shape (units, n)
+    ``rows``, shape (n, units, words), are a set per level: the open items there, of which the first is the chosen one.
+    ``depths``, shape (units,), are the levels of the nodes to decompose next; the rows above them count.
     """
     digits = np.zeros(rows.shape[1::-1], np.uint8)
     for begin in range(0, len(digits), _AT_ONCE):  # what a cache holds

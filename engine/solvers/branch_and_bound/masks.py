@@ -50,15 +50,7 @@ def word_type(items: int) -> str:
 
 
 def empty(shape: tuple[int, ...], items: int) -> Masks:
-    """Empty sets, shape (*shape, words).
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the array of sets.
-    items : int
-        How many items a set must have room for.
-    """
+    """Empty sets of at most ``items`` items, shape (*shape, words)."""
     return np.zeros((*shape, words_for(items)), dtype_for(items))
 
 
@@ -91,15 +83,7 @@ def index_of_lowest(masks: Masks) -> NDArray[np.int64]:
 
 
 def masks_of(items: NDArray[np.integer[Any]], count: int) -> Masks:
-    """Sets of one item each, of ``count`` that there are; shape (*items.shape, words).
-
-    Parameters
-    ----------
-    items : ndarray of int
-        Each less than ``count``.
-    count : int
-        How many items a set must have room for.
-    """
+    """Sets of one item each, of ``count`` that there are; shape (*items.shape, words)."""
     bits = 8 * dtype_for(count).itemsize
     masks = empty(items.shape, count)
     for word in range(words_for(count)):

@@ -65,12 +65,7 @@ def is_brief(devices: Iterable[DeviceInfo]) -> bool:
 
 
 def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:
-    """Device memory of a search on one device, and how many IVMs it is for.
-
-    Returns
-    -------
-    planned, ivms : int
-    """
+    """Device memory of a search on one device, and how many IVMs it is for."""
     device_tree = tree.device(device.capabilities)
     shapes = shapes_for(device.capabilities, tree, device_tree, options.ivms)
     cooperative = device_tree.cooperative

@@ -164,26 +164,13 @@ class GreedyChains:
         self._buffers = {}
 
     def build(self, orders: NDArray[np.integer[Any]]) -> None:
-        """Have each chain insert jobs one after another at their best places, in the steps that follow.
-
-        Parameters
-        ----------
-        orders : ndarray of int, shape (chains, jobs)
-            The jobs in the order in which they are inserted.
-        """
+        """Have each chain insert the jobs of its row one after another at their best places, in the next steps."""
         self.device.put(orders.astype(np.uint16).ravel(), self._buffers["current"])
         self.device.put(np.full(self.shape.chains, _NONE, np.int32), self._buffers["best_values"])
         self.step, self._building = 0, True
 
     def start(self, orders: NDArray[np.integer[Any]], values: NDArray[np.integer[Any]]) -> None:
-        """Begin from these schedules, chain after chain, again and again.
-
-        Parameters
-        ----------
-        orders : ndarray of int, shape (schedules, jobs)
-        values : ndarray of int, shape (schedules,)
-            Their makespans.
-        """
+        """Begin from these schedules and their makespans, chain after chain, again and again."""
         source = np.arange(self.shape.chains) % len(orders)
         for name in ("current", "best"):
             self.device.put(orders[source].astype(np.uint16).ravel(), self._buffers[name])
@@ -258,12 +245,7 @@ class GreedyChains:
 
 
 def greedy_constants(times: NDArray[np.int64], shape: GreedyShape, capabilities: Capabilities) -> dict[str, Any]:
-    """What ``flowshop_greedy.mako`` is rendered with.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    """
+    """What ``flowshop_greedy.mako`` is rendered with."""
     return {
         "machines": len(times),
         "each": shape.each,

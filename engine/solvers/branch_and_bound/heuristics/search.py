@@ -96,13 +96,7 @@ def improve(
 def first_schedule(
     problem: Flowshop, pool: DevicePool, run: RunContext, expired: Callable[[], bool]
 ) -> tuple[Improvement, int]:
-    """A schedule to begin a tree search with, after a moment of search on all devices; and a lower bound.
-
-    Parameters
-    ----------
-    expired : callable
-        Whether time is up.
-    """
+    """A schedule to begin a tree search with, after a moment of search on all devices; and a lower bound."""
     lower = flowshop_bound(problem.times, expired)
     order = neh(problem.times, expired)
     best = Improvement(problem.evaluate(order), order)

@@ -33,27 +33,13 @@ def _never() -> bool:
 
 
 def tour_cost(costs: NDArray[np.int64], tour: Tour) -> int:
-    """Cost of the round trip.
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-    tour : ndarray of int64, shape (n,)
-        The cities in order.
-    """
+    """Cost of the round trip through the cities in order."""
     order = np.asarray(tour, np.int64)
     return int(costs[order, np.roll(order, -1)].sum())
 
 
 def nearest_neighbour(costs: NDArray[np.int64], start: int) -> Tour:
-    """From ``start`` always to the nearest city not yet visited, the first of equals; shape (n,).
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-    start : int
-        A city.
-    """
+    """From ``start`` always to the nearest city not yet visited, the first of equals; shape (n,)."""
     away = costs.astype(np.int64)
     tour = [start]
     visited = np.zeros(len(costs), np.bool_)

@@ -31,13 +31,7 @@ _SHORT = 0.999
 
 
 def cycles_of(arcs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All cycles of three items, those with the largest least arc first; shape (cycles, 3).
-
-    Parameters
-    ----------
-    arcs : ndarray of int64, shape (n, n)
-        Weights, at least 0; 0 where there is no arc.
-    """
+    """All cycles of three items, those with the largest least arc first; shape (cycles, 3). An arc of 0 is none."""
     found = [np.zeros((0, 3), np.int64)]
     for first in range(len(arcs)):
         seconds = first + 1 + np.flatnonzero(arcs[first, first + 1 :])
@@ -49,17 +43,7 @@ def cycles_of(arcs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def greedy_packing(arcs: NDArray[np.int64], cycles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """As much of each cycle, one after the other, as its arcs have left.
-
-    Parameters
-    ----------
-    arcs : ndarray of int64, shape (n, n)
-    cycles : ndarray of int64, shape (cycles, 3)
-
-    Returns
-    -------
-    ndarray of int64, shape (cycles,)
-    """
+    """As much of each cycle, one after the other, as its arcs have left; shape (cycles,)."""
     left = arcs.tolist()
     weights = np.zeros(len(cycles), np.int64)
     for at, (a, b, c) in enumerate(cycles.tolist()):
@@ -75,21 +59,7 @@ def greedy_packing(arcs: NDArray[np.int64], cycles: NDArray[np.int64]) -> NDArra
 def best_packing(
     arcs: NDArray[np.int64], cycles: NDArray[np.int64], expired: Callable[[], bool] = lambda: False
 ) -> NDArray[np.int64] | None:
-    """The packing of the linear program, rounded down, with what can be added to it.
-
-    Parameters
-    ----------
-    arcs : ndarray of int64, shape (n, n)
-    cycles : ndarray of int64, shape (cycles, 3)
-        As :func:`cycles_of` returns them.
-    expired : callable
-        Whether time is up, asked again and again.
-
-    Returns
-    -------
-    ndarray of int64, shape (cycles,), or None
-        The weight of each cycle; None if time is up.
-    """
+    """The packing of the linear program, rounded down, and what can be added to it; None if time is up."""
     greedy = greedy_packing(arcs, cycles)
     program = _Program(arcs)
     weights = np.zeros(len(cycles), np.int64)
@@ -117,14 +87,7 @@ def best_packing(
 
 
 def is_packing(arcs: NDArray[np.int64], cycles: NDArray[np.int64], weights: NDArray[np.int64]) -> bool:
-    """Whether no arc is part of more cycles than its weight holds.
-
-    Parameters
-    ----------
-    arcs : ndarray of int64, shape (n, n)
-    cycles : ndarray of int64, shape (cycles, 3)
-    weights : ndarray of int64, shape (cycles,)
-    """
+    """Whether no arc is part of more cycles than its weight holds."""
     left = arcs
     for a, b in ((0, 1), (1, 2), (2, 0)):
         left = _less(left, cycles[:, a], cycles[:, b], weights)

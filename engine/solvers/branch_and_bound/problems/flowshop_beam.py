@@ -127,16 +127,9 @@ def _sides(at_front: Array, at_back: Array, upper: int) -> NDArray[np.bool_]:
 
 
 def _placed_first(fronts: Array, rest: Array, backs: Array, times: Array) -> tuple[Array, NDArray[np.float64], Array]:
-    """Children with each job behind those at the front.
+    """Children with each job behind those at the front: bounds, their means over machines, and times when it is done.
 
-    Returns
-    -------
-    bounds : ndarray of int64, shape (nodes, jobs)
-        One-machine bounds.
-    means : ndarray of float64, shape (nodes, jobs)
-        The machines' bounds in the mean.
-    done : ndarray of int64, shape (machines, nodes, jobs)
-        When each machine has done the job.
+    Shapes (nodes, jobs), (nodes, jobs) and (machines, nodes, jobs).
     """
     machines, jobs = times.shape
     done = np.empty((machines, len(fronts), jobs), np.int64)

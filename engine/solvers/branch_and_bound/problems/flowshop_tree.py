@@ -167,39 +167,13 @@ class FlowshopTree(Tree):
         return _State(state.front, back, rest, state.first, (item, *state.last))
 
     def one_machine(self, state: _State, jobs: Sequence[int]) -> tuple[Vector, Vector]:
-        """The one-machine bounds of the children with each job in front, and at the back.
-
-        Parameters
-        ----------
-        state : object
-            Of a node, as :meth:`place` returns it.
-        jobs : sequence of int
-            Open jobs.
-
-        Returns
-        -------
-        front, back : ndarray of int64, shape (jobs,)
-        """
+        """The one-machine bounds of a node's children with each job in front, and at the back; shape (jobs,) each."""
         times = self.times[:, list(jobs)]
         front = _one_machine(times, state.front, state.rest + state.back)
         return front, _one_machine(times[::-1], state.back[::-1], (state.rest + state.front)[::-1])
 
     def two_machine(self, state: _State, jobs: Sequence[int], side: int) -> Vector:
-        """The two-machine bounds, over all pairs, of the children with each job on one side.
-
-        Parameters
-        ----------
-        state : object
-            Of a node, as :meth:`place` returns it.
-        jobs : sequence of int
-            Open jobs.
-        side : int
-            0 for children with the job in front, 1 for those with it at the back.
-
-        Returns
-        -------
-        ndarray of int64, shape (jobs,)
-        """
+        """The two-machine bounds, over all pairs, of children with each job in front (side 0) or at the back (1)."""
         children = [self.place(state, 0, job, side) for job in jobs]
         placed = np.ones((len(jobs), self.items), np.bool_)
         placed[:, list(jobs)] = np.eye(len(jobs), dtype=np.bool_)
@@ -240,20 +214,7 @@ class FlowshopTree(Tree):
         return side, [job for job, value in zip(jobs, bounds.tolist(), strict=True) if value < upper]
 
     def side(self, front: Vector, back: Vector, initial: int) -> int:
-        """The branching rule on the bounds of all children.
-
-        Parameters
-        ----------
-        front, back : ndarray of int64, shape (children,)
-            The bounds of the children on each side.
-        initial : int
-            The initial upper bound.
-
-        Returns
-        -------
-        int
-            0 for the front, 1 for the back.
-        """
+        """The branching rule on the bounds of all children at each end: 0 for the front, 1 for the back."""
         if self.branching in ("forward", "backward"):
             return int(self.branching == "backward")
         if self.branching == "alternating":

@@ -58,18 +58,9 @@ class SubtourRelaxation:
         self._sets: NDArray[np.int64] | None = None
 
     def multipliers(self, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64] | None:
-        """Sets of cities and the multipliers of their constraints, rounded down.
+        """The multiplier of each set of cities, rounded down, the largest first; None if time is up.
 
-        Parameters
-        ----------
-        expired : callable
-            Whether time is up, asked after each linear program.
-
-        Returns
-        -------
-        ndarray of int64, shape (sets, n + 1), or None
-            The multiplier of each set, the largest first, then 1 for its cities and 0 for the others; None if time is
-            up.
+        Shape (sets, n + 1): the multiplier, then 1 for the cities of the set and 0 for the others.
         """
         if self._sets is not None:
             return self._sets
@@ -87,18 +78,7 @@ class SubtourRelaxation:
         return self._sets
 
     def weights(self, sets: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        """The weights w, and the sum of the multipliers.
-
-        Parameters
-        ----------
-        sets : ndarray of int64, shape (sets, n + 1)
-            As :meth:`multipliers` returns them.
-
-        Returns
-        -------
-        weights : ndarray of int64, shape (n, n)
-        total : int
-        """
+        """The weights w, shape (n, n), for sets as :meth:`multipliers` returns them, and the sum of the multipliers."""
         inside = sets[:, 1:]
         crossed = inside.T @ (sets[:, :1] * (1 - inside))
         return self.scale * self._costs - crossed, int(sets[:, 0].sum())

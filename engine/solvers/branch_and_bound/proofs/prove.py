@@ -173,15 +173,7 @@ class Prover:
             raise ProofError(f"{run.folder} is {what} than that of {problem.name}; remove it")
 
     def clear(self, problem: Flowshop, known: int | None, initial: int | None = None) -> None:
-        """Remove what was kept of a search, once its proof is written.
-
-        Parameters
-        ----------
-        known : int or None
-            As for :meth:`prove`.
-        initial : int, optional
-            The initial upper bound of the proof.
-        """
+        """Remove what was kept of a search, once its proof is written."""
         if known is not None:
             shutil.rmtree(self._path(problem, known + 1, "first"), ignore_errors=True)
         if initial is not None:
@@ -227,21 +219,9 @@ class Prover:
 def sampled_subtrees(
     engine: Engine, tree: Tree, options: FlowshopOptions, initial: int, upper: int, seed: int, count: int = _SUBTREES
 ) -> list[Subtree]:
-    """Random subtrees, each searched by itself on the first of the engine's devices.
+    """So many random subtrees, each searched by itself on the engine's first device; one may be drawn again.
 
-    Parameters
-    ----------
-    tree : Tree
-        Its root has children.
-    initial, upper : int
-        The initial upper bound of the whole search, and what children are pruned by.
-    count : int
-        How many; the same subtree may be drawn again.
-
-    Raises
-    ------
-    ValueError
-        If one of them has a leaf below ``upper``.
+    The tree's root has children; ValueError if a subtree has a leaf below ``upper``.
     """
 
     def work(device: Device) -> list[Subtree]:

@@ -38,17 +38,9 @@ class SubtreeSearch:
         self._worker.close()
 
     def nodes(self, path: Sequence[int], most: int) -> int | None:
-        """Decomposed nodes of the subtree below a path; None if they are more than ``most``.
+        """Decomposed nodes of the subtree below a path from the root; None if they are more than ``most``.
 
-        Parameters
-        ----------
-        path : sequence of int
-            The items that lead to it from the root.
-
-        Raises
-        ------
-        ValueError
-            If there is a leaf below ``upper``.
+        ValueError if there is a leaf below ``upper``.
         """
         worker, left = self._worker, _unit(self._tree.items, path)
         worker.discard()
@@ -66,16 +58,6 @@ class SubtreeSearch:
         """A random subtree of at most so many nodes: its path and its nodes.
 
         From the root, random children are chosen among those that are not pruned, until the subtree is small enough.
-
-        Parameters
-        ----------
-        most : int
-            Nodes, the subtree's root among them.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`nodes`.
         """
         tree, path = self._tree, list[int]()
         state = tree.root()

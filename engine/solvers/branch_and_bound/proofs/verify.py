@@ -96,18 +96,7 @@ def problem_of(proof: Proof) -> Flowshop:
 
 
 def check_schedule(proof: Proof, problem: Flowshop) -> None:
-    """Check that the schedule, if there is one, has the makespan of the proof, and that no bound contradicts it.
-
-    Parameters
-    ----------
-    problem : Flowshop
-        Its instance; see :func:`problem_of`.
-
-    Raises
-    ------
-    engine.errors.ProofError
-        If that is not so.
-    """
+    """Check that the schedule, if there is one, has the makespan of the proof, and that no bound contradicts it."""
     if proof.schedule:
         try:
             found = problem.evaluate(proof.schedule)
@@ -123,18 +112,7 @@ def check_schedule(proof: Proof, problem: Flowshop) -> None:
 
 
 def check_audit(proof: Proof, problem: Flowshop) -> None:
-    """Check that the explored intervals add up to all schedules, or that there was nothing to search.
-
-    Parameters
-    ----------
-    problem : Flowshop
-        Its instance; see :func:`problem_of`.
-
-    Raises
-    ------
-    engine.errors.ProofError
-        If that is not so.
-    """
+    """Check that the explored intervals add up to all schedules, or that there was nothing to search."""
     lower = problem.tree().lower_bound()
     if proof.nodes == 0:
         if lower < proof.value:

@@ -210,15 +210,7 @@ class Ivms:
         return depths
 
     def frontier(self, levels: int = LEVELS, begin: int = 0, count: int | None = None) -> FrontierSnapshot:
-        """The open nodes of the first levels, of all IVMs or of some neighbours.
-
-        Parameters
-        ----------
-        begin : int
-            The first IVM.
-        count : int, optional
-            How many.
-        """
+        """The open nodes of the first levels, of all IVMs or of ``count`` neighbours."""
         levels, ivms, slots = min(levels, self.tree.items), self.shapes.ivms, self.shapes.slots
         if count is not None and count < ivms:
             parts = [self._sets(self.rows, level * slots + begin, count) for level in range(levels)]
@@ -228,13 +220,7 @@ class Ivms:
         return FrontierSnapshot(rows[:, :ivms], self._sets(self.sides, 0, ivms), self.device.get(self.depths, 0, ivms))
 
     def children(self, start: int, count: int) -> tuple[Masks, Masks]:
-        """So many rows from the one numbered ``start``, and the sides of the first IVMs, shape (count, words) each.
-
-        Parameters
-        ----------
-        start : int
-            A row of the buffer of rows, whose rows are numbered level after level.
-        """
+        """So many rows, counted level after level, and the sides of the first IVMs; shape (count, words) each."""
         return self._sets(self.rows, start, count), self._sets(self.sides, 0, count)
 
     def _sets(self, buffer: Buffer, start: int, count: int) -> Masks:

@@ -175,13 +175,7 @@ class Sharing:
         return [self._options.sharing == "symmetric" and asking.reads(donor) for asking in donor.served]
 
     def deliver(self, donor: WorkerState, report: Report) -> None:
-        """Give the intervals that were split off to those that asked: to their inboxes, or through the store.
-
-        Parameters
-        ----------
-        report : Report
-            Of the turn in which it gave them away.
-        """
+        """Give the intervals that were split off to those that asked: to their inboxes, or through the store."""
         for asking in donor.served:
             asking.waiting = False
         for asking, part in zip(donor.served, report.exported, strict=False):

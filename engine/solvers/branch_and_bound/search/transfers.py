@@ -42,13 +42,7 @@ class Transfers:
         self._outgoing.clear()
 
     def take(self, units: Units, messages: Sequence[IntervalMessage]) -> Units:
-        """Let idle IVMs take up intervals; returns those left over.
-
-        Parameters
-        ----------
-        messages : sequence of IntervalMessage
-            From devices whose memory this one reads.
-        """
+        """Let idle IVMs take up intervals, also of messages in memory that this device reads; returns the rest."""
         if not len(units) and not messages:
             return units
         idle = np.flatnonzero(self._device.get(self._ivms.depths, 0, self._shapes.ivms) < 0).astype(np.int32)
@@ -80,19 +74,9 @@ class Transfers:
         self._device.release(packed)
 
     def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | IntervalMessage]:
-        """Split intervals off and give them away, those with open siblings nearest the root first.
+        """Split at most ``wanted`` intervals off and give them away, those with open siblings nearest the root first.
 
-        Parameters
-        ----------
-        wanted : int
-            How many intervals to split off, at most.
-        peers : sequence of bool
-            One entry a receiver: whether it can read this device's memory.
-
-        Returns
-        -------
-        sequence of Units or IntervalMessage
-            One entry a receiver; empty if there was nothing to give.
+        ``peers`` says of each receiver whether it can read this device's memory. One entry a receiver, or none.
         """
         ivms, shapes = self._ivms, self._shapes
         open_before = ivms.measure() if any(peers) else 0.0
