@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from engine.devices import Member
 from engine.devices.kernels import cache as kernel_cache
 from engine.devices.kernels import rendered as _rendered
 from engine.devices.kernels import templates
+from tests.support.needs import POSIX
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -121,6 +124,47 @@ def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(
     assert (done.returncode, done.stdout) == (0, DRAWN)
     assert done.stderr.count("StorageWarning") == 1
     assert "compiled kernels cannot be kept in /proc/nowhere" in done.stderr
+
+
+def test_of_those_that_start_together_one_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
+    compiled = []
+
+    def build(_: int) -> bytes | None:
+        with kernel_cache.alone("0123"):
+            if kernel_cache.kept("0123.cubin") is None:
+                compiled.append(time.sleep(0.05))
+                kernel_cache.keep("0123.cubin", b"code")
+        return kernel_cache.kept("0123.cubin")
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(build, range(8))) == {b"code"}
+    assert len(compiled) == 1
+
+
+@POSIX
+def test_nobody_waits_for_a_killed_or_for_a_stopped_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "_PATIENCE", 0.1)
+    script = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print(flush=True); input()"
+    with kernel_cache.alone("01"):
+        pass
+    words = [sys.executable, "-c", script, str(tmp_path / "compiling" / "01")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with kernel_cache.alone("01"):  # after a while
+            other.kill()
+    monkeypatch.setattr(kernel_cache, "_PATIENCE", 3600.0)
+    with kernel_cache.alone("01"):
+        pass
+
+
+@pytest.mark.full
+def test_twenty_processes_that_start_cold_draw_the_same(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(20) as threads:
+        done = list(threads.map(lambda _: started(tmp_path), range(20)))
+    assert {(one.returncode, one.stdout, one.stderr) for one in done} == {(0, DRAWN, "")}
 
 
 def test_a_damaged_binary_is_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """One start: a process of its own solves a sample and prints, as JSON, what was built and when the first values came.
 
-``python -m engine.benchmarks.start.child FILE BACKEND [DEVICE]...``
+``python -m engine.benchmarks.start.child BEGAN FILE BACKEND [DEVICE]...``, with the time at which the process was begun.
 """
 
 from __future__ import annotations
@@ -24,35 +24,37 @@ _DRAWS = 100
 
 
 def main(words: list[str]) -> None:
-    """Solve the sample; seconds are the process's CPU time, and the wall's in ``wall``."""
-    began = time.perf_counter()
-    moments: dict[str, float] = {}
+    """Solve the sample. ``first``, ``answer`` and ``end`` are CPU seconds of the process and, as ``..._wall``, seconds."""
+    began = float(words[0])
+    moments: dict[str, tuple[float, float]] = {}
+
+    def now() -> tuple[float, float]:
+        return time.process_time(), time.time() - began
 
     def note(event: Event) -> None:
         if isinstance(event, Metric | Incumbent | Trace):
-            moments.setdefault("first", time.process_time())
+            moments.setdefault("first", now())
         if isinstance(event, Progress) and event.phase == "sampling" and event.done >= _DRAWS:
-            moments.setdefault("answer", time.process_time())
+            moments.setdefault("answer", now())
 
-    problem, resolved = load(Path(words[0]), {"backend": words[1], "devices": words[2:] or None})
+    path = Path(words[1])
+    problem, resolved = load(path, {"backend": words[2], "devices": words[3:] or None})
     settings = resolved.settings
-    with Engine(settings.backend, settings.devices, config_file=Path(words[0])) as owner:
+    with Engine(settings.backend, settings.devices, config_file=path) as owner:
         run = owner.start(problem, on_event=note)
         result = run.wait()
-        end = time.process_time()
+        moments["end"] = now()
         built = [member.submit(_built).result() for member in run.pool.members]
     found: dict[str, Any] = {
         "status": str(result.status),
-        "first": moments.get("first", end),
-        "answer": moments.get("answer", end),
-        "end": end,
-        "wall": time.perf_counter() - began,
         "programs": sum(len(one.programs) for one in built),
         "kernels": sum(one.kernels for one in built),
         "used": sum(one.used for one in built),
         "rendering": max(one.rendering for one in built),
         "compiling": max(one.compiling for one in built),
     }
+    for name in ("first", "answer", "end"):
+        found[name], found[f"{name}_wall"] = moments.get(name, moments["end"])
     print(json.dumps(found))
 
 
@@ -61,6 +63,6 @@ def _built(device: Device) -> Building:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        raise OptionError("python -m engine.benchmarks.start.child FILE BACKEND [DEVICE]...")
+    if len(sys.argv) < 4:
+        raise OptionError("python -m engine.benchmarks.start.child BEGAN FILE BACKEND [DEVICE]...")
     main(sys.argv[1:])

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from compileall import compile_dir
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,17 @@ from ...errors import OptionError, QuintetError, nearest
 from ...reports.record import BenchConsole
 
 __all__ = ["bench", "measure", "start"]
+
+_TIMES = {
+    "first_wall": "first value (s)",
+    "answer_wall": "answer (s)",
+    "end_wall": "end (s)",
+    "first": "first value (CPU s)",
+    "answer": "answer (CPU s)",
+    "end": "end (CPU s)",
+    "compiling": "of which compiling (s)",
+}
+_COUNTS = ("programs", "kernels", "used")
 
 
 def bench(arguments: list[str]) -> int:
@@ -34,20 +47,20 @@ def bench(arguments: list[str]) -> int:
 def _start(names: tuple[str, ...], backend: str, repeat: int) -> int:
     """Measure how long the bundled samples take from the start of a process: with empty caches, and with full ones.
 
-    Times are CPU seconds of all threads: to the first value that is shown, to the answer (of a regression: to 100
-    draws of a chain) and to the end. Kernels are those of all programs that were compiled, and those of them that
-    were used.
+    Times are seconds, and CPU seconds of all threads: to the first value that is shown, to the answer (of a regression:
+    to 100 draws of a chain) and to the end. Kernels are those of all programs that were compiled, and those of them
+    that were used. Python's own files are compiled before anything is measured.
     """
     paths = {path.stem: path for path in samples()}
     for name in names:
         if name not in paths:
             raise OptionError(f"unknown sample '{name}'{nearest(name, paths)} (known: {', '.join(paths)})")
-    columns = ("sample", "caches", "first", "answer", "end", "rendering", "compiling", "programs", "kernels", "used")
-    table = Table(*columns, title="Starts: CPU seconds, programs and kernels")
+    compile_dir(Path(__file__).parents[2], quiet=2)
+    table = Table("sample", "caches", *_TIMES.values(), *_COUNTS, title="Starts of the samples")
     for name in names or tuple(paths):
         for caches, found in measure(paths[name], backend, repeat).items():
-            times = [f"{found[column]:.2f}" for column in columns[2:7]]
-            table.add_row(name, caches, *times, *(str(found[column]) for column in columns[7:]))
+            times = [f"{found[key]:.2f}" for key in _TIMES]
+            table.add_row(name, caches, *times, *(str(found[key]) for key in _COUNTS))
     BenchConsole().print(table)
     return 0
 
@@ -102,7 +115,7 @@ def start(
     engine.errors.QuintetError
         If the process ends with an error.
     """
-    words = [sys.executable, "-m", f"{__package__}.child", str(path), backend, *devices]
+    words = [sys.executable, "-m", f"{__package__}.child", str(time.time()), str(path), backend, *devices]
     done = subprocess.run(words, env={**os.environ, **(environment or {})}, capture_output=True, text=True, check=False)
     if done.returncode:
         raise QuintetError(f"the start of {path.stem} failed: {done.stderr.strip().splitlines()[-1]}")

@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from ...errors import StorageWarning, issue_warning
 from ...util.files import reason_of, write_whole
@@ -32,12 +33,13 @@ try:
 except ImportError:  # Windows: no locks, so only sizes are compared
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["folder", "keep", "kept", "note_build", "prepare_pocl"]
+__all__ = ["alone", "folder", "keep", "kept", "note_build", "prepare_pocl"]
 
 _POCL_VARIABLE = "POCL_CACHE_DIR"
 _DIGEST_BYTES = 32
 _SETTLED_SECONDS = 2.0  # a file that is older was loaded by the process that wrote it
 _LARGEST = 500  # MB
+_PATIENCE = 20.0  # seconds for a process that compiles, which may have been stopped
 _VARIABLE = "QUINTET_CACHE_MB"
 
 _Listed = dict[str, dict[str, tuple[int, str]]]
@@ -94,6 +96,28 @@ def keep(name: str, binary: bytes) -> None:
     with contextlib.suppress(OSError):
         write_whole(folder() / name, hashlib.sha256(binary).digest() + binary)
         _shrink_own()
+
+
+@contextlib.contextmanager
+def alone(name: str) -> Iterator[None]:
+    """While a process or thread compiles what has this name, others that would do so wait; but not for long."""
+    with contextlib.ExitStack() as stack:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                (places := folder() / "compiling").mkdir(exist_ok=True)
+                stream = stack.enter_context((places / name[:2]).open("a"))
+                until = time.monotonic() + _PATIENCE
+                while not _is_locked(stream) and time.monotonic() < until:
+                    time.sleep(0.01)
+        yield
+
+
+def _is_locked(stream: IO[str]) -> bool:
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @functools.cache

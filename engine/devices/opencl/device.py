@@ -20,7 +20,7 @@ from ..backends import BackendModule
 from ..device import Device
 from ..guarded import knows_lines
 from ..info import Capabilities, DeviceInfo, MemoryInfo
-from ..kernels.cache import keep, kept, note_build
+from ..kernels.cache import alone, keep, kept, note_build
 from ..kernels.program import Signature
 from ..kernels.source import Source, compiler_location, dump
 from .listing import list_devices, native_devices, pyopencl
@@ -34,6 +34,8 @@ __all__ = ["BACKEND", "OpenCLDevice", "list_devices"]
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILD_ATTEMPTS = 5
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")
+_COMPILES_AT_LAUNCH = "Portable Computing Language"  # for each size of groups
+_ANY_BLOCK = range(1 << 31)
 _KEEP_BINARIES = ("Portable Computing Language", "NVIDIA")  # platforms whose drivers do so themselves
 _UNKNOWN_PROCESSOR = "unknown target CPU"
 _OLD_COMPILER = "the OpenCL driver is older than this processor (Quintet's extra cpu-fast has a newer one)"
@@ -121,7 +123,8 @@ class OpenCLDevice(Device):
             if program is None:
                 self._report_compile(source)
                 try:
-                    program = self._compiled(source.text)
+                    with alone(source.digest):  # processes that start together compile nothing twice
+                        program = self._compiled(source.text)
                 except self._cl.Error as error:
                     log = str(error)
                     where = compiler_location(log, source.text)
@@ -196,7 +199,8 @@ class OpenCLDevice(Device):
                 raise KernelError(source.template, "opencl", self.info.id, message) from error
         with _BUILDING:
             kernel.set_scalar_arg_dtypes([None if p.is_buffer else p.dtype for p in signature.parameters])
-        return kernel, [(i, p.code) for i, p in enumerate(signature.parameters) if p.code in _UNCHECKED]
+        compiled = set[int]() if self.info.platform.startswith(_COMPILES_AT_LAUNCH) else _ANY_BLOCK
+        return kernel, [(i, p.code) for i, p in enumerate(signature.parameters) if p.code in _UNCHECKED], compiled
 
 
 BACKEND = BackendModule("opencl", "OpenCL", 1, list_devices, OpenCLDevice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing_extensions import override
 from ...errors import DeviceError
 from ..buffer import Buffer, StreamEvent
 from ..guarded import GuardedMemory, bounds_error, checked
+from ..kernels.cache import alone
 from ..kernels.program import Kernel
 from ..queue import CommandQueue
 from .listing import pyopencl
@@ -188,7 +190,13 @@ class OpenCLQueue(CommandQueue):
         """Nothing to do: the array is Python's."""
 
     def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
-        handle, unchecked = kernel.handle
+        handle, unchecked, compiled = kernel.handle
+        if block not in compiled:
+            compiled.add(block)
+            with alone(hashlib.sha256(f"{kernel.source.digest} {kernel.entry} {block}".encode()).hexdigest()):
+                self.launch(kernel, grid, block, native)
+                self._finish()
+            return
         try:
             for index, code in unchecked:
                 struct.pack(code, native[index])
@@ -231,7 +239,7 @@ class OpenCLQueue(CommandQueue):
 
     def _copy_of(self, kernel: Kernel, native: list[Any]) -> Any:
         """Another kernel object with these arguments."""
-        handle, unchecked = kernel.handle
+        handle, unchecked, _ = kernel.handle
         cl = self._cl
         try:
             for index, code in unchecked:
