@@ -89,24 +89,15 @@ class DividedRun(ABC):
     def take(self, slots: int, seconds: float) -> Any | None:
         """What the next task is to do; None if there is nothing to hand out now.
 
-        Parameters
-        ----------
-        slots : int
-            How many tasks could be handed out now, this one among them.
-        seconds : float
-            How long a task should work.
+        ``slots``: how many tasks could be handed out now, this one among them; ``seconds``: how long a task should
+        work.
         """
 
     @abstractmethod
     def accept(self, work: Any, answer: Any) -> None:
         """Take in the answer to what :meth:`take` returned.
 
-        Parameters
-        ----------
-        work : object
-            What :meth:`take` returned.
-        answer : object
-            What a worker's ``compute`` returned for it.
+        ``work``: what :meth:`take` returned; ``answer``: what a worker's ``compute`` returned for it.
 
         Raises
         ------
@@ -131,10 +122,7 @@ class DividedRun(ABC):
     def report(self, worker: str, values: Mapping[str, Any]) -> None:  # noqa: B027
         """Take in what a task in progress reports, beside metrics of its worker.
 
-        Parameters
-        ----------
-        worker : str
-            Its name.
+        ``worker``: its name.
         """
 
     @abstractmethod
@@ -161,10 +149,7 @@ class TaskRunner(ABC):
     def compute(self, work: Any, control: TaskControl) -> Any:
         """The answer to a task's work, soon after ``control.ended`` is True; called for one task at a time.
 
-        Parameters
-        ----------
-        work : object
-            What :meth:`prepare` returned.
+        ``work``: what :meth:`prepare` returned.
         """
 
     def finish(self, answer: Any) -> Any:
@@ -222,14 +207,8 @@ class TaskContext(QuietContext):
 
     Its controls are those of the task; metrics and messages are sent to the owner of the run, which knows the rest.
 
-    Parameters
-    ----------
-    seed : int
-        Of the run.
-    private : iterable of str, optional
-        Metrics that are of the task alone, where those of the run are meant; they are not sent.
-    on_poll : callable, optional
-        Called by every :meth:`poll`.
+    ``seed``: of the run; ``private``: metrics that are of the task alone, where those of the run are meant; they are
+    not sent; ``on_poll``: called by every :meth:`poll`.
     """
 
     def __init__(

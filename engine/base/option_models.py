@@ -195,10 +195,7 @@ def is_flag(model: type[BaseModel], name: str) -> bool:
 def field_type(model: type[BaseModel], name: str) -> str:
     """What a field accepts, for people: ``"integer, >= 1, or none"``, ``"rows, tiles or auto"``.
 
-    Parameters
-    ----------
-    model, name
-        As for :func:`alternatives`.
+    ``model``, ``name``: as for :func:`alternatives`.
     """
     words: list[str] = []
     for kind in alternatives(model, name):

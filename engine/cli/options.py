@@ -176,10 +176,7 @@ def own_options(command: click.Command) -> dict[str, bool]:
 def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
     """The words of a command line that may be positional arguments, before the solver's options are known.
 
-    Parameters
-    ----------
-    arguments, own
-        As for :func:`split_options`.
+    ``arguments``, ``own``: as for :func:`split_options`.
 
     Returns
     -------
@@ -224,16 +221,9 @@ def split_options(
     A field is written ``--name value`` or ``--name=value``, a true-or-false field ``--name`` or ``--no-name``;
     dashes and underscores are the same.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        The command line after the command's name.
-    own : mapping of str to bool
-        From :func:`own_options`.
-    models : iterable of type
-        Models whose fields may be given.
-    hint : callable, optional
-        For the name of an unknown option, the end of the message; if it is empty, the nearest known option is named.
+    ``arguments``: the command line after the command's name; ``own``: from :func:`own_options`; ``models``: models
+    whose fields may be given; ``hint``: for the name of an unknown option, the end of the message; if it is empty, the
+    nearest known option is named.
 
     Returns
     -------

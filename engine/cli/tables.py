@@ -39,12 +39,7 @@ _SHOWN = 20
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
     """Print columns under their titles on standard output.
 
-    Parameters
-    ----------
-    rows : iterable of sequence of str
-        A cell for each title.
-    caption : str
-        Above the table; none if empty.
+    ``rows``: a cell for each title; ``caption``: above the table; none if empty.
     """
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     caption = printable(caption)
@@ -89,10 +84,7 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> None:
     """Print what a run ended with.
 
-    Parameters
-    ----------
-    saved : sequence of Path
-        Files and folders that the run has written.
+    ``saved``: files and folders that the run has written.
     """
     optimum = getattr(problem, "optimum", None)
     pairs = [
@@ -134,10 +126,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
 def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:
     """Print what this machine has, and why a backend has nothing.
 
-    Parameters
-    ----------
-    missing : dict of str to str
-        Reasons by backend.
+    ``missing``: reasons by backend.
     """
     if devices:
         print_table(
@@ -223,12 +212,7 @@ def solver_to_dict(solver: Solver) -> dict[str, Any]:
 def describe_model(model: type[BaseModel], caption: str = "") -> None:
     """Print the fields of a model: name, what is allowed, default, description.
 
-    Parameters
-    ----------
-    model : type
-        A pydantic model.
-    caption : str
-        Above the table; none if empty.
+    ``model``: a pydantic model; ``caption``: above the table; none if empty.
     """
     print_table(
         ("option", "value", "default", "description"),

@@ -39,13 +39,9 @@ def available(backend: Backend = "auto") -> tuple[list[DeviceInfo], dict[str, st
 def select(backend: Backend = "auto", names: Sequence[str] | None = None) -> list[DeviceInfo]:
     """The devices a run uses.
 
-    Parameters
-    ----------
-    backend : str
-        ``"auto"`` (CUDA where it can be used, else OpenCL), or a backend's name.
-    names : sequence of str, optional
-        Devices by id, index, part of the name or UUID, in the order to use them; the same may be named twice. By
-        default all GPUs of the backend, or its first device if it has no GPU.
+    ``backend``: ``"auto"`` (CUDA where it can be used, else OpenCL), or a backend's name; ``names``: devices by id,
+    index, part of the name or UUID, in the order to use them; the same may be named twice. By default all GPUs of the
+    backend, or its first device if it has no GPU.
 
     Raises
     ------

@@ -27,12 +27,7 @@ def _driver() -> Any:
 class GuardedDeviceMemory:
     """Memory of a GPU between addresses that are not mapped; ``begin`` is what kernels are given.
 
-    Parameters
-    ----------
-    index : int
-        Of the GPU.
-    readers : sequence of int
-        The GPUs that may use the memory too.
+    ``index``: of the GPU; ``readers``: the GPUs that may use the memory too.
 
     Raises
     ------

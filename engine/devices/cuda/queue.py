@@ -31,10 +31,7 @@ _IN_FLIGHT = 512  # launches between two waits: a launch into a full queue block
 class CudaQueue(CommandQueue):
     """Streams of a GPU's context, which is current on this thread.
 
-    Parameters
-    ----------
-    driver : module
-        PyCUDA's.
+    ``driver``: PyCUDA's.
     """
 
     def __init__(self, device: CudaDevice, driver: Any) -> None:

@@ -66,10 +66,7 @@ def dump(source: Source, directory: str | Path | None = None) -> str | None:
 
     ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a new folder in the system's temporary directory.
 
-    Parameters
-    ----------
-    directory : path-like, optional
-        Made if it does not exist.
+    ``directory``: made if it does not exist.
     """
     chosen = directory or os.environ.get("QUINTET_DUMP_KERNELS")
     suffix = "cu" if source.language == "cuda" else "cl"

@@ -119,14 +119,9 @@ def render_text(text: str, **constants: Any) -> str:
 def render(template: str, language: str, **constants: Any) -> Source:
     """Render one template for one language.
 
-    Parameters
-    ----------
-    template : str
-        Name under ``kernels/`` without ``.mako``.
-    language : str
-        The backend whose prelude is put in front, ``"cuda"`` or ``"opencl"``; templates see it as ``language``.
-    **constants
-        What the template uses. A name it uses and does not get is an error.
+    ``template``: name under ``kernels/`` without ``.mako``; ``language``: the backend whose prelude is put in front,
+    ``"cuda"`` or ``"opencl"``; templates see it as ``language``; ``**constants``: what the template uses. A name it
+    uses and does not get is an error.
     """
     parts = []
     for name in (f"{_PRELUDE}.{language}.mako", f"{template}.mako"):

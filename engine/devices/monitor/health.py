@@ -56,14 +56,8 @@ class Health:
 class HealthMonitor:
     """A thread that takes samples until it is closed, and no more once that returns.
 
-    Parameters
-    ----------
-    publish : callable
-        Called with a label and the fields that are known.
-    interval : float
-        Seconds between two samples.
-    at_once : bool
-        Take the first one when the thread begins, not an interval later.
+    ``publish``: called with a label and the fields that are known; ``interval``: seconds between two samples;
+    ``at_once``: take the first one when the thread begins, not an interval later.
     """
 
     def __init__(

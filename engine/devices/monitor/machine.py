@@ -52,10 +52,7 @@ class DeviceState:
 class MachineMonitor:
     """Samples of all GPUs that NVML knows, and of the host.
 
-    Parameters
-    ----------
-    proc : Path
-        Where the system describes itself.
+    ``proc``: where the system describes itself.
     """
 
     def __init__(self, proc: Path = Path("/proc")) -> None:

@@ -126,12 +126,7 @@ class _Given(NamedTuple):
 class Profiler:
     """Profiles one device. Made anywhere, used on the device's thread.
 
-    Parameters
-    ----------
-    timeline : Timeline
-        Takes what was recorded, in :meth:`finish`.
-    label : str
-        Of the member.
+    ``timeline``: takes what was recorded, in :meth:`finish`; ``label``: of the member.
     """
 
     def __init__(self, timeline: Timeline, label: str) -> None:

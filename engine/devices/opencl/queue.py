@@ -66,12 +66,8 @@ class OpenCLQueue(CommandQueue):
     driver does. The host polls the last launch of a stream for a while (``_AWAKE_SECONDS``) before it waits in the
     driver, because being woken takes longer than a short kernel.
 
-    Parameters
-    ----------
-    part : Device
-        PyOpenCL's.
-    awake : bool
-        Whether the host may wait awake: it takes the interpreter's lock from other threads again and again.
+    ``part``: PyOpenCL's; ``awake``: whether the host may wait awake: it takes the interpreter's lock from other threads
+    again and again.
     """
 
     def __init__(self, device: OpenCLDevice, context: cl.Context, part: cl.Device, awake: bool) -> None:

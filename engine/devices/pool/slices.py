@@ -13,16 +13,8 @@ SLICE_SECONDS = 0.05
 class SliceLength:
     """The amount of work of the next slice, from how long the slices before took.
 
-    Parameters
-    ----------
-    start : float
-        Amount of the first slice, in whatever unit the solver counts.
-    least, most : float
-        Limits of the amount.
-    seconds : float
-        How long a slice should take.
-    growth : float
-        The most an amount may grow from one slice to the next.
+    ``start``: amount of the first slice, in whatever unit the solver counts; ``least``, ``most``: limits of the amount;
+    ``seconds``: how long a slice should take; ``growth``: the most an amount may grow from one slice to the next.
 
     Examples
     --------

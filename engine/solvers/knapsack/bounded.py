@@ -51,11 +51,7 @@ class ZeroOne:
     def of(cls, problem: Knapsack, merge: bool = False) -> ZeroOne:
         """The packs of every item; the items themselves if each can be taken once.
 
-        Parameters
-        ----------
-        problem : Knapsack
-        merge : bool
-            Whether equal items of a 0/1 problem are packed together, where at most half as many packs are left.
+        ``merge``: whether equal items of a 0/1 problem are packed together, where at most half as many packs are left.
         """
         items = np.flatnonzero(problem.weights > 0).astype(np.int64)
         if problem.counts is not None:
@@ -121,12 +117,7 @@ class ZeroOne:
     def is_for_mip(self, most: int, variant: str) -> bool:
         """Whether the packs are those of few items with copies, and no table was chosen.
 
-        Parameters
-        ----------
-        most : int
-            How many different items there may be.
-        variant : str
-            The option.
+        ``most``: how many different items there may be; ``variant``: the option.
         """
         return variant == "auto" and bool((self.copies > 1).any()) and len(np.unique(self.item)) <= most
 

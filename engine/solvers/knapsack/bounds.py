@@ -29,12 +29,7 @@ def greedy(
 ) -> NDArray[np.int64]:
     """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item.
 
-    Parameters
-    ----------
-    profits, weights : ndarray of int64, shape (n,)
-    capacity : int
-    order : ndarray of int64, shape (n,)
-        Indices by descending efficiency.
+    ``profits``, ``weights`` of shape (n,); ``order`` of shape (n,): indices by descending efficiency.
     """
     sums = np.cumsum(weights[order])
     whole = int(np.searchsorted(sums, capacity, side="right"))
@@ -89,17 +84,9 @@ class Relaxation:
     ) -> Relaxation:
         """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``.
 
-        Parameters
-        ----------
-        profits, weights : ndarray of int64, shape (n,)
-            At least one item.
-        capacity : int
-        multipliers : (int, int, int)
-            s, a and m: at least 1, at least 0, and of either sign.
-        count : int
-            The bound K on the number of items; it does not matter where m is 0.
-        copies : ndarray of int64, shape (n,), optional
-            As how many items each counts; by default as one.
+        ``profits``, ``weights`` of shape (n,): at least one item; ``multipliers``: s, a and m: at least 1, at least 0,
+        and of either sign; ``count``: the bound K on the number of items; it does not matter where m is 0; ``copies``
+        of shape (n,): as how many items each counts; by default as one.
         """
         s, a, m = multipliers
         number = np.ones(1, np.int64) if copies is None else copies
@@ -116,13 +103,8 @@ class Relaxation:
     ) -> Relaxation:
         """Dantzig's bound of a problem whose items weigh more than the capacity together.
 
-        Parameters
-        ----------
-        profits, weights : ndarray of int64, shape (n,)
-        capacity : int
-        order : ndarray of int64, shape (n,)
-            From :func:`engine.solvers.knapsack.ordering.by_efficiency`. The bound is right in any order, and Dantzig's
-            in this.
+        ``profits``, ``weights`` of shape (n,); ``order`` of shape (n,): from
+        :func:`engine.solvers.knapsack.ordering.by_efficiency`. The bound is right in any order, and Dantzig's in this.
         """
         break_item = int(order[np.searchsorted(np.cumsum(weights[order]), capacity, side="right")])
         return cls.at(profits, weights, capacity, (int(weights[break_item]), int(profits[break_item]), 0))
@@ -279,15 +261,8 @@ def exchange(
     Only the ``candidates`` items inside, and as many outside, whose reduced profits are nearest to zero are looked at;
     ties are broken at random, always in the same way, so that equal reduced profits give different weights.
 
-    Parameters
-    ----------
-    profits, weights : ndarray of int64, shape (n,)
-    capacity : int
-    solution : ndarray of int64, shape (k,)
-        Indices of a feasible solution.
-    gains : ndarray, shape (n,)
-        Reduced profits, from a :class:`Relaxation`.
-    candidates : int
+    ``profits``, ``weights`` of shape (n,); ``solution`` of shape (k,): indices of a feasible solution; ``gains`` of
+    shape (n,): reduced profits, from a :class:`Relaxation`.
     """
     inside = np.zeros(len(weights), bool)
     inside[solution] = True

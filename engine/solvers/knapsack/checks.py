@@ -38,13 +38,7 @@ class Origin:
     capacity_line: int | None = None
 
     def item_error(self, message: str, item: int) -> ProblemError:
-        """An error of one item, with its line.
-
-        Parameters
-        ----------
-        message : str
-        item : int
-        """
+        """An error of one item, with its line."""
         line = int(self.lines[item]) if self.lines is not None else None
         return ProblemError(message, self.path, line)
 
@@ -60,12 +54,8 @@ class Origin:
 def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
     """The values as 64-bit integers without any loss, or an error that names the first that is not one.
 
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-    noun : str
-        What an entry is, for messages: ``"weight"``; or ``"solution"``, of item indices.
-    origin : Origin
+    ``values`` of shape (n,); ``noun``: what an entry is, for messages: ``"weight"``; or ``"solution"``, of item
+    indices.
 
     Returns
     -------
@@ -103,11 +93,7 @@ def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
 def item_indices(items: ArrayLike, n: int) -> NDArray[np.int64]:
     """Indices of items as integers, shape (k,).
 
-    Parameters
-    ----------
-    items : array-like, shape (k,)
-    n : int
-        How many items there are.
+    ``items`` of shape (k,); ``n``: how many items there are.
 
     Raises
     ------
@@ -165,15 +151,7 @@ def shown(value: object) -> str:
 def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin, scale: int = 1) -> None:
     """Nothing is below the least value, and the sum fits 64 bits.
 
-    Parameters
-    ----------
-    values : ndarray of int64
-    noun : str
-        What an entry is, for messages.
-    least : int
-    origin : Origin
-    scale : int
-        What a message divides an entry by.
+    ``noun``: what an entry is, for messages; ``scale``: what a message divides an entry by.
 
     Raises
     ------
@@ -209,12 +187,8 @@ def capacity_of(value: object, origin: Origin) -> int:
 def require_host_memory(size: int, what: str, advice: str) -> None:
     """Refuse what the host's memory cannot hold, where that is known.
 
-    Parameters
-    ----------
-    size : int
-        Bytes.
-    what, advice : str
-        Completed to ``"<what> takes 8.0 TB of the host's memory, which is 64.0 GB; <advice>"``.
+    ``size``: bytes; ``what``, ``advice``: completed to ``"<what> takes 8.0 TB of the host's memory, which is 64.0 GB;
+    <advice>"``.
 
     Raises
     ------

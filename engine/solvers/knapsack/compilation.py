@@ -14,13 +14,7 @@ __all__ = ["stops_before_compiling"]
 
 @contextlib.contextmanager
 def stops_before_compiling(pool: DevicePool, run: RunContext) -> Iterator[None]:
-    """Raise :class:`StopRequested` on a device's thread that would compile for a run that must end.
-
-    Parameters
-    ----------
-    pool : DevicePool
-    run : RunContext
-    """
+    """Raise :class:`StopRequested` on a device's thread that would compile for a run that must end."""
 
     def install(device: Device) -> Callable[[str], None] | None:
         before = device.on_compile

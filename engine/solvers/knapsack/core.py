@@ -34,15 +34,9 @@ class _Decision:
 class Core:
     """One search; :meth:`run` it, and read what it found, also when it was interrupted.
 
-    Parameters
-    ----------
-    profits, weights : ndarray of int64, shape (n,)
-        All positive; together the weights exceed the capacity.
-    capacity : int
-    order : ndarray of int64, shape (n,)
-        Indices by descending efficiency.
-    objective, bound : int
-        Profit of a known solution, which need not be one of these items, and an upper bound on better ones.
+    ``profits``, ``weights`` of shape (n,): all positive; together the weights exceed the capacity; ``order`` of shape
+    (n,): indices by descending efficiency; ``objective``, ``bound``: profit of a known solution, which need not be one
+    of these items, and an upper bound on better ones.
 
     Attributes
     ----------
@@ -80,14 +74,8 @@ class Core:
     def run(self, seconds: float, poll: Callable[[], None] = lambda: None, states: int = MOST_STATES) -> None:
         """Decide items alternately on both sides until no state is left, or there are too many, or too little time.
 
-        Parameters
-        ----------
-        seconds : float
-            When to give up.
-        poll : callable
-            Called between two items; may raise to end the search.
-        states : int
-            With more of them, give up.
+        ``seconds``: when to give up; ``poll``: called between two items; may raise to end the search; ``states``: with
+        more of them, give up.
         """
         deadline = time.monotonic() + seconds
         self._improve()

@@ -38,13 +38,7 @@ def _method(problem: Any) -> ModuleType:
 def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Result:
     """Solve a problem of any class of this solver.
 
-    Parameters
-    ----------
-    problem : Problem
-    options : SolverOptions
-        The model for its class.
-    pool : DevicePool
-    run : RunContext
+    ``options``: the model for its class.
     """
     result: Result = _method(problem).solve(problem, options, pool, run)
     return result
@@ -53,12 +47,7 @@ def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Resu
 def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins a problem of any class, its options and the devices.
 
-    Parameters
-    ----------
-    problem : Problem
-    options : SolverOptions
-        The model for its class.
-    devices : sequence of DeviceInfo
+    ``options``: the model for its class.
     """
     if isinstance(problem, Knapsack):
         from .validate import validate as check

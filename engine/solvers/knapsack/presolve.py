@@ -52,12 +52,7 @@ class Reduced:
     def improve(self, items: NDArray[np.int64], objective: int) -> None:
         """A solution: kept if it is better than the best so far.
 
-        Parameters
-        ----------
-        items : ndarray of int64
-            Indices in the problem.
-        objective : int
-            Their profit.
+        ``items``: indices in the problem; ``objective``: their profit.
         """
         if objective > self.objective:
             self.best, self.objective = items, objective

@@ -123,12 +123,8 @@ class Shapes:
     def constants(self, template: str, depth: int = 0) -> dict[str, Any]:
         """What a template of this solver is rendered with.
 
-        Parameters
-        ----------
-        template : str
-            Its name under ``kernels/``.
-        depth : int
-            Of ``knapsack/classes``: how many items of one weight a launch takes.
+        ``template``: its name under ``kernels/``; ``depth``: of ``knapsack/classes``: how many items of one weight a
+        launch takes.
         """
         common: dict[str, Any] = {"value": self.value, "lanes": self.lanes, "vector": self._vector()}
         if template == "knapsack/rows":
@@ -309,10 +305,7 @@ class BatchShapes:
     def bit_words(self, items: int, capacity: int) -> int:
         """Words a group needs for one bit a cell of the whole table.
 
-        Parameters
-        ----------
-        items, capacity : int
-            Of the largest problem.
+        ``items``, ``capacity``: of the largest problem.
         """
         if self.lanes == 1:
             return items * (capacity // (32 * self.block) + 1) * self.block
@@ -321,10 +314,7 @@ class BatchShapes:
     def group_bytes(self, items: int, capacity: int) -> int:
         """Bytes of rows and bits of one group.
 
-        Parameters
-        ----------
-        items, capacity : int
-            Of the largest problem.
+        ``items``, ``capacity``: of the largest problem.
         """
         return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
 

@@ -13,14 +13,8 @@ __all__ = ["cut_into_runs"]
 def cut_into_runs(sizes: NDArray[np.int64], most: int, most_count: int | None = None) -> NDArray[np.int64]:
     """Where runs of consecutive entries begin, and the end of the last: each takes entries while its limits allow.
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (n,)
-        Positive.
-    most : int
-        The most that the sizes of a run may add up to; a single entry may be larger.
-    most_count : int, optional
-        The most entries of a run.
+    ``sizes`` of shape (n,): positive; ``most``: the most that the sizes of a run may add up to; a single entry may be
+    larger; ``most_count``: the most entries of a run.
 
     Returns
     -------

@@ -81,10 +81,7 @@ class Packed:
     def part(self, first: int, end: int) -> Packed:
         """The problems ``first`` .. ``end - 1``.
 
-        Parameters
-        ----------
-        first, end : int
-            Places among the packed problems.
+        ``first``, ``end``: places among the packed problems.
         """
         a, b = int(self.starts[first]), int(self.starts[end])
         return Packed(
@@ -109,11 +106,7 @@ class Packed:
     def chosen_items(self, chosen: NDArray[np.bool_], profits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The items of each problem's solution, after all sums were checked.
 
-        Parameters
-        ----------
-        chosen : ndarray of bool, shape (k,)
-        profits : ndarray of int64, shape (m,)
-            What the chosen items should add up to.
+        ``chosen`` of shape (k,); ``profits`` of shape (m,): what the chosen items should add up to.
 
         Raises
         ------

@@ -37,12 +37,7 @@ class Answers:
 class BatchWorker:
     """Solves a share on one device.
 
-    Parameters
-    ----------
-    device : Device
-    shapes : BatchShapes
-    packed : Packed
-        At least one problem.
+    ``packed``: at least one problem.
     """
 
     def __init__(self, device: Device, shapes: BatchShapes, packed: Packed) -> None:
@@ -73,11 +68,7 @@ class BatchWorker:
 
         No launch is begun once ``stopped`` returns True; the answers that are missing then are not valid.
 
-        Parameters
-        ----------
-        done : callable
-        stopped : callable
-            Asked before each launch.
+        ``stopped``: asked before each launch.
         """
         packed, device = self._packed, self.device
         starts, weights, profits, capacities = (

@@ -51,11 +51,7 @@ class SubsetSums:
     def of(cls, problem: Knapsack, reduced: Reduced) -> SubsetSums | None:
         """The open items, if their profits are in proportion to their weights.
 
-        Parameters
-        ----------
-        problem : Knapsack
-        reduced : Reduced
-            Some items are open.
+        ``reduced``: some items are open.
         """
         weights, profits = problem.weights[reduced.open], problem.profits[reduced.open]
         divisor, unit = int(np.gcd.reduce(weights)), int(np.gcd.reduce(profits))
@@ -103,12 +99,7 @@ class SubsetSums:
 class BitTable:
     """The search of one run, on one device; fills in what is known.
 
-    Parameters
-    ----------
-    task : TableTask
-        Its open items have profits in proportion to their weights.
-    sums : SubsetSums
-        Of the open items.
+    ``task``: its open items have profits in proportion to their weights; ``sums``: of the open items.
     """
 
     def __init__(self, task: TableTask, sums: SubsetSums) -> None:

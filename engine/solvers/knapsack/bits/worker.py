@@ -39,14 +39,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
 class BitWorker:
     """State on one device: two rows of bits, and the item that reached each capacity first.
 
-    Parameters
-    ----------
-    device : Device
-    weights : ndarray of int64, shape (n,)
-        In the order of processing.
-    groups : list of (int, int)
-        First and end of the items of each launch.
-    capacity : int
+    ``weights`` of shape (n,): in the order of processing; ``groups``: first and end of the items of each launch.
     """
 
     def __init__(
@@ -79,10 +72,7 @@ class BitWorker:
     def advance(self, begin: int, end: int) -> tuple[float, bool]:
         """Launch groups; the seconds it took, and whether the whole capacity has been reached.
 
-        Parameters
-        ----------
-        begin, end : int
-            First and end of the groups.
+        ``begin``, ``end``: first and end of the groups.
         """
         began = time.perf_counter()
         for first, last in self._groups[begin:end]:

@@ -83,19 +83,9 @@ def reduce_stages(
 ) -> Reduction:
     """Bound the optimum, find a good solution, and remove options that no better solution takes.
 
-    Parameters
-    ----------
-    stages : Stages
-    objective : int
-        Profit of a known solution; -1 if there is none.
-    best : ndarray of int64 or None
-        Its items.
-    reduce : bool
-        Whether to remove options by bounds; those that cannot fit are always removed.
-    search : bool
-        Whether to look for solutions and for bounds at all.
-    is_over : callable
-        Asked now and then whether to return with what is known.
+    ``objective``: profit of a known solution; -1 if there is none; ``best``: its items; ``reduce``: whether to remove
+    options by bounds; those that cannot fit are always removed; ``search``: whether to look for solutions and for
+    bounds at all; ``is_over``: asked now and then whether to return with what is known.
     """
     largest = int(np.maximum.reduceat(stages.profits, stages.first[:-1]).sum()) if len(stages) else 0
     found = Reduction(stages.lowered(), [], 0, best, objective, max(largest, objective))

@@ -153,12 +153,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
 class ChoiceWorker:
     """The table on one device.
 
-    Parameters
-    ----------
-    device : Device
-    table : ChoiceTable
-    choice_cells : int
-        Room for choices.
+    ``choice_cells``: room for choices.
     """
 
     def __init__(self, device: Device, table: ChoiceTable, choice_cells: int) -> None:
@@ -190,37 +185,22 @@ class ChoiceWorker:
         self.device.put(np.zeros(1, self._type), self._rows[0])
 
     def put(self, values: NDArray[Any], cell: int) -> None:
-        """Part of the table to begin from, from an element of the full rows on.
-
-        Parameters
-        ----------
-        values : ndarray
-        cell : int
-        """
+        """Part of the table to begin from, from an element of the full rows on."""
         self._present = 0
         self.device.put(values, self._rows[0], cell)
 
     def get(self, cell: int, count: int) -> NDArray[Any]:
         """Part of the present table.
 
-        Parameters
-        ----------
-        cell, count : int
-            First element of the full rows, and how many.
+        ``cell``, ``count``: first element of the full rows, and how many.
         """
         return self.device.get(self._rows[self._present], cell, count)
 
     def advance(self, begin: int, end: int, block_begin: int, part: tuple[int, int] | None = None) -> float:
         """Process stages; choices are kept from those of ``block_begin`` on. The seconds it took.
 
-        Parameters
-        ----------
-        begin, end : int
-            First and end of the stages.
-        block_begin : int
-            First stage of the block that they are of.
-        part : (int, int), optional
-            First and end of the lines (see :meth:`ChoiceTable.lines`) of the one stage to process now.
+        ``begin``, ``end``: first and end of the stages; ``block_begin``: first stage of the block that they are of;
+        ``part``: first and end of the lines (see :meth:`ChoiceTable.lines`) of the one stage to process now.
         """
         began = time.perf_counter()
         table = self.table
@@ -269,12 +249,7 @@ class ChoiceWorker:
     def trace(self, begin: int, end: int, cell: tuple[int, int]) -> tuple[list[int], tuple[int, int]]:
         """The options chosen by the stages of a block, walking back from a cell, and the cell it begins from.
 
-        Parameters
-        ----------
-        begin, end : int
-            First and end of the block's stages.
-        cell : (int, int)
-            Both capacities after the block.
+        ``begin``, ``end``: first and end of the block's stages; ``cell``: both capacities after the block.
 
         Returns
         -------

@@ -117,11 +117,7 @@ class Core:
     def shrink(self, relaxation: Relaxation, objective: int) -> Core:
         """Without the items that no better solution takes, or leaves.
 
-        Parameters
-        ----------
-        relaxation : Relaxation
-        objective : int
-            Profit of a known solution of the problem.
+        ``objective``: profit of a known solution of the problem.
         """
         least = relaxation.scale * (objective - self.base + 1)
         settled = relaxation.bound - np.abs(relaxation.gains) < least
@@ -130,11 +126,7 @@ class Core:
     def numbers(self, relaxation: Relaxation, objective: int) -> list[tuple[int, int]]:
         """How many of the items a better solution may take: bounds and numbers, the greatest bound first.
 
-        Parameters
-        ----------
-        relaxation : Relaxation
-        objective : int
-            Profit of a known solution of the problem.
+        ``objective``: profit of a known solution of the problem.
         """
         ordered = np.sort(relaxation.gains)[::-1]
         constant = relaxation.bound - int(np.maximum(relaxation.gains, 0).sum())

@@ -33,17 +33,9 @@ _FIRST_RESTART = 20_000  # pivots after which that is looked at, four times as m
 class Search:
     """One search; :meth:`run` returns when the best solution known is optimal.
 
-    Parameters
-    ----------
-    member : Member
-        Whose device searches.
-    core : Core
-    reduce : bool
-        Whether to decide items by bounds before the search, and while it finds better solutions.
-    improve : callable
-        Given the items of a solution; returns the best objective known.
-    poll : callable
-        Given the bound, and nodes and seconds of a slice, after each; may raise to end the search.
+    ``member``: whose device searches; ``reduce``: whether to decide items by bounds before the search, and while it
+    finds better solutions; ``improve``: given the items of a solution; returns the best objective known; ``poll``:
+    given the bound, and nodes and seconds of a slice, after each; may raise to end the search.
 
     Attributes
     ----------

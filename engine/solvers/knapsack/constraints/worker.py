@@ -39,12 +39,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
 
 
 class Searches:
-    """The integers of all searches, shape (searches, fields): decisions, levels of the tree, and counts.
-
-    Parameters
-    ----------
-    n, rows, columns, count : int
-    """
+    """The integers of all searches, shape (searches, fields): decisions, levels of the tree, and counts."""
 
     def __init__(self, n: int, rows: int, columns: int, count: int) -> None:
         self.n, self.rows, self.columns, self.count = n, rows, columns, count
@@ -67,13 +62,8 @@ class Searches:
     def begin(self, search: int, number: int, items: NDArray[np.int32], decisions: NDArray[np.int32]) -> None:
         """A new search below some decisions.
 
-        Parameters
-        ----------
-        search : int
-        number : int
-            How many items a solution has; -1 for any.
-        items, decisions : ndarray of int32, shape (k,)
-            1 for an item that is left, 2 for one that is taken.
+        ``number``: how many items a solution has; -1 for any; ``items``, ``decisions`` of shape (k,): 1 for an item
+        that is left, 2 for one that is taken.
         """
         self.values[search] = 0
         self._roots[search] = (items, decisions)
@@ -81,12 +71,7 @@ class Searches:
         self.number("number")[search] = number
 
     def split(self, donor: int, level: int, search: int) -> None:
-        """Give the open child of a level to another search.
-
-        Parameters
-        ----------
-        donor, level, search : int
-        """
+        """Give the open child of a level to another search."""
         items = self.level("variable")[donor, : level + 1].copy()
         decisions = self.level("value")[donor, : level + 1].copy()
         decisions[level] = 3 - decisions[level]
@@ -98,11 +83,7 @@ class Searches:
 class BranchWorker:
     """A number of searches on one device.
 
-    Parameters
-    ----------
-    device : Device
-    core : Core
-        At least one item.
+    ``core``: at least one item.
     """
 
     def __init__(self, device: Device, core: Core) -> None:
@@ -158,12 +139,7 @@ class BranchWorker:
     def advance(self, incumbent: float, most_pivots: int) -> tuple[NDArray[np.float64], float]:
         """Continue the searches as :attr:`searches` has them, and read them again.
 
-        Parameters
-        ----------
-        incumbent : float
-            Only better values are looked for.
-        most_pivots : int
-            Of each search.
+        ``incumbent``: only better values are looked for; ``most_pivots``: of each search.
 
         Returns
         -------

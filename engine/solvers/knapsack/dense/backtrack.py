@@ -52,14 +52,9 @@ class _Kept:
 class Backtracker:
     """Computes an optimal value and walks back through the groups for its items. Keeps rows in the store as on a stack.
 
-    Parameters
-    ----------
-    sweep : Sweep
-    passed : callable
-        Called as ``passed(stage, capacity)`` when the items of all groups from ``stage`` on are known, and what is left
-        is to fill ``capacity`` best with the items before.
-    checkpoint : callable
-        Called with a row of the first sweep, or a view of it and its values, when a checkpoint is due.
+    ``passed``: called as ``passed(stage, capacity)`` when the items of all groups from ``stage`` on are known, and what
+    is left is to fill ``capacity`` best with the items before; ``checkpoint``: called with a row of the first sweep, or
+    a view of it and its values, when a checkpoint is due.
 
     Attributes
     ----------
@@ -83,12 +78,7 @@ class Backtracker:
     def value(self, start: Start, end: int, capacity: int) -> int:
         """The optimal value at ``capacity`` before group ``end``, no items asked for.
 
-        Parameters
-        ----------
-        start : Start
-        end : int
-            A group of the schedule.
-        capacity : int
+        ``end``: a group of the schedule.
         """
         goal = Goal(end, capacity, capacity, start.origin)
         row, _ = self._sweep.advance(start.row(), end, goal, checkpoint=self._checkpoint)
@@ -99,16 +89,8 @@ class Backtracker:
     ) -> int | None:
         """The optimal value, passed to ``found``; if that returns True, the items from ``start`` to ``end`` as well.
 
-        Parameters
-        ----------
-        start : Start
-        end : int
-            A group of the schedule.
-        capacity : int
-        found : callable
-            Takes the value; whether the items are wanted.
-        phase : str
-            For progress: ``"items"`` where checkpoints are written on the way, else ``"backtracking"``.
+        ``end``: a group of the schedule; ``found``: takes the value; whether the items are wanted; ``phase``: for
+        progress: ``"items"`` where checkpoints are written on the way, else ``"backtracking"``.
 
         Returns
         -------

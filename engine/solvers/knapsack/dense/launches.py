@@ -29,16 +29,9 @@ class RowView(NamedTuple):
 class RowPrograms:
     """The kernels on rows, on one device; made and used on its thread.
 
-    Parameters
-    ----------
-    device : Device
-    shapes : Shapes
-    weights, profits : Buffer
-        Of the items in processing order, in int32 and in the value type.
-    kinds : collection of str
-        Kinds of groups that will be launched; their kernels are compiled here, the others when they are needed.
-    depths : collection of int
-        How many items of equal weight the launches of :meth:`equal_weights` will take.
+    ``weights``, ``profits``: of the items in processing order, in int32 and in the value type; ``kinds``: kinds of
+    groups that will be launched; their kernels are compiled here, the others when they are needed; ``depths``: how many
+    items of equal weight the launches of :meth:`equal_weights` will take.
     """
 
     def __init__(
@@ -91,14 +84,7 @@ class RowPrograms:
     def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:
         """One item: ``target`` becomes the row after ``source``.
 
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        weight, profit : int
-            Of the item.
+        ``full``: profit of all items before; ``weight``, ``profit``: of the item.
         """
         shapes = self.shapes
         cells = target.hi - target.lo + 1
@@ -108,15 +94,7 @@ class RowPrograms:
     def tile(self, source: RowView, full: int, target: RowView, first: int, count: int, halo: int) -> None:
         """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``.
 
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        first, count : int
-            Places in the order of processing.
-        halo : int
+        ``full``: profit of all items before; ``first``, ``count``: places in the order of processing.
         """
         shapes = self.shapes
         cells = target.hi - target.lo + 1
@@ -128,18 +106,8 @@ class RowPrograms:
     def equal_weights(self, source: RowView, full: int, target: RowView, first: int, depth: int, weight: int) -> None:
         """``depth`` items of one weight, from ``first`` on.
 
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        first : int
-            Place in the order of processing.
-        depth : int
-            One of the depths that were announced.
-        weight : int
-            Of one item.
+        ``full``: profit of all items before; ``first``: place in the order of processing; ``depth``: one of the depths
+        that were announced; ``weight``: of one item.
         """
         shapes = self.shapes
         columns = _groups(weight, shapes.lanes)
@@ -154,16 +122,8 @@ class RowPrograms:
     def windows(self, source: RowView, full: int, target: RowView, items: int, weight: int, profit: int) -> None:
         """Items of one weight and one profit.
 
-        Parameters
-        ----------
-        source : RowView
-        full : int
-            Profit of all items before.
-        target : RowView
-        items : int
-            How many; at most ``shapes.most_windowed``.
-        weight, profit : int
-            Of one item.
+        ``full``: profit of all items before; ``items``: how many; at most ``shapes.most_windowed``; ``weight``,
+        ``profit``: of one item.
         """
         shapes = self.shapes
         columns = _groups(weight, shapes.lanes)
@@ -180,18 +140,9 @@ class RowPrograms:
     ) -> None:
         """Walk back through ``group_count`` groups described in ``groups`` (see the kernel).
 
-        Parameters
-        ----------
-        source : Buffer
-            The rows before the groups.
-        groups : Buffer of TRACED, shape (group_count,)
-        group_count : int
-        taken : Buffer of uint8
-            Working memory.
-        capacity : Buffer of int64, shape (1,)
-            Where to begin; then what is left.
-        choice : Buffer of uint8, shape (n,)
-            Set to 1 for the items that are taken.
+        ``source``: the rows before the groups; ``groups`` of shape (group_count,); ``taken``: working memory;
+        ``capacity`` of shape (1,): where to begin; then what is left; ``choice`` of shape (n,): set to 1 for the items
+        that are taken.
         """
         self._trace.trace_items(
             1,

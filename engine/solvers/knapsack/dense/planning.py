@@ -59,19 +59,9 @@ def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
 class Planner:
     """Divides a schedule among devices.
 
-    Parameters
-    ----------
-    schedule : Schedule
-    infos : sequence of DeviceInfo
-        Of the members of the pool.
-    peer : bool
-        Whether they read each other's memory.
-    row_cells : int
-        Cells of a row that each has room for.
-    halo : int
-        The most weight a stretch of several devices may add up to (at least that of any one group).
-    minimum_share : int
-        The smallest part of a row, in cells, worth a device of its own.
+    ``infos``: of the members of the pool; ``peer``: whether they read each other's memory; ``row_cells``: cells of a
+    row that each has room for; ``halo``: the most weight a stretch of several devices may add up to (at least that of
+    any one group); ``minimum_share``: the smallest part of a row, in cells, worth a device of its own.
     """
 
     def __init__(
@@ -99,13 +89,7 @@ class Planner:
 
         A slice of like devices has several stretches; unlike ones are measured, and given their parts, after each.
 
-        Parameters
-        ----------
-        begin, until : int
-            First and end of the groups.
-        goal : Goal
-        alone : bool
-            Use the first device only.
+        ``begin``, ``until``: first and end of the groups; ``alone``: use the first device only.
         """
         work = np.concatenate([[0], np.cumsum(self.schedule.cost(begin, until, goal))])
         collected: Slice = []
@@ -189,13 +173,7 @@ class Planner:
     ) -> dict[int, list[Part]]:
         """What each member does in a slice: of one stretch those that have a part in it, else all.
 
-        Parameters
-        ----------
-        present, upcoming : Slice or None
-            A slice and the next one.
-        goal : Goal
-        keep : mapping of stage to element of the store
-            Rows to keep.
+        ``present``, ``upcoming``: a slice and the next one; ``keep``: rows to keep.
 
         Returns
         -------
@@ -256,12 +234,7 @@ class Planner:
         return [(lo, hi) for _, source, lo, hi in self._lacking(present, upcoming) if source == sender]
 
     def cells_sent(self, present: Slice, upcoming: Slice | None) -> int:
-        """Cells that move between members in a slice and before the next.
-
-        Parameters
-        ----------
-        present, upcoming : Slice, Slice or None
-        """
+        """Cells that move between members in a slice and before the next."""
         following = [*present[1:], upcoming[0] if upcoming else None]
         pairs = zip(present, following, strict=True)
         return sum(hi - lo + 1 for stretch, after in pairs for _, _, lo, hi in self._lacking(stretch, after))
@@ -288,14 +261,7 @@ class Planner:
     ) -> dict[int, float]:
         """A slice took each member so many seconds; the cells a second of those that made some.
 
-        Parameters
-        ----------
-        present : Slice
-        goal : Goal
-        made : mapping of int to float
-            Cell updates by member, from :meth:`cells_made`.
-        seconds : mapping of int to float
-            Of all members at work.
+        ``made``: cell updates by member, from :meth:`cells_made`; ``seconds``: of all members at work.
 
         Returns
         -------

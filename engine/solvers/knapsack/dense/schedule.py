@@ -73,12 +73,8 @@ class Goal(NamedTuple):
 class Schedule:
     """Items in processing order, grouped.
 
-    Parameters
-    ----------
-    indices : ndarray of int64, shape (n,)
-        Of the items in processing order, in the problem that was given.
-    weights, profits : ndarray of int64, shape (n,)
-    groups : list of Group
+    ``indices`` of shape (n,): of the items in processing order, in the problem that was given; ``weights``, ``profits``
+    of shape (n,).
 
     Attributes
     ----------
@@ -121,13 +117,8 @@ class Schedule:
     ) -> tuple[Schedule, int]:
         """Order and group items.
 
-        Parameters
-        ----------
-        indices, weights, profits : ndarray of int64, shape (n,)
-            The items, in any order.
-        rules : GroupRules
-        done : ndarray of bool, shape (n,), optional
-            Items that come first because a checkpoint has already processed them.
+        ``indices``, ``weights``, ``profits`` of shape (n,): the items, in any order; ``done`` of shape (n,): items that
+        come first because a checkpoint has already processed them.
 
         Returns
         -------
@@ -147,43 +138,22 @@ class Schedule:
         return cls(indices[order], weights[order], profits[order], groups), len(parts[0].counts)
 
     def range(self, stage: int, goal: Goal) -> tuple[int, int]:
-        """Cells (lo, hi) of the row before group ``stage`` that matter for the goal.
-
-        Parameters
-        ----------
-        stage : int
-        goal : Goal
-        """
+        """Cells (lo, hi) of the row before group ``stage`` that matter for the goal."""
         later = self.weight_before[goal.end] - self.weight_before[stage]
         return max(0, goal.low - later), min(goal.high, self.weight(goal.origin, stage))
 
     def weight(self, begin: int, end: int) -> int:
-        """Weight of all items from group ``begin`` to before group ``end``.
-
-        Parameters
-        ----------
-        begin, end : int
-        """
+        """Weight of all items from group ``begin`` to before group ``end``."""
         return self.weight_before[end] - self.weight_before[begin]
 
     def full(self, stage: int, goal: Goal) -> int:
-        """Profit of all the goal's items before group ``stage``.
-
-        Parameters
-        ----------
-        stage : int
-        goal : Goal
-        """
+        """Profit of all the goal's items before group ``stage``."""
         return self.profit_before[stage] - self.profit_before[goal.origin]
 
     def ranges(self, begin: int, end: int, goal: Goal) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """:meth:`range` before each group from ``begin`` to ``end``, both included.
 
-        Parameters
-        ----------
-        begin, end : int
-            Groups; ``end`` may be the number of groups.
-        goal : Goal
+        ``begin``, ``end``: groups; ``end`` may be the number of groups.
 
         Returns
         -------
@@ -197,11 +167,7 @@ class Schedule:
     def widths(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
         """How many cells matter before each group from ``begin`` to ``end``, both included.
 
-        Parameters
-        ----------
-        begin, end : int
-            Groups; ``end`` may be the number of groups.
-        goal : Goal
+        ``begin``, ``end``: groups; ``end`` may be the number of groups.
 
         Returns
         -------
@@ -213,11 +179,7 @@ class Schedule:
     def work(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
         """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes.
 
-        Parameters
-        ----------
-        begin, end : int
-            Groups; ``end`` may be the number of groups.
-        goal : Goal
+        ``begin``, ``end``: groups; ``end`` may be the number of groups.
 
         Returns
         -------
@@ -229,11 +191,7 @@ class Schedule:
     def cost(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
         """How long each group from ``begin`` to before ``end`` takes: its cost on a cell times the row it makes.
 
-        Parameters
-        ----------
-        begin, end : int
-            Groups; ``end`` may be the number of groups.
-        goal : Goal
+        ``begin``, ``end``: groups; ``end`` may be the number of groups.
 
         Returns
         -------

@@ -42,20 +42,9 @@ class Row:
 class Sweep:
     """Runs the dynamic program on a pool. Made and used on the run's thread.
 
-    Parameters
-    ----------
-    pool : DevicePool
-    run : RunContext
-        Polled between slices; publishes the metrics.
-    schedule : Schedule
-    shapes : sequence of Shapes
-        One a member.
-    row_cells, store_cells : int
-        Room on each member.
-    halo : int
-        The most weight between two exchanges (at least that of any one group).
-    minimum_share : int
-        The smallest part of a row, in cells, worth a device of its own.
+    ``run``: polled between slices; publishes the metrics; ``shapes``: one a member; ``row_cells``, ``store_cells``:
+    room on each member; ``halo``: the most weight between two exchanges (at least that of any one group);
+    ``minimum_share``: the smallest part of a row, in cells, worth a device of its own.
     """
 
     def __init__(
@@ -113,13 +102,7 @@ class Sweep:
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
         """A row from the host, divided between the members as their memory allows.
 
-        Parameters
-        ----------
-        stage : int
-            The group that the row comes before.
-        lo : int
-            Capacity of the first value.
-        values : ndarray
+        ``stage``: the group that the row comes before; ``lo``: capacity of the first value.
         """
         share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
         if len(values) <= self.row_cells:
@@ -132,11 +115,7 @@ class Sweep:
     def read(self, row: Row, lo: int, hi: int) -> NDArray[Any]:
         """Cells [lo, hi] of a row, on the host.
 
-        Parameters
-        ----------
-        row : Row
-        lo, hi : int
-            First and last cell.
+        ``lo``, ``hi``: first and last cell.
 
         Returns
         -------
@@ -165,19 +144,8 @@ class Sweep:
     ) -> tuple[Row, dict[int, Row]]:
         """The row before group ``until`` from an earlier one, as far as the goal needs.
 
-        Parameters
-        ----------
-        row : Row
-        until : int
-        goal : Goal
-        keep : mapping of stage to element of the store, optional
-            Rows to keep on the way.
-        alone : bool
-            Use the first member only, whatever the range.
-        checkpoint : callable, optional
-            Called with a slice's row when a checkpoint is due, and when the run is stopped.
-        phase : str
-            For progress.
+        ``keep``: rows to keep on the way; ``alone``: use the first member only, whatever the range; ``checkpoint``:
+        called with a slice's row when a checkpoint is due, and when the run is stopped; ``phase``: for progress.
 
         Returns
         -------
@@ -313,12 +281,7 @@ class Sweep:
 
         The rows lie in the store, the first perhaps elsewhere. Returns the capacity that is left before the first.
 
-        Parameters
-        ----------
-        rows : collection of Row
-            Each is whole on the first member.
-        capacity : int
-        goal : Goal
+        ``rows``: each is whole on the first member.
         """
         steps = [
             Trace(row.stage, row.pieces[0], self.schedule.full(row.stage, goal))
@@ -342,11 +305,7 @@ class Sweep:
     def bring(self, row: Row, lo: int, hi: int) -> Row:
         """The cells [lo, hi] of a row on the first member.
 
-        Parameters
-        ----------
-        row : Row
-        lo, hi : int
-            First and last cell.
+        ``lo``, ``hi``: first and last cell.
         """
         own = row.pieces.get(0)
         if own is not None and own.lo <= lo and hi <= own.hi:

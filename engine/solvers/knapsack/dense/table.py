@@ -99,17 +99,8 @@ def plan(
 ) -> Plan:
     """The plan of the table of the open items.
 
-    Parameters
-    ----------
-    problem : Knapsack
-    options : Options
-    reduced : Reduced
-        Some items are open.
-    devices : sequence of DeviceInfo
-    done : ndarray of bool, shape (open items,), optional
-        Those that a checkpoint's row has processed.
-    profile : bool
-        Whether the values of all capacities are wanted.
+    ``reduced``: some items are open; ``done`` of shape (open items,): those that a checkpoint's row has processed;
+    ``profile``: whether the values of all capacities are wanted.
     """
     items = reduced.open
     weights, profits = problem.weights[items], problem.profits[items]
@@ -127,13 +118,7 @@ def plan(
 class DenseTable:
     """The dynamic program of one run; fills in what is known.
 
-    Parameters
-    ----------
-    task : TableTask
-    plan : Plan
-        Of the open items on the pool's devices.
-    start : StartRow, optional
-        The row of a checkpoint.
+    ``plan``: of the open items on the pool's devices; ``start``: the row of a checkpoint.
 
     Raises
     ------

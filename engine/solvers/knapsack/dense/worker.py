@@ -93,13 +93,7 @@ class Report:
 class RowWorker:
     """State on one device.
 
-    Parameters
-    ----------
-    device : Device
-    shapes : Shapes
-    schedule : Schedule
-    row_cells, store_cells : int
-        Room for each of the two rows, and for kept rows.
+    ``row_cells``, ``store_cells``: room for each of the two rows, and for kept rows.
     """
 
     def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, row_cells: int, store_cells: int) -> None:
@@ -147,11 +141,7 @@ class RowWorker:
     def load(self, lo: int, values: NDArray[Any]) -> RowView:
         """Start from a row given by the host.
 
-        Parameters
-        ----------
-        lo : int
-            Capacity of the first value.
-        values : ndarray
+        ``lo``: capacity of the first value.
         """
         self.device.put(values.astype(self._type, copy=False), self._rows[0])
         return RowView(self._rows[0], lo, lo, lo + len(values) - 1)
@@ -159,11 +149,7 @@ class RowWorker:
     def read(self, view: RowView, lo: int, hi: int) -> NDArray[Any]:
         """Cells [lo, hi] of a row, on the host.
 
-        Parameters
-        ----------
-        view : RowView
-        lo, hi : int
-            First and last cell.
+        ``lo``, ``hi``: first and last cell.
         """
         return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
@@ -172,13 +158,7 @@ class RowWorker:
 
         In this device's memory (``peer``) they are complete when its work up to here is.
 
-        Parameters
-        ----------
-        view : RowView
-        intervals : sequence of (int, int)
-            First and last cells.
-        peer : bool
-            Whether the others read this device's memory.
+        ``intervals``: first and last cells; ``peer``: whether the others read this device's memory.
         """
         if not intervals:
             return []
@@ -222,14 +202,8 @@ class RowWorker:
     def assemble(self, view: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
         """Complete a row to cells [lo, hi] with what other devices sent.
 
-        Parameters
-        ----------
-        view : RowView
-            What is here of the row.
-        lo, hi : int
-            First and last cell.
-        messages : sequence of Message
-            With ``view``, they have every cell.
+        ``view``: what is here of the row; ``lo``, ``hi``: first and last cell; ``messages``: with ``view``, they have
+        every cell.
         """
         if view.lo <= lo and hi <= view.hi and lo <= hi:
             return view
@@ -268,17 +242,8 @@ class RowWorker:
         they wait for each other on the devices, and the threads launch ahead. ``best_cell`` is a cell of the last row
         whose value is wanted.
 
-        Parameters
-        ----------
-        source : RowView
-            What is here of the row before.
-        received : sequence of Message
-            Of that row, from the others.
-        parts : sequence of Part
-        peers : Peers, optional
-            Needed where there are several parts.
-        peer : bool
-        best_cell : int, optional
+        ``source``: what is here of the row before; ``received``: of that row, from the others; ``peers``: needed where
+        there are several parts.
         """
         began = time.perf_counter()
         view = source
@@ -342,11 +307,7 @@ class RowWorker:
     def trace(self, steps: Sequence[Trace], capacity: int) -> int:
         """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left.
 
-        Parameters
-        ----------
-        steps : sequence of Trace
-            In ascending order of their groups.
-        capacity : int
+        ``steps``: in ascending order of their groups.
         """
         about = self.device.put(np.array([self._traced(step) for step in steps], TRACED.dtype))
         present = self.device.put(np.array([capacity], np.int64))

@@ -24,12 +24,8 @@ quiet_highs: Any = runpy.run_path(str(_BANNER))["quiet_highs"]
 def solve(question: dict[str, Any], send: Any) -> dict[str, Any]:
     """Maximize ``profits x`` subject to ``weights x <= capacities`` and integers ``0 <= x <= upper``.
 
-    Parameters
-    ----------
-    question : dict
-        These arrays, a feasible point ``start`` or None, and HiGHS's ``options``.
-    send : callable
-        Given a message's name and content.
+    ``question``: these arrays, a feasible point ``start`` or None, and HiGHS's ``options``; ``send``: given a message's
+    name and content.
     """
     highs: Any = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=0.99, threads=1, **question["options"])
     weights = np.asarray(question["weights"], np.float64)

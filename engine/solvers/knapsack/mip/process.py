@@ -58,13 +58,7 @@ class IntegerProgram:
 class Mip:
     """One search by HiGHS, in a child process; a context manager that ends it on leaving.
 
-    Parameters
-    ----------
-    program : IntegerProgram
-    seconds : float
-        When HiGHS is to give up.
-    start : ndarray of int64, optional
-        A feasible point.
+    ``seconds``: when HiGHS is to give up; ``start``: a feasible point.
 
     Attributes
     ----------

@@ -22,12 +22,7 @@ _DECISION_PERCENT = 25  # of the memory; while a buffer grows, the old one is th
 
 
 def fixed_bytes(items: SparseItems) -> int:
-    """What a device holds whatever the number of tiles: numbers of tiles, relaxations, and counts.
-
-    Parameters
-    ----------
-    items : SparseItems
-    """
+    """What a device holds whatever the number of tiles: numbers of tiles, relaxations, and counts."""
     n = len(items)
     tables = min(n * n // 2 + n, 1 << 23)
     return 12 * (items.capacity // TILE + 1) + 16 * (tables + n) + 64 * (n + 1)
@@ -36,17 +31,8 @@ def fixed_bytes(items: SparseItems) -> int:
 class Buffers:
     """What one device holds of a table.
 
-    Parameters
-    ----------
-    device : Device
-    shapes : SparseShapes
-    items : SparseItems
-    incumbent : int
-        Profit of the best solution known: only better ones are looked for.
-    memory : int
-        Bytes that may be used.
-    decision_memory : int, optional
-        Bytes that decisions may use; by default up to a quarter of the memory.
+    ``incumbent``: profit of the best solution known: only better ones are looked for; ``memory``: bytes that may be
+    used; ``decision_memory``: bytes that decisions may use; by default up to a quarter of the memory.
     """
 
     _tile_percent = 35  # of the memory

@@ -18,11 +18,7 @@ __all__ = ["HostDecisions", "HostTable", "Range"]
 class HostDecisions:
     """Decisions of consecutive steps; the oldest are dropped when there are too many.
 
-    Parameters
-    ----------
-    first_step : int
-        They are those of later steps.
-    most_bytes : int
+    ``first_step``: they are those of later steps.
     """
 
     def __init__(self, first_step: int, most_bytes: int) -> None:
@@ -40,11 +36,7 @@ class HostDecisions:
     def close(self, step: int, oldest: int | None = None) -> None:
         """All decisions of the steps up to ``step`` have been added.
 
-        Parameters
-        ----------
-        step : int
-        oldest : int, optional
-            If only those after this step are known.
+        ``oldest``: if only those after this step are known.
         """
         self.step = step
         if oldest is not None:
@@ -64,12 +56,7 @@ class HostDecisions:
     def trace(self, step: int, cell: int, weights: NDArray[np.int64], tile: int) -> tuple[NDArray[np.bool_], int, int]:
         """Follow the decisions back; see :meth:`SparseWorker.trace`.
 
-        Parameters
-        ----------
-        step, cell : int
-        weights : ndarray of int64, shape (n,)
-        tile : int
-            Cells of a tile.
+        ``weights`` of shape (n,); ``tile``: cells of a tile.
         """
         taken: list[bool] = []
         while step > self.oldest:
@@ -99,10 +86,7 @@ class Range:
 class HostTable:
     """A table in pieces, each of tiles sorted by number, which follow each other.
 
-    Parameters
-    ----------
-    pieces : list of (ndarray of int32, ndarray)
-        The numbers and values of tiles: in each in any order, and between those of the others.
+    ``pieces``: the numbers and values of tiles: in each in any order, and between those of the others.
     """
 
     def __init__(self, pieces: list[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
@@ -132,13 +116,8 @@ class HostTable:
 
         What no later range needs is dropped.
 
-        Parameters
-        ----------
-        shift : int
-            How many tiles the item's weight takes a state up; those that begin lower may reach one tile further.
-        last_tile : int
-        most : int
-            At least 4.
+        ``shift``: how many tiles the item's weight takes a state up; those that begin lower may reach one tile further;
+        ``most``: at least 4.
         """
         numbers = np.concatenate([tiles for tiles, _ in self._pieces]).astype(np.int64)
         ends = np.sort(np.concatenate([numbers, numbers + shift]))

@@ -55,11 +55,7 @@ class SparseItems:
     ) -> SparseItems:
         """Order the items, and choose the multiplier.
 
-        Parameters
-        ----------
-        indices, weights, profits : ndarray of int64, shape (n,)
-            At least one item.
-        capacity : int
+        ``indices``, ``weights``, ``profits`` of shape (n,): at least one item.
         """
         order = by_weight(profits, weights)
         efficient = by_efficiency(profits, weights)
@@ -73,13 +69,7 @@ class SparseItems:
         return len(self.weights)
 
     def first(self, count: int, capacity: int) -> SparseItems:
-        """The problem of the first items alone.
-
-        Parameters
-        ----------
-        count : int
-        capacity : int
-        """
+        """The problem of the first items alone."""
         return SparseItems.of(self.indices[:count], self.weights[:count], self.profits[:count], capacity)
 
     @cached_property

@@ -60,17 +60,8 @@ class Watcher(Protocol):
 class Pass:
     """One pass over the items of a table.
 
-    Parameters
-    ----------
-    watcher : Watcher
-    workers : WorkerGroup of SharedWorker
-    items : SparseItems
-    incumbent : int
-        Profit of the best solution known.
-    start : StartTiles, optional
-        The table of a checkpoint.
-    decision_memory : int, optional
-        Bytes of decisions that are kept, for each device; by default as many as there is memory for, the host's too.
+    ``incumbent``: profit of the best solution known; ``start``: the table of a checkpoint; ``decision_memory``: bytes
+    of decisions that are kept, for each device; by default as many as there is memory for, the host's too.
 
     Attributes
     ----------

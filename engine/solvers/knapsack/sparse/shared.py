@@ -83,21 +83,8 @@ class _Wanted:
 class SharedWorker(SparseWorker):
     """One of several devices with a table.
 
-    Parameters
-    ----------
-    device : Device
-    shapes : SparseShapes
-    items : SparseItems
-    incumbent, memory : int
-    decision_memory : int, optional
-    hands_out : bool
-        See :class:`SparseWorker`.
-    communicator : Communicator
-        Of the threads of all devices.
-    rank : int
-        This device's number.
-    direct : bool
-        Whether the devices read each other's memory.
+    ``hands_out``: see :class:`SparseWorker`; ``communicator``: of the threads of all devices; ``rank``: this device's
+    number; ``direct``: whether the devices read each other's memory.
     """
 
     _tile_percent = 30
@@ -131,23 +118,13 @@ class SharedWorker(SparseWorker):
     # --- several devices ----------------------------------------------------------------------------------------
 
     def begin(self, step: int) -> None:
-        """Have no tiles after ``step`` items, and keep decisions of later steps only.
-
-        Parameters
-        ----------
-        step : int
-        """
+        """Have no tiles after ``step`` items, and keep decisions of later steps only."""
         self.step = step
         self.device.put(np.zeros(1, np.int32), self._counts, step)
         self.forget()
 
     def share(self, step: int) -> None:
-        """Begin to share a table that the first device has had alone.
-
-        Parameters
-        ----------
-        step : int
-        """
+        """Begin to share a table that the first device has had alone."""
         self._cuts = self._all_to_the_first
         self.join(step)
 
@@ -163,11 +140,7 @@ class SharedWorker(SparseWorker):
     def advance_shared(self, count: int, most_tiles: int, leave: bool = False) -> Report:
         """As :meth:`advance`, together with the other devices.
 
-        Parameters
-        ----------
-        count, most_tiles : int
-        leave : bool
-            Give all tiles to the first device.
+        ``leave``: give all tiles to the first device.
         """
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
@@ -348,14 +321,8 @@ class SharedWorker(SparseWorker):
     ) -> Part:
         """Tiles ``first`` to ``last`` of the table after ``step`` items.
 
-        Parameters
-        ----------
-        step : int
-        pieces : sequence of (ndarray, ndarray)
-            The tiles of the table before that they are made from: at most half as many as the device may hold.
-        first, last : int
-        gain : int
-            Of the best complete state before the step.
+        ``pieces``: the tiles of the table before that they are made from: at most half as many as the device may hold;
+        ``gain``: of the best complete state before the step.
         """
         self.put_table(step - 1, pieces, gain)
         while True:

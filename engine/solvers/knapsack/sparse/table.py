@@ -28,23 +28,12 @@ _LEAST_TILES = 64
 
 
 def usable_memory(member: Member) -> int:
-    """Bytes of a device's free memory that a table may use.
-
-    Parameters
-    ----------
-    member : Member
-    """
+    """Bytes of a device's free memory that a table may use."""
     return member.memory().free * (50 if member.info.capabilities.host_visible_memory else 90) // 100
 
 
 def sparse_items(problem: Knapsack, reduced: Reduced) -> SparseItems:
-    """The open items, as the sparse table takes them.
-
-    Parameters
-    ----------
-    problem : Knapsack
-    reduced : Reduced
-    """
+    """The open items, as the sparse table takes them."""
     items = reduced.open
     return SparseItems.of(items, problem.weights[items], problem.profits[items], reduced.capacity)
 
@@ -82,11 +71,7 @@ class SparseTable:
     Where the oldest ones are missing, the first items are a smaller problem, whose capacity and profit are known
     exactly, and which is solved in the same way.
 
-    Parameters
-    ----------
-    task : TableTask
-    start : StartTiles, optional
-        The table of a checkpoint.
+    ``start``: the table of a checkpoint.
     """
 
     def __init__(self, task: TableTask, start: StartTiles | None = None) -> None:

@@ -41,12 +41,7 @@ class Best:
     taken: bool
 
     def beats(self, other: Best | None) -> bool:
-        """Whether it is the one to take: of equal profits the first, from the least cell, on whatever device.
-
-        Parameters
-        ----------
-        other : Best, optional
-        """
+        """Whether it is the one to take: of equal profits the first, from the least cell, on whatever device."""
         return other is None or (-self.gain, self.step, self.cell) < (-other.gain, other.step, other.cell)
 
 
@@ -162,14 +157,8 @@ class SparseWorker(Buffers):
     ) -> Shortage | None:
         """Begin with no item, or with a table after ``step`` items; what is lacking if it does not fit.
 
-        Parameters
-        ----------
-        step : int
-        tiles : ndarray, shape (tiles,), optional
-            Their numbers.
-        values : ndarray, shape (tiles, TILE), optional
-        gain : int
-            Of the best complete state so far.
+        ``tiles`` of shape (tiles,): their numbers; ``values`` of shape (tiles, TILE); ``gain``: of the best complete
+        state so far.
         """
         if tiles is None or values is None:
             tiles = np.zeros(1, np.int64)
@@ -183,13 +172,8 @@ class SparseWorker(Buffers):
     def put_table(self, step: int, pieces: Sequence[tuple[NDArray[Any], NDArray[Any]]], gain: int) -> None:
         """Go on from a table after ``step`` items; decisions begin again.
 
-        Parameters
-        ----------
-        step : int
-        pieces : sequence of (ndarray, ndarray)
-            Numbers and values of tiles, as for :meth:`start`; together no more than the device may hold.
-        gain : int
-            Of the best complete state so far.
+        ``pieces``: numbers and values of tiles, as for :meth:`start`; together no more than the device may hold;
+        ``gain``: of the best complete state so far.
         """
         self._reserve(sum(len(tiles) for tiles, _ in pieces))
         present, count = step % 2, 0
@@ -216,11 +200,8 @@ class SparseWorker(Buffers):
     def advance(self, count: int, most_tiles: int) -> Report:
         """Up to ``count`` more items, at least one unless something is lacking; with more memory as often as needed.
 
-        Parameters
-        ----------
-        count : int
-        most_tiles : int
-            With more tiles than these the slice ends: its items take longer than those that its length was meant for.
+        ``most_tiles``: with more tiles than these the slice ends: its items take longer than those that its length was
+        meant for.
         """
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
@@ -335,11 +316,7 @@ class SparseWorker(Buffers):
     def trace(self, step: int, cell: int, alone: bool = True) -> tuple[NDArray[np.bool_], int, int]:
         """Follow the decisions back from a state after ``step`` items, as far as they are here.
 
-        Parameters
-        ----------
-        step, cell : int
-        alone : bool
-            Whether no other device has tiles of these steps.
+        ``alone``: whether no other device has tiles of these steps.
 
         Returns
         -------
