@@ -72,7 +72,9 @@ if TYPE_CHECKING:
     from .adapters.linprog_batches import solve_many as solve_many
     from .adapters.minimize_bits import maximize_bits as maximize_bits
     from .adapters.minimize_bits import minimize_bits as minimize_bits
+    from .adapters.nevergrad_optimizer import NevergradOptimizer as NevergradOptimizer
     from .adapters.pulp_solver import PulpSolver as PulpSolver
+    from .adapters.pymoo_algorithm import PymooAlgorithm as PymooAlgorithm
     from .adapters.pyomo_solver import PyomoSolver as PyomoSolver
     from .adapters.scipy_linprog import linprog as linprog
     from .adapters.scipy_linprog import scipy_result as scipy_result

@@ -11,7 +11,13 @@ import engine
 from tests.support.needs import opencl_device, package
 from tests.support.public_names import members
 
-PACKAGES = {"IOHAlgorithm": "ioh", "network_graph": "networkx", "to_arviz": "arviz"}
+PACKAGES = {
+    "IOHAlgorithm": "ioh",
+    "NevergradOptimizer": "nevergrad",
+    "PymooAlgorithm": "pymoo",
+    "network_graph": "networkx",
+    "to_arviz": "arviz",
+}
 """What an example needs besides what its name needs to be there at all."""
 
 

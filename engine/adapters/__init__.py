@@ -28,5 +28,9 @@ PUBLIC: dict[str, LazyImport] = {
     "minimize_bits": LazyImport(f"{__name__}.minimize_bits", "minimize_bits"),
     "maximize_bits": LazyImport(f"{__name__}.minimize_bits", "maximize_bits"),
     "IOHAlgorithm": LazyImport(f"{__name__}.ioh_suite", "IOHAlgorithm"),
+    "NevergradOptimizer": LazyImport(
+        f"{__name__}.nevergrad_optimizer", "NevergradOptimizer", "nevergrad", "pip install nevergrad"
+    ),
+    "PymooAlgorithm": LazyImport(f"{__name__}.pymoo_algorithm", "PymooAlgorithm", "pymoo", "pip install pymoo"),
     "to_arviz": LazyImport(f"{__name__}.arviz_export", "to_arviz"),
 }

@@ -185,3 +185,18 @@ def test_local_search_is_on_where_evaluations_are_made_one_by_one() -> None:
     for problem in others:
         assert choose_host_improvement(problem.fitness, Options()) is None
         assert choose_host_improvement(problem.fitness, Options(local_search="first")) is not None
+
+
+def test_nevergrad_and_pymoo_search_with_the_pyramid_until_all_strings_are_known() -> None:
+    ng, pymoo = package("nevergrad"), package("pymoo.optimize")
+    functional = package("pymoo.problems.functional").FunctionalProblem
+    three = engine.NevergradOptimizer(ng.p.Choice([0, 1], repetitions=3), budget=20).minimize(lambda bits: -sum(bits))
+    assert three.value == (1, 1, 1)
+    with pytest.raises(ProblemError, match="the parametrization must be of bits"):
+        engine.NevergradOptimizer(5)
+    known: list[bytes] = []
+    problem = functional(3, lambda bits: known.append(bits.tobytes()) or -bits.sum(), xl=0, xu=1, vtype=bool)
+    assert pymoo.minimize(problem, engine.PymooAlgorithm(parallel=2), ("n_evals", 50), seed=1).F.tolist() == [-3]
+    assert len(set(known)) == 8
+    with pytest.raises(ProblemError, match="must have one objective and no constraints"):
+        pymoo.minimize(functional(3, [sum, sum], xl=0, xu=1), engine.PymooAlgorithm(), ("n_evals", 9))
