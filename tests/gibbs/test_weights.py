@@ -61,7 +61,8 @@ def chains_of(member: Member, problem: HorseshoeRegression, storage: str) -> NDA
     """Draws of three chains, from a given point, with all moves of the kernel hmc."""
     options: dict[str, Any] = {"chains": 3, "kernel": "hmc", "storage": storage}
     with sampling_of(member, problem, 9, **options) as sampler:
-        gram = sampler.make_gram(weighted=False)
+        sampler.make_gram(weighted=False)
+        gram = sampler.gram()
         lines = find_lines(sampler.design, gram, sampler.weigh_at(np.zeros(5)))
         assert min(lines.pairs, lines.tails) > 0
         sampler.set_lines(lines)

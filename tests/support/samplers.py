@@ -75,7 +75,8 @@ def chains_of(member, problem, steps, **options):
 def start_of(member, problem, **options):
     """Where a run begins, and about the posterior standard deviations there."""
     with sampling_of(member, problem, chains=1, **options) as sampler:
-        gram = sampler.make_gram(weighted=False)
+        sampler.make_gram(weighted=False)
+        gram = sampler.gram()
         mode, prior, _ = find_mode(sampler, 0.01, 1.0, lambda step: None)
     return mode, (sampler.design.family.information * np.diag(gram) + prior) ** -0.5
 

@@ -59,12 +59,12 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
         run.poll()
 
     with sampler.attended(run.poll):
-        gram = sampler.make_gram(weighted=False)
+        sampler.make_gram(weighted=False)
         run.poll()
         mode, prior, auxiliary = find_mode(sampler, options.intercept_scale**-2, sampler.settings.tau_scale, between)
         state.start = Start(mode, auxiliary)
         if options.kernel == "hmc":
-            state.start = _with_lines(run, sampler, state, gram)
+            state.start = _with_lines(run, sampler, state)
             state.adaptation = Adaptation(steps=FIRST_STEPS)
             sampler.make_gram(weighted=True)
             sampler.factorise(prior)
@@ -92,10 +92,10 @@ def restore_chains(
     options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
 ) -> None:
     """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up, which the state has already."""
-    gram = sampler.make_gram(weighted=False)
+    sampler.make_gram(weighted=False)
     if options.kernel == "hmc":
         sampler.set_auxiliary(state.start.auxiliary)
-        state.start = _with_lines(run, sampler, state, gram)
+        state.start = _with_lines(run, sampler, state)
         adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
         sampler.set_small(state.adaptation.small > MOSTLY)
         sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
@@ -104,11 +104,11 @@ def restore_chains(
     sampler.set_state({name: arrays[name] for name in STATE})
 
 
-def _with_lines(run: RunContext, sampler: Sampler, state: RunState, gram: Floats) -> Start:
+def _with_lines(run: RunContext, sampler: Sampler, state: RunState) -> Start:
     """The start with the directions of slow movement at the mode, which are reported."""
     design, mode = state.design, state.start.mode
     latent = sampler.settings.latent and not design.family.targeted
-    lines = find_lines(design, gram, sampler.weigh_at(mode), latent)
+    lines = find_lines(design, sampler.gram(), sampler.weigh_at(mode), latent)
     margins = sampler.margins()
     lines = dataclasses.replace(lines, separating=separating_columns(design, mode, margins))
     sampler.set_lines(lines)

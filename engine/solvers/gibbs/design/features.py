@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....numerics.threads import in_order
+
 __all__ = ["EntrySummary", "column_moments", "dense_rows", "density", "entry_summary", "is_sparse", "sparse_rows"]
 
 Floats = NDArray[np.float64]
@@ -95,19 +97,24 @@ def column_moments(
 def _dense_moments(X: Any, between: Callable[[], None], weights: Floats | None) -> tuple[Floats, Floats]:
     total = len(X) if weights is None else float(weights.sum())
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
-    parts = range(0, len(X), rows)
-    mean = np.zeros(X.shape[1])
-    for begin in parts:
+    parts = [slice(begin, begin + rows) for begin in range(0, len(X), rows)]
+    mean, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+
+    def summed(part: slice) -> Floats:
+        return np.asarray(X[part].sum(axis=0, dtype=np.float64) if weights is None else weights[part] @ X[part])
+
+    def squared(part: slice) -> Floats:
+        apart = X[part] - mean
+        heavy = apart if weights is None else apart * weights[part, None]
+        return np.asarray(np.einsum("ij,ij->j", heavy, apart))
+
+    for found in in_order(summed, parts):
         between()
-        part = X[begin : begin + rows]
-        mean += part.sum(axis=0, dtype=np.float64) if weights is None else weights[begin : begin + rows] @ part
-    mean = mean / total
-    squares = np.zeros(X.shape[1])
-    for begin in parts:
+        mean += found
+    mean /= total
+    for found in in_order(squared, parts):
         between()
-        apart = X[begin : begin + rows] - mean
-        heavy = apart if weights is None else apart * weights[begin : begin + rows, None]
-        squares += np.einsum("ij,ij->j", heavy, apart)
+        squares += found
     return mean, np.sqrt(squares / total)
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ....numerics.threads import in_order
 from .features import dense_rows
 from .matrix import Design, stored_values, usual_value
 from .sparse_columns import SparseColumns
@@ -33,6 +34,7 @@ INFORMATIVE_ROWS = 10.0
 """Below so many expected informative rows a column is moved by itself."""
 
 _CORRELATED = 0.5
+_BLOCK = 256  # rows of a correlation matrix that are made at a time
 _MOST_PAIRS = 4  # a column
 _MOST_ENTRIES = 1 << 24  # row entries of the pairs, and of the tails
 _MOST_MEMBERS = 64
@@ -45,6 +47,7 @@ _FEWEST_VISITS = 1 << 12  # less than a launch
 _TAILS = 4  # times the trajectory
 _FLAT = 1e-5
 _SAMPLE, _SAMPLES = 1 << 17, 64  # rows that are looked at first where there are many, and in how many places
+_SAMPLED_VALUES, _FEWEST_SAMPLED = 1 << 27, 1 << 12  # with many columns fewer rows
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
     Parameters
     ----------
     gram : ndarray, shape (q, q)
-        X'X, symmetric.
+        X'X, the lower triangle.
     weights : ndarray, shape (rows,)
         Curvature of the log-likelihood of every row at a mode; shorter than the layout's rows or not.
     latent : bool
@@ -139,9 +142,9 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
         informative, one_class = columns_of.informative_rows(weights)
     else:
         informative, one_class = _screened(design, usual, weights)
-    covariance, means = _covariance(design, gram)
+    means = gram[design.leading :, 0] / design.total_weight if design.intercept else np.zeros(len(design.active))
     outside = design.unpenalized  # such columns are not moved along lines
-    nulls = _verified(design, _null_directions(design, covariance), means, columns_of)
+    nulls = _verified(design, _null_directions(design, gram, means), means, columns_of)
     nulls = [line for line in nulls if line[0].min() >= outside]
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
     narrow = latent or design.layout.columns <= design.layout.rows
@@ -151,7 +154,7 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
     found = _Collector(design, usual, means, columns_of)
     for columns, weight in nulls:
         found.add_null(columns, weight)
-    found.add_rows(_pairs_of(design, covariance), [(np.array([j]), np.ones(1)) for j in tails])
+    found.add_rows(_pairs_of(design, gram, means), [(np.array([j]), np.ones(1)) for j in tails])
     return found.lines(tuple(int(j) + design.leading for j in np.flatnonzero(one_class) if j >= outside))
 
 
@@ -166,12 +169,19 @@ def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray
     layout, first = design.layout, design.leading
     size, step = design.chunk_rows, design.chunk_rows
     if sampled:
-        size, step = _SAMPLE // _SAMPLES, layout.rows // _SAMPLES
-    for begin in range(0, layout.rows, step):
+        size, step = _sampled_rows(layout.columns) // _SAMPLES, layout.rows // _SAMPLES
+
+    def chunk(begin: int) -> tuple[int, NDArray[np.float32], NDArray[np.float32]]:
         end = min(layout.rows, begin + size)
         sign = design.signs(begin, end)
         stored = stored_values(design.rows(begin, end), design.storage)
-        yield begin, stored[:, first : layout.columns] * sign[:, None], sign
+        return begin, stored[:, first : layout.columns] * sign[:, None], sign
+
+    return in_order(chunk, range(0, layout.rows, step))
+
+
+def _sampled_rows(columns: int) -> int:
+    return min(_SAMPLE, max(_FEWEST_SAMPLED, _SAMPLED_VALUES // columns))
 
 
 def _screened(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -179,7 +189,7 @@ def _screened(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, N
 
     A column without informative rows in the sample has none there at all, so rare columns are not missed.
     """
-    if design.layout.rows > 2 * _SAMPLE:
+    if design.layout.rows > 2 * _sampled_rows(design.layout.columns):
         informative, one_class = _informative_rows(design, usual, weights, sampled=True)
         if (informative >= 2.0 * INFORMATIVE_ROWS).all():
             return informative, one_class
@@ -204,26 +214,31 @@ def _informative_rows(
     return second**2 / np.maximum(fourth, 1e-300), one_class
 
 
-def _covariance(design: Design, gram: Floats) -> tuple[Floats, Floats]:
-    """Covariance of the columns (about 0 without an intercept), and their means (0 without)."""
-    total, first = design.total_weight, design.leading
-    inside = gram[first:, first:] / total
-    means = gram[0, first:] / total if design.intercept else np.zeros(len(inside))
-    return inside - np.outer(means, means), means
+def _covariance(design: Design, gram: Floats, means: Floats, rows: slice) -> Floats:
+    """The lower triangle of some rows of the columns' covariance (about 0 without an intercept)."""
+    first = design.leading
+    inside = gram[rows.start + first : rows.stop + first, first : first + rows.stop] / design.total_weight
+    return np.asarray(np.tril(inside - np.outer(means[rows], means[: rows.stop]), rows.start))
+
+
+def _deviations(design: Design, gram: Floats, means: Floats) -> Floats:
+    """The square roots of the covariance's diagonal."""
+    squares = np.diag(gram)[design.leading :] / design.total_weight - means * means
+    return np.asarray(np.sqrt(np.maximum(squares, 1e-300)))
 
 
 # --- null lines -------------------------------------------------------------------------------------------------------
 
 
-def _null_directions(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+def _null_directions(design: Design, gram: Floats, means: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
     """Sparse directions v with Xv constant: a reduced row echelon basis in the units of the data, of small supports."""
     from scipy.linalg import eigh, qr
 
-    count = len(covariance)
+    count = len(means)
     if design.layout.rows <= count or not 1 < count <= _MOST_COLUMNS:
         return []
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    correlation = covariance / np.outer(deviation, deviation)
+    deviation = _deviations(design, gram, means)
+    correlation = _covariance(design, gram, means, slice(0, count)) / np.outer(deviation, deviation)
     limit = _NULL_EIGENVALUE[design.storage]
     _, vectors = eigh(correlation, subset_by_value=(-np.inf, limit))
     if not vectors.shape[1]:
@@ -297,18 +312,24 @@ def _verified(
 # --- pairs ------------------------------------------------------------------------------------------------------------
 
 
-def _pairs_of(design: Design, covariance: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
     """Pairs of columns of correlation above a half, the most correlated first, and how far each moves.
 
     Two columns of two values each move in the units of the data, so that rows where both change keep their margins;
     others in units of their deviation.
     """
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    correlation = np.tril(covariance / np.outer(deviation, deviation), -1)
-    correlation[:, : design.unpenalized] = 0.0
-    j, k = np.nonzero(np.abs(correlation) > _CORRELATED)
-    rho = correlation[j, k]
-    order = np.argsort(-np.abs(rho), kind="stable")[: _MOST_PAIRS * len(covariance)]
+    deviation, count = _deviations(design, gram, means), len(means)
+
+    def correlated(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        correlation = _covariance(design, gram, means, rows) / np.outer(deviation[rows], deviation[: rows.stop])
+        correlation = np.tril(correlation, rows.start - 1)
+        correlation[:, : design.unpenalized] = 0.0
+        j, k = np.nonzero(np.abs(correlation) > _CORRELATED)
+        return rows.start + j, k, correlation[j, k]
+
+    blocks = [slice(begin, min(count, begin + _BLOCK)) for begin in range(0, count, _BLOCK)]
+    j, k, rho = (np.concatenate(arrays) for arrays in zip(*in_order(correlated, blocks), strict=True))
+    order = np.argsort(-np.abs(rho), kind="stable")[: _MOST_PAIRS * count]
     X = design.problem.X
     some = dense_rows(X, 0, X.shape[0], max(1, X.shape[0] // 4096))[:, design.active]
     ranges = np.ptp(some, axis=0)

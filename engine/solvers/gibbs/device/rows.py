@@ -15,6 +15,7 @@ from ....errors import DeviceError
 from ....numerics.exchange import Part, Peer
 from ....numerics.linear_algebra import LinearAlgebra
 from ....numerics.memory import Memory
+from ....numerics.threads import in_order
 from ..design.layout import SHARDS
 from ..design.matrix import Design
 from ..priors import Prior
@@ -122,16 +123,18 @@ class Rows:
         layout, design = self.layout, self.design
         rows, begin = strips * layout.strip_rows, self.first_row + first * layout.strip_rows
         chunk = max(1, design.chunk_rows // layout.strip_rows) * layout.strip_rows
+
+        def stored(at: int) -> tuple[int, NDArray[Any]]:
+            return at, design.rows(begin + at, begin + min(rows, at + chunk))
+
         if self.streamed:
             host = self._memory.pinned(rows * layout.stride, dtype).reshape(rows, layout.stride)
-            for at in range(0, rows, chunk):
-                end = min(rows, at + chunk)
-                host[at:end] = design.rows(begin + at, begin + end)
+            for at, part in in_order(stored, range(0, rows, chunk)):
+                host[at : at + len(part)] = part
             return _Block(first, strips, None, host.reshape(-1))
         buffer = self._memory.empty(rows * layout.stride, dtype)
-        for at in range(0, rows, chunk):
-            end = min(rows, at + chunk)
-            self.device.put(design.rows(begin + at, begin + end).reshape(-1), buffer, at * layout.stride)
+        for at, part in in_order(stored, range(0, rows, chunk)):
+            self.device.put(part.reshape(-1), buffer, at * layout.stride)
         return _Block(first, strips, buffer)
 
     def _each_block(self) -> Iterator[tuple[_Block, Any]]:

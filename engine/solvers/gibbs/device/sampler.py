@@ -122,20 +122,20 @@ class Sampler:
         index = self.workers.alive[0]
         self._gathered({index: self.workers.submit(index, Worker.factorise, prior)})
 
-    def make_gram(self, weighted: bool) -> Floats:
-        """X'X, or X'WX: on every device, and here (full, symmetric)."""
+    def make_gram(self, weighted: bool) -> None:
+        """X'X, or X'WX, on every device."""
         futures = {index: self.workers.submit(index, Worker.make_gram, weighted) for index in self.workers.alive}
         parts = [part for _, part in sorted(self._gathered(futures).items())]
-        if not self._several:
-            gram = self.workers.first(Worker.gram)
-        else:
+        if self._several:
             gram = np.zeros((self.design.layout.columns,) * 2)
             for part in parts:
                 for shard in part:
                     gram += shard
             self.workers.each(Worker.set_gram, gram)
-        lower = np.tril(gram)
-        return np.asarray(lower + np.tril(lower, -1).T)
+
+    def gram(self) -> Floats:
+        """The last matrix of :meth:`make_gram`, lower triangle; shape (q, q)."""
+        return np.asarray(self.workers.first(Worker.gram))
 
     def score(self, beta: Floats) -> tuple[Floats, float]:
         """Gradient and value of the log-likelihood."""
