@@ -431,7 +431,7 @@ def test_every_stored_landscape_and_glass_is_solved_to_its_optimum(running: engi
     """Their optima are stated; those of landscapes and of glasses up to 10 x 10 agree with the exact solvers."""
     samples = Path(__file__).resolve().parents[2] / "samples" / "boa"
     for path in [*sorted((shared_data / "boa" / "nk").iterdir()), samples / "nk.txt"]:
-        assert solved(running, engine.BOA.read(path), range(1), population=8000) == 1, path.name
+        assert solved(running, engine.BOA.read(path), range(1), population=8000, local_search="auto") == 1, path.name
     for path in [*sorted((shared_data / "boa" / "ising").iterdir()), samples / "ising.txt"]:
         glass = engine.BOA.read(path)
         assert solved(running, glass, range(2), population=3000 if glass.n <= 100 else 12_000) == 2, path.name

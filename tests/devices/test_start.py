@@ -19,7 +19,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 MOST = {
     "boa": (15, 38, 29),
     "branch_and_bound": (2, 9, 6),
-    "gibbs": (10, 34, 26),
+    "gibbs": (12, 34, 26),
     "knapsack": (3, 3, 3),
     "linprog": (0, 0, 0),
 }

@@ -1,6 +1,6 @@
 """One start: a process of its own solves a sample and prints, as JSON, what was built and when the first values came.
 
-``python -m engine.benchmarks.start.child BEGAN FILE BACKEND [DEVICE]...``, with the time at which the process was begun.
+``python -m engine.benchmarks.start.child BEGAN FILE BACKEND [DEVICE]...``, with the time at which the process began.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DRAWS = 100
 
 
 def main(words: list[str]) -> None:
-    """Solve the sample. ``first``, ``answer`` and ``end`` are CPU seconds of the process and, as ``..._wall``, seconds."""
+    """Solve the sample. ``first``, ``answer`` and ``end`` are CPU seconds of the process; ``..._wall``, seconds."""
     began = float(words[0])
     moments: dict[str, tuple[float, float]] = {}
 

@@ -64,7 +64,7 @@ SOLVER = Solver(
             f"{PACKAGE}.generators.gibbs", "ProbitOptions", "generate", "write", suffix=".csv"
         )
     },
-    usual_programs=10,
+    usual_programs=12,
     metrics=(
         MetricSpec("iterations_per_second", "Iterations of each chain", "iterations/s"),
         MetricSpec("ess", "Smallest effective sample size", "draws"),
