@@ -163,7 +163,7 @@ def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot: Any, open_window:
     window.actions_by_name["new_sweep"].trigger()
     dialog = window.findChild(SweepDialog)
     assert "variant" not in dialog.options.placeholderText()
-    assert "probabilities = frequency, laplace" in dialog.options.placeholderText()
+    assert "search = network, pyramid" in dialog.options.placeholderText()
     dialog.seeds.setText("1")
     dialog.options.setPlainText("local_search = none, steepest\nmixing = none\nprobabilities = frequency")
     assert dialog.message.text() == "2 runs"
