@@ -19,7 +19,6 @@ VERBS = {"solve": ("solve",), "validate": ("validate",), "checkpoint": ("save", 
 # What is not yet as the plan has it. Entries only go; nothing is added.
 MISSING = {"linprog": {"checkpoint.save", "checkpoint.restore", "checkpoint.audit"}}
 SLOTS = {
-    "branch_and_bound/flowshop_johnson.mako": 5,
     "gibbs/sweep.mako": 1,
     "gibbs/sweep_serial.mako": 1,
     "linprog/matrix.mako": 1,
@@ -27,7 +26,6 @@ SLOTS = {
     "numerics/cholesky.mako": 2,
 }
 WIDE = {
-    "branch_and_bound/flowshop_sweeps.mako": 1,
     "linprog/fronts.mako": 1,
     "linprog/point.mako": 2,
     "linprog/together.mako": 4,

@@ -80,13 +80,14 @@ def solve_many(
 ) -> list[Result] | FamilyResult:
     """Solve many linear programs: a list, or one with vectors that vary; small ones of equal shape together.
 
-    Eight or more dense programs of one shape of up to 128 rows and 4096 variables, and sparse ones of up to 40 000
-    entries, zeros counted, are solved by one work-group each, from Mehrotra's starting point to the end: the method
-    ``mpc`` without centrality correctors. Only fixed variables, and rows and columns without entries, are removed
-    first. Those that do not reach an audited optimum in this way, because they are infeasible, unbounded or hard, are
-    solved by HiGHS on the host, with audits and checked certificates, unless ``method`` is given. All others are solved
-    one after the other, as :func:`engine.solve` does. So are all programs if the options ask for another method,
-    linear solver or provider, a basis, or an initial point.
+    Eight or more dense programs of one shape of up to 128 rows and 4096 variables (up to 256 rows, where the square of
+    the rows times the variables is at most 2^25), and sparse ones of up to 40 000 entries, zeros counted, are solved by
+    one work-group each, from Mehrotra's starting point to the end: the method ``mpc`` without centrality correctors.
+    Only fixed variables, and rows and columns without entries, are removed first. Those that do not reach an audited
+    optimum in this way, because they are infeasible, unbounded or hard, are solved by HiGHS on the host, with audits
+    and checked certificates, unless ``method`` is given. All others are solved one after the other, as
+    :func:`engine.solve` does. So are all programs if the options ask for another method, linear solver or provider, a
+    basis, or an initial point.
 
     Parameters
     ----------

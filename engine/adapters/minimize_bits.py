@@ -9,7 +9,6 @@ hides how strings differ, by that.
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -24,13 +23,13 @@ from ..api.engine import Engine
 from ..base.result import Result, Status
 from ..devices import Backend
 from ..errors import OptionError
-from ..runs.run import Run
 from ..solvers.boa.black_box import ALGORITHM, is_stagnant
 from ..solvers.boa.evaluator import Evaluator
 from ..solvers.boa.problem import BOA
 from ..solvers.boa.pyramid import BitSearch
 from ..util.display import Display, Displayed, entries_text
 from ..util.text import number_text
+from .bits_archive import GOOD, PROBED, PROBES, Archive
 
 if TYPE_CHECKING:
     from ..api.option_types import BOAOptions
@@ -38,15 +37,12 @@ if TYPE_CHECKING:
 __all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
 
 _SAMPLES = 8
-_GOOD = 0.25  # of all strings, those that are evaluated again
 _RESERVE = 0.1  # of the budget, to compare the best strings at the end
-_FINALISTS = 8
 _GENERATIONS = 40  # that a budget should suffice for
 _GENERATIONS_WITH_NOISE = 12
 _LEAST_BUDGET = 32
 _MOST_RESTARTS = 12
-_PROBED, _PROBES, _PROBE_SHARE = 24, 4, 0.1  # strings, samples of each, and of the budget, to learn of the noise
-_CLEAR = 0.6  # variance of the noise for that between strings, up to which the pyramid found better strings
+_PROBE_SHARE = 0.1  # of the budget, to learn of the noise
 _PYRAMID_OPTIONS = {"target", "initial"}
 
 
@@ -103,137 +99,6 @@ class BitsResult(Displayed):
             ("algorithm", self.algorithm),
         ]
         return Display(f"BitsResult {self.status}", facts)
-
-
-@dataclass
-class _String:
-    """Samples of one string: how many, their mean, and the sum of squared deviations (Welford)."""
-
-    bits: NDArray[np.uint8]
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    def add(self, value: float) -> None:
-        self.count += 1
-        change = value - self.mean
-        self.mean += change / self.count
-        self.squares += change * (value - self.mean)
-
-    @property
-    def standard_error(self) -> float:
-        if self.count < 2:
-            return math.nan
-        return math.sqrt(self.squares / (self.count - 1) / self.count)
-
-
-class _Archive:
-    """Every string that was evaluated; the function as the solver calls it."""
-
-    def __init__(
-        self, evaluator: Evaluator, sign: int, batch: bool, samples: int, budget: float, reserve: float
-    ) -> None:
-        self.strings: dict[bytes, _String] = {}
-        self.evaluations = 0
-        self.run: Run | None = None
-        self.started = threading.Event()
-        self.until = math.inf
-        self._evaluate, self._sign, self._batch, self._samples = evaluator, sign, batch, samples
-        self._budget, self._reserve = budget, reserve
-
-    @property
-    def left(self) -> float:
-        """Evaluations that remain, without those kept for the end."""
-        return self._budget - self._reserve - self.evaluations
-
-    def __call__(self, bits: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Means of some strings, the less the better; those the budget does not suffice for get the worst of all."""
-        own = {row.tobytes(): row.copy() for row in bits}
-        new = [_String(row) for key, row in own.items() if key not in self.strings]
-        new = new[: max(0, int(min(self.left, len(new))))]
-        new = self._first_samples(new)
-        self.strings.update({string.bits.tobytes(): string for string in new})
-        known = [self.strings[key] for key in own if key in self.strings]
-        for _ in range(self._samples - 1):
-            if time.monotonic() >= self.until:
-                break
-            good = float(np.quantile([string.mean for string in self.strings.values()], _GOOD))
-            again = [string for string in known if string.count < self._samples and string.mean <= good]
-            again = again[: max(0, int(min(self.left, len(again))))]
-            if not again:
-                break
-            self._sample(again)
-        if self.left < 1:
-            self.started.wait()
-            assert self.run is not None
-            self.run.stop()
-        worst = max(string.mean for string in self.strings.values())
-        means = [self.strings[key].mean if (key := row.tobytes()) in self.strings else worst for row in bits]
-        return np.array(means)
-
-    def means(self, rows: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Means of all samples of new strings, in the function's own sense; of the first ones if the time is up."""
-        strings = [_String(row.copy()) for row in rows]
-        for group in [strings] if self._batch else [[string] for string in strings]:
-            if self.strings and time.monotonic() >= self.until:
-                break
-            for _ in range(self._samples):
-                self._sample(group)
-            self.strings.update({string.bits.tobytes(): string for string in group})
-        return self._sign * np.array([string.mean for string in strings if string.count])
-
-    def is_clear(self, n: int, seed: int) -> bool:
-        """Whether random strings differ more in their means than the noise makes one string differ from itself."""
-        random = np.random.default_rng(seed)
-        strings = {row.tobytes(): _String(row) for row in random.integers(0, 2, (_PROBED, n), np.uint8)}
-        for _ in range(_PROBES):
-            self._sample(list(strings.values()))
-        self.strings.update(strings)
-        noise = float(np.mean([string.squares for string in strings.values()])) / (_PROBES - 1)
-        between = float(np.var([string.mean for string in strings.values()], ddof=1)) if len(strings) > 1 else 0.0
-        return noise < _CLEAR * (between - noise / _PROBES)
-
-    def _first_samples(self, new: list[_String]) -> list[_String]:
-        """Evaluate new strings, and return them: one at least, as many as there is time for if each is a call."""
-        if self._batch:
-            self._sample(new)
-            return new
-        done: list[_String] = []
-        for string in new:
-            if (done or self.strings) and time.monotonic() >= self.until:
-                break
-            self._sample([string])
-            done.append(string)
-        return done
-
-    def _sample(self, strings: Sequence[_String]) -> None:
-        """Evaluate each string once more."""
-        if not strings:
-            return
-        rows = np.stack([string.bits for string in strings])
-        values = self._evaluate(rows)
-        if np.isnan(values).any():  # what failed counts as the worst of all
-            known = [string.mean for string in self.strings.values() if string.count]
-            values[np.isnan(values)] = self._sign * max([*known, *(self._sign * values[~np.isnan(values)])])
-        for string, value in zip(strings, values.tolist(), strict=True):
-            string.add(self._sign * value)
-        self.evaluations += len(strings)
-
-    def best(self, until: float) -> _String:
-        """The string with the best mean, after the reserve has been spent on comparing the best ones, or by a time."""
-        ranked = sorted(self.strings.values(), key=lambda string: (string.mean, -string.count))
-        if self._samples == 1:
-            return ranked[0]
-        finalists = sorted(ranked, key=lambda string: (-min(string.count, self._samples), string.mean))[:_FINALISTS]
-        end = min(self._budget, self.evaluations + max(0.0, self._reserve))
-        while len(finalists) > 1 and end - self.evaluations >= len(finalists):
-            rounds = max(1, int((end - self.evaluations) / len(finalists) / 2))
-            for _ in range(rounds):
-                if time.monotonic() >= until:
-                    return min(finalists, key=lambda string: string.mean)
-                self._sample(finalists)
-            finalists = sorted(finalists, key=lambda string: string.mean)[: max(1, len(finalists) // 2)]
-        return min(finalists, key=lambda string: string.mean)
 
 
 def minimize_bits(
@@ -317,9 +182,7 @@ def minimize_bits(
     with Evaluator(
         *(function, n), batch=batch, workers=workers, failures=failures, retries=retries, checkpoint=checkpoint
     ) as evaluator:
-        return _optimize(
-            *(evaluator, n, 1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
-        )
+        return _optimize(1, evaluator, n, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options})
 
 
 def maximize_bits(
@@ -358,15 +221,13 @@ def maximize_bits(
     with Evaluator(
         *(function, n), batch=batch, workers=workers, failures=failures, retries=retries, checkpoint=checkpoint
     ) as evaluator:
-        return _optimize(
-            *(evaluator, n, -1, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options}),
-        )
+        return _optimize(-1, evaluator, n, batch, noise, budget, seeds, seed, time_limit, backend, devices, {**options})
 
 
 def _optimize(
+    sign: int,
     evaluator: Evaluator,
     n: int,
-    sign: int,
     batch: bool,
     noise: bool | int,
     budget: int | None,
@@ -386,8 +247,8 @@ def _optimize(
     if samples == 1 and budget is not None and budget < _LEAST_BUDGET:
         raise OptionError(f"budget must be at least {_LEAST_BUDGET} evaluations with these options; got {budget}")
     limit = math.inf if budget is None else float(budget)
-    archive = _Archive(evaluator, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
-    if for_pyramid and _PROBE_SHARE * limit >= _PROBED * _PROBES and archive.is_clear(n, seed):
+    archive = Archive(evaluator, sign, batch, samples, limit, _RESERVE * limit if samples > 1 and budget else 0.0)
+    if for_pyramid and _PROBE_SHARE * limit >= PROBED * PROBES and archive.is_clear(n, seed):
         return _climb(evaluator, n, sign, budget, seeds, seed, time_limit, archive=archive, samples=samples, **options)
     target = -math.inf
     if options.get("target") is not None:
@@ -439,7 +300,7 @@ def _climb(
     time_limit: float | None,
     target: float | None = None,
     initial: Sequence[int] | None = None,
-    archive: _Archive | None = None,
+    archive: Archive | None = None,
     samples: int = 1,
 ) -> BitsResult:
     """The pyramid, until the target, a limit, or for lack of improvement; with an archive, of means of samples."""
@@ -494,7 +355,7 @@ def _climb(
 
 def _run(
     engine: Engine,
-    archive: _Archive,
+    archive: Archive,
     n: int,
     known: ArrayLike | None,
     seed: int,
@@ -540,6 +401,6 @@ def _population(n: int, budget: int | None, samples: int) -> int | str:
     """As many individuals as the budget suffices for in some generations, if there is one."""
     if budget is None:
         return "auto"
-    strings = budget / (1 + _GOOD * (samples - 1))
+    strings = budget / (1 + GOOD * (samples - 1))
     generations = _GENERATIONS if samples == 1 else _GENERATIONS_WITH_NOISE
     return int(min(max(16, strings / generations), max(64, 8 * n)))

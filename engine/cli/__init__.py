@@ -103,6 +103,8 @@ def _invoke(words: Sequence[str], debug: bool) -> int:
         except (_ReaderGone, BrokenPipeError):  # nor may the exit complain
             _drop_output()
             return 0
+        except click.NoSuchOption as error:
+            return _fail(OptionError(_unknown_option(error)), lines, debug)
         except click.ClickException as error:
             return _fail(OptionError(error.format_message().rstrip(".")), lines, debug)
         except Exception as error:
@@ -204,6 +206,13 @@ def _suggestion(word: str) -> str:
     if os.path.exists(word):
         return f"; did you mean 'solve {word}'?"
     return nearest(word, COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
+
+
+def _unknown_option(error: click.NoSuchOption) -> str:
+    from ..errors import nearest
+
+    known = () if error.ctx is None else itertools.chain(*(parameter.opts for parameter in error.ctx.command.params))
+    return f"unknown option '{error.option_name}'{nearest(error.option_name, known)}"
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -26,7 +26,9 @@ _LONG = 1e15
 @click.argument("file", required=False)
 @options(kind_option, backend_option, devices_option)
 @click.option("--seed", metavar="N", help="Seed of the random sample.")
-@click.option("--time-limit", metavar="SECONDS", help="About how long the estimate may take; it is less exact then.")
+@click.option(
+    "--time-limit", metavar="SECONDS", help="About how long the estimate may take; a shorter one is less exact."
+)
 @click.option("--trust", is_flag=True, help="Allow code that the file contains, now and later.")
 @json_option("Print the estimate as JSON.")
 @options(config_option, debug_option)

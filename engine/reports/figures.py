@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["can_draw", "draw_svg"]
+__all__ = ["can_draw", "draw_curves", "draw_svg"]
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -19,6 +19,9 @@ _STYLE: dict[Any, Any] = {
     "grid.alpha": 0.3,
     "axes.axisbelow": True,
 }
+
+
+_MANY = 100
 
 
 def can_draw() -> bool:
@@ -37,3 +40,20 @@ def draw_svg(path: Path, draw: Callable[[Any], None], size: tuple[float, float] 
         FigureCanvasSVG(figure)
         draw(figure.subplots())
         figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def draw_curves(
+    path: Path, lines: Mapping[str, Sequence[Sequence[float]]], x: str, y: str, scales: Sequence[str]
+) -> None:
+    """Draw curves into an SVG file; those whose names begin with "paper" are crosses, long ones have no markers."""
+
+    def draw(axes: Any) -> None:
+        for label, points in lines.items():
+            style: dict[str, Any] = {"marker": "."} if len(points) <= _MANY else {"linewidth": 0.6}
+            if label.startswith("paper"):
+                style = {"marker": "x", "linestyle": "none"}
+            axes.plot(*zip(*points, strict=True), label=label, **style)
+        axes.set(xlabel=x, ylabel=y, xscale=scales[0], yscale=scales[1])
+        axes.figure.legend(loc="outside right upper", frameon=False, fontsize=7)
+
+    draw_svg(path, draw, (7.6, 3.4))

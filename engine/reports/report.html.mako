@@ -59,7 +59,7 @@ figure { margin: 1rem 0; } img { max-width: 100%; }
 </tr>
 % endfor
 </table>
-% elif block.kind == "figure":
+% elif block.kind == "figure" and block.drawn:
 <figure><img src="${block.file}" alt="${block.title}"><figcaption>${block.caption}</figcaption></figure>
 % endif
 % endfor

@@ -39,7 +39,7 @@ ${"##"} ${section.title}
 ${block.text}
 % elif block.kind == "table":
 ${table(block)}\
-% elif block.kind == "figure":
+% elif block.kind == "figure" and block.drawn:
 
 ![${block.title}](${block.file})
 % if block.caption:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from mako.template import Template
 
 from ..errors import InputError
 from ..util.files import write_whole
+from .figures import can_draw, draw_curves
 from .machine import is_busy, machine_lines
 
 __all__ = ["Figure", "Finding", "Report", "Section", "Table", "Text"]
@@ -49,11 +50,28 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture in a file beside the report."""
+    """A picture in a file beside the report; of curves the report has the points as well.
+
+    Attributes
+    ----------
+    title, file, caption : str
+        The alternative text, the file, and a line below it.
+    lines : dict of str to list
+        The points (x, y) of each curve. A publication's, whose names begin with "paper", are crosses.
+    x, y, scales : str
+        Labels of the axes, and matplotlib's names of their scales, as in ``"linear log"``.
+    drawn : bool
+        Whether there is the file.
+    """
 
     title: str
     file: str
     caption: str = ""
+    lines: dict[str, list[list[float]]] = field(default_factory=dict)
+    x: str = ""
+    y: str = ""
+    scales: str = "log log"
+    drawn: bool = True
     kind: str = "figure"
 
 
@@ -155,7 +173,15 @@ class Report:
         return self._render("report.html.mako", ["str", "h"])
 
     def write(self, folder: Path) -> list[Path]:
-        """Write ``report.md``, ``report.html`` and ``report.json`` into a folder, and return their paths."""
+        """Write ``report.md``, ``report.html`` and ``report.json`` into a folder, and return their paths.
+
+        Curves that are not drawn yet are drawn first, if matplotlib is installed.
+        """
+        for section in self.sections if can_draw() else ():
+            for at, block in enumerate(section.blocks):
+                if isinstance(block, Figure) and not block.drawn:
+                    draw_curves(folder / block.file, block.lines, block.x, block.y, block.scales.split())
+                    section.blocks[at] = replace(block, drawn=True)
         contents = {
             "report.md": self.markdown(),
             "report.html": self.html(),

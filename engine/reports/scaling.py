@@ -23,6 +23,7 @@ from ..base.result import Result
 from ..cli.options import options
 from ..devices import Backend, DeviceInfo, available, select
 from ..devices.monitor.timeline import Timeline, profiled
+from ..errors import OptionError
 from ..util.text import bytes_text, counted
 from .record import BenchConsole, record_table
 from .scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
@@ -258,14 +259,22 @@ def bench_scaling(
     -------
     bool
         Whether every answer was right, and the same on every number of devices.
+
+    Raises
+    ------
+    engine.errors.OptionError
+        If no case is left by ``--only``.
     """
+    cases = list(cases)
+    compared = [_Comparison(case) for case in cases if request.only in case.name]
+    if not compared:
+        raise OptionError(f"no case has {request.only!r} in its name: {', '.join(case.name for case in cases)}")
     chosen = [info.id for info in _chosen(backend, names)]
     counts = _counts(request, len(chosen))
     console = BenchConsole()
     print(_line(_COLUMNS), flush=True)
     rows: list[list[str]] = []
     good = True
-    compared = [_Comparison(case) for case in cases if request.only in case.name]
     latencies = {count: all_gather_seconds(count) for count in counts if count > 1}
     try:
         for comparison in compared:

@@ -182,31 +182,25 @@ class Study:
         x: str,
         y: str,
         caption: str = "",
-        log: str = "xy",
+        scales: str = "log log",
     ) -> None:
         """Add a figure of curves; the publication's, whose names begin with "paper", are crosses.
 
         Parameters
         ----------
-        name, title, caption : str
-            As of :meth:`figure`.
+        name : str
+            Of the file, without suffix.
         lines : mapping
             The points of each curve, y by x; without points it is left out.
-        x, y : str
-            Labels of the axes.
-        log : str
-            The axes that are logarithmic.
+        title, x, y, caption, scales : str
+            As of :class:`engine.reports.report.Figure`.
         """
-
-        def draw(axes: Any) -> None:
-            for label, points in lines.items():
-                if points:
-                    style = {"marker": "x", "linestyle": "none"} if label.startswith("paper") else {"marker": "."}
-                    axes.plot(*zip(*sorted(points.items()), strict=True), label=label, **style)
-            axes.set(xlabel=x, ylabel=y, **{f"{axis}scale": "log" for axis in log})
-            axes.legend(frameon=False, fontsize=7)
-
-        self.figure(name, title, draw, caption)
+        points = {
+            label: [[float(f"{at:.6g}"), float(f"{value:.6g}")] for at, value in sorted(found.items())]
+            for label, found in lines.items()
+            if found
+        }
+        self._add(Figure(title, f"{name}.svg", caption, points, x, y, scales, drawn=False))
 
     def judge(self, key: str, holds: bool | None, seen: str) -> None:
         """Add what was measured of a statement of the publication; not tested, if this profile cannot.
@@ -316,6 +310,7 @@ def run_study(
         place = _new_folder(folder or Path(f"reproduce-{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
         console = Console(width=120)
         repeated = f"quintet reproduce {name} --profile {chosen}" + (f" --seed {seed}" if claims else "")
+        repeated += " --instances FOLDER" * (instances is not None)
         report = Report(name, title, source, chosen, machine, command=repeated)
         console.print(f"{title}: profile {chosen}, {', '.join(info.id for info in infos)}")
         if not can_draw():

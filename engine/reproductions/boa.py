@@ -67,10 +67,10 @@ def _measure_time(study: Study, paper: Paper) -> None:
         "200 generations whatever they come to (fewer for 100 genes and more, here and there). The serial programs are "
         f"in C ({serial.compiler() or 'no C compiler here: left out'}; -O2, one thread, CPU seconds): the simple BOA "
         "(sBOA), which checks for cycles, and pBOA, whose edges follow a permutation. The device counts as in the "
-        "paper (counting = histogram: a group of work-items a gene, counts in local memory), and as this solver does. "
-        "Where the paper gives each thread a share of the candidates, here the group takes one candidate after "
-        "another. Table I and Figure 7 are images that are lost in our text; it says 13 and 2.6 at most, and 70 to "
-        "80 %.",
+        "paper (counting = histogram: a group of work-items a gene, which share the individuals; counts in local "
+        "memory), and as this solver does. Where the paper's threads share the candidates as well, here the group "
+        "takes one after another, and no lists in local memory limit the size. Table I and Figure 7 are images that "
+        "are lost in our text; it says 13 and 2.6 at most, and 70 to 80 %. Figures 1 to 6 are drawings.",
     )
     seconds: dict[str, dict[float, float]] = {name: {} for name in (*_IN_C, *_COUNTING)}
     shares: dict[str, dict[float, float]] = {name: {} for name in seconds}
@@ -127,7 +127,13 @@ def _measure_time(study: Study, paper: Paper) -> None:
     low, high = paper.points["network_share"]
     published = {"paper: GPU, small": {float(sizes[0]): low}, "paper: GPU, large": {float(sizes[-1]): high}}
     study.curves(
-        "shares", "Share of the network in the time", {**shares, **published}, "genes", "share", "Figure 7.", log="x"
+        "shares",
+        "Share of the network in the time",
+        {**shares, **published},
+        "genes",
+        "share",
+        "Figure 7.",
+        "log linear",
     )
     _judge_time(study, paper, seconds, ratios, shares, rest)
 
@@ -263,7 +269,9 @@ def _measure_success(study: Study) -> None:
     columns = ("genes", *(f"solved, {name}" for name in solved), *(f"mean best, {name}" for name in solved), "median s")
     study.table(f"trap-5, N = {_POPULATION}", columns, rows, "seconds on the device")
     caption = f"Share of runs that find the optimum with {_POPULATION} individuals; the paper has no such figure."
-    study.curves("success", "Share of solved runs by number of genes", solved, "genes", "share", caption, log="")
+    study.curves(
+        "success", "Share of solved runs by number of genes", solved, "genes", "share", caption, "linear linear"
+    )
     known = serial.compiler() is not None
     seen = "the mean of the best fitness is within 1 % of both serial programs' (ours), or above"
     study.judge("fidelity", good if known else None, seen if known else _NO_COMPILER)

@@ -18,65 +18,18 @@ from ..base.result import Result
 from ..devices import available
 from ..events import Event, Metric
 from ..generators.branch_and_bound import ATSPFamily, generate_atsp
-from ..reports.study import Study, run_study
+from ..reports.study import Study
 from ..solvers.branch_and_bound.options import Strategy
 from ..solvers.branch_and_bound.problems.flowshop import Flowshop
 from ..solvers.branch_and_bound.problems.queens import Queens
 from ..solvers.branch_and_bound.tree import PermutationProblem
+from .papers import Paper
 
 __all__ = ["reproduce"]
 
-TITLE = "IVM-based parallel branch and bound on GPUs"
-SOURCE = (
-    "J. Gmys, M. Mezmaz, N. Melab, D. Tuyttens: IVM-based parallel branch-and-bound using hierarchical work stealing "
-    "on multi-GPU systems, Concurrency and Computation: Practice and Experience 29 (2017) e4019."
-)
 _SETTING: dict[str, Any] = {"bound": "two_machine", "branching": "max_sum_back"}
-_OPTIMA = {21: 2297, 22: 2099, 23: 2326, 24: 2223, 25: 2291, 26: 2226, 27: 2273, 28: 2200, 29: 2237, 30: 2178}
 _SOLUTIONS = {9: 352, 10: 724, 11: 2680, 13: 73712, 14: 365596, 15: 2279184, 16: 14772512, 17: 95815104,
               18: 666090624, 19: 4968057848}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A row of the paper's Table 1 or 2: million decomposed nodes, and million a second on one to four GTX 980."""
-
-    nodes: float
-    rates: tuple[float, float, float, float]
-
-    def shown(self) -> str:
-        """The number of nodes as printed."""
-        return f"{self.nodes:g}" if self.nodes < 1000 else f"{self.nodes:.0f}"
-
-
-_TABLE_1 = {
-    30: _Row(1.6, (0.556, 1.042, 1.479, 1.739)),
-    29: _Row(6.8, (0.556, 1.099, 1.643, 2.145)),
-    28: _Row(8.1, (0.533, 1.032, 1.555, 2.027)),
-    22: _Row(22.1, (0.532, 1.066, 1.597, 2.206)),
-    24: _Row(40.1, (0.594, 1.174, 1.748, 2.420)),
-    21: _Row(41.4, (0.523, 1.011, 1.532, 2.117)),
-    25: _Row(41.4, (0.489, 0.958, 1.442, 1.975)),
-    27: _Row(57.1, (0.610, 1.211, 1.825, 2.423)),
-    26: _Row(71.3, (0.578, 1.142, 1.711, 2.314)),
-    23: _Row(140.8, (0.536, 1.029, 1.534, 2.178)),
-}
-_TABLE_2 = {
-    "queens 15": _Row(91, (232, 364, 397, 437)),
-    "queens 16": _Row(563, (286, 497, 633, 710)),
-    "queens 17": _Row(4_224, (290, 555, 748, 952)),
-    "queens 18": _Row(29_350, (281, 567, 779, 999)),
-    "queens 19": _Row(242_419, (274, 522, 770, 1040)),
-    "crane 15": _Row(218, (350, 549, 700, 726)),
-    "crane 16": _Row(1_089, (362, 625, 929, 1137)),
-    "crane 17": _Row(6_957, (364, 718, 1015, 1322)),
-    "crane 18": _Row(37_932, (312, 597, 868, 1132)),
-    "crane 19": _Row(245_308, (301, 572, 849, 1102)),
-    "tsmat 14": _Row(90, (271, 417, 461, 472)),
-    "tsmat 15": _Row(6_608, (422, 823, 1172, 1507)),
-    "tsmat 16": _Row(4_019, (372, 698, 973, 1183)),
-    "tsmat 17": _Row(241_801, (388, 764, 1126, 1457)),
-}
 _WARM_RUNS = 5
 _LEAST = 1e-9
 _MANY = 100
@@ -86,17 +39,18 @@ _EACH: dict[str, Any] = {"window_launches": "each"}
 
 def reproduce(arguments: list[str]) -> int:
     """Run the command with its arguments; returns the exit code."""
-    return run_study("ivm", TITLE, SOURCE, _study, arguments)
+    paper = Paper.named("ivm")
+    return paper.run(lambda study: _study(study, paper), arguments)
 
 
-def _study(study: Study) -> None:
+def _study(study: Study, paper: Paper) -> None:
     with _teams(study) as teams:
-        rates: dict[str, tuple[_Row, list[float]]] = {}
-        _measure_ivms(study, teams)
+        rates: dict[str, list[float]] = {}
+        _measure_ivms(study, paper, teams)
         _measure_trigger(study, teams)
-        _measure_flowshop(study, teams, rates)
-        _measure_fine_grained(study, teams, rates)
-        _draw_rates(study, teams, rates)
+        _measure_flowshop(study, paper, teams, rates)
+        _measure_fine_grained(study, paper, teams, rates)
+        _draw_rates(study, paper, teams, rates)
         _measure_variants(study)
         _measure_load(study, teams)
         _measure_stability(study, teams)
@@ -151,7 +105,7 @@ def _solve(team: _Team, problem: PermutationProblem, seconds: float | None = Non
 
 def _rate(result: Result) -> float:
     """Million nodes per second."""
-    return float(result.counters.get("nodes", 0)) / max(result.seconds, 1e-9) / 1e6
+    return float(result.counters.get("nodes", 0)) / max(result.seconds, _LEAST) / 1e6
 
 
 def _digits(rate: float) -> str:
@@ -167,14 +121,18 @@ def _marked(result: Result) -> str:
     return _digits(_rate(result)) + ("*" if result.status.stopped else "")
 
 
+def _stopped_after(seconds: float) -> str:
+    return f"* was stopped after {seconds:g} s"
+
+
 # --- Figure 3 ---------------------------------------------------------------------------------------------------------
 
 
-def _measure_ivms(study: Study, teams: Sequence[_Team]) -> None:
+def _measure_ivms(study: Study, paper: Paper, teams: Sequence[_Team]) -> None:
     """Node rates by the number of IVMs and the strategy."""
     powers: Sequence[int] = study.pick((6, 7), range(9, 14), range(9, 16))
     queens: int = study.pick(9, 13, 17)
-    limit: float = study.pick(0.5, 1.5, 1.0)
+    limit: float = study.pick(0.3, 1.5, 0.5)
     study.section(
         "Figure 3: number of IVMs and strategy",
         f"Million nodes per second of {queens} queens (variant pte, trigger 0.1; the paper: 17 queens) by the number T "
@@ -187,87 +145,61 @@ def _measure_ivms(study: Study, teams: Sequence[_Team]) -> None:
     cases += [(f"{name}, in one launch", name, {}) for name in ("hypercube", "adapt")]
     cases += [(name, name, {}) for name in get_args(Strategy) if name not in ("hypercube", "adapt")]
     rates: dict[tuple[str, str], list[float]] = {}
+    columns = ("strategy", *(f"T = {1 << power}" for power in powers))
     for team in _several(teams):
         rows = []
         for name, strategy, options in cases if team is teams[0] else cases[:2]:
-            cells = []
-            for power in powers:
-                given = {**options, "strategy": strategy, "ivms": 1 << power, "steal_trigger": 0.1, "variant": "pte"}
-                result = _solve(team, Queens(queens), limit, **given)
-                rates.setdefault((team.label, name), []).append(_rate(result))
-                cells.append(_marked(result))
-            rows.append((name, *cells))
-        study.table(
-            f"{queens} queens, Mnodes/s, {team.label}",
-            ("strategy", *(f"T = {1 << power}" for power in powers)),
-            rows,
-            f"* was stopped after {limit} s",
-        )
-    _draw_ivms(study, powers, rates)
-    cube, adapt = rates[teams[0].label, "hypercube"], rates[teams[0].label, "adapt"]
-    ratios = [a / b if b else math.inf for a, b in zip(cube, adapt, strict=True)]
-    small = [ratio for power, ratio in zip(powers, ratios, strict=True) if power < 12]
-    large = [ratio for power, ratio in zip(powers, ratios, strict=True) if power >= 12]
-    on_gpu = study.profile == "gpu"
-    text = ", ".join(_ratio(ratio) for ratio in ratios)
-    study.finding(
-        "below 4096 IVMs adapt and the hypercube are about as fast as each other",
-        all(1 / 1.5 <= ratio <= 1.5 for ratio in small) if on_gpu else None,
-        f"hypercube : adapt, from the smallest T on: {text}",
+            given = {**options, "strategy": strategy, "steal_trigger": 0.1, "variant": "pte"}
+            results = [_solve(team, Queens(queens), limit, ivms=1 << power, **given) for power in powers]
+            rates[team.label, name] = [_rate(result) for result in results]
+            rows.append((name, *(_marked(result) for result in results)))
+        study.table(f"{queens} queens, Mnodes/s, {team.label}", columns, rows, _stopped_after(limit))
+    lines: dict[str, dict[float, float]] = {
+        f"{name}, {label}": {1 << power: rate for power, rate in zip(powers, found, strict=True)}
+        for (label, name), found in rates.items()
+        if name in ("hypercube", "adapt", "siblings")
+    }
+    lines |= {f"paper: {name}": {1 << power: rate} for name, power, rate in paper.points["figure_3"]}
+    caption = "Queens; the crosses are the paper's 17 queens."
+    study.curves(
+        "ivms", "Million nodes per second by number of IVMs", lines, "IVMs", "million nodes per second", caption
     )
-    study.finding(
-        "with more IVMs the hypercube clearly outperforms adapt",
-        min(large) > 1.1 if large else None,
-        "the same ratios" + (f"; from T = 4096 on at least {_ratio(min(large))}" if large else ""),
-    )
-    study.finding(
-        "the rate of the hypercube grows with T up to 2^14",
-        all(b > a for a, b in pairwise(cube)) if on_gpu else None,
-        ", ".join(_digits(rate) for rate in cube) + " Mnodes/s",
-    )
+    _judge_ivms(study, powers, rates[teams[0].label, "hypercube"], rates[teams[0].label, "adapt"])
     number: int = study.pick(1, 30, 21)
     powers = [power for power in powers if power < 15]
     few = {} if study.profile == "gpu" else {"bound": "one_machine"}
     rows = []
     for strategy in ("hypercube", "adapt"):
         given = {**_SETTING, **few, **_EACH, "strategy": strategy, "variant": "pte_peb"}
-        upper = _OPTIMA.get(number, 1278)
-        results = [
-            _solve(teams[0], Flowshop.taillard(number), limit, upper_bound=upper, ivms=1 << power, **given)
-            for power in powers
-        ]
+        problem, given["upper_bound"] = Flowshop.taillard(number), Flowshop.taillard_best_known(number)
+        results = [_solve(teams[0], problem, limit, ivms=1 << power, **given) for power in powers]
         rows.append((strategy, *(_marked(result) for result in results)))
     study.table(
         f"Ta{number:03d} with {'the two-machine' if not few else 'the one-machine'} bound, Mnodes/s, variant pte_peb",
-        ("strategy", *(f"T = {1 << power}" for power in powers)),
+        columns[: len(powers) + 1],
         rows,
-        f"the paper: Ta021, two machines; * was stopped after {limit} s",
+        f"the paper: Ta021, two machines; {_stopped_after(limit)}",
     )
 
 
-def _draw_ivms(study: Study, powers: Sequence[int], rates: Mapping[tuple[str, str], list[float]]) -> None:
-    def draw(axes: Any) -> None:
-        for (label, name), values in rates.items():
-            if name in ("hypercube", "adapt", "siblings"):
-                axes.plot([1 << power for power in powers], values, ".-", label=f"{name}, {label}")
-        points = ((1 << 14, 290, "hypercube x1"), (1 << 15, 950, "hypercube x4"), (1 << 14, 600, "adapt x4"))
-        for at, rate, name in points:
-            axes.plot(at, rate, "x", label=f"paper: {name}")
-        axes.set(xlabel="IVMs", ylabel="million nodes per second", yscale="log")
-        axes.set_xscale("log", base=2)
-        axes.legend(fontsize=7)
-
-    study.figure(
-        "ivms", "Million nodes per second by number of IVMs", draw, "Queens; the crosses are the paper's 17 queens."
-    )
+def _judge_ivms(study: Study, powers: Sequence[int], cube: Sequence[float], adapt: Sequence[float]) -> None:
+    ratios = {power: a / b if b else math.inf for power, a, b in zip(powers, cube, adapt, strict=True)}
+    small = [ratio for power, ratio in ratios.items() if power < 12]
+    large = [ratio for power, ratio in ratios.items() if power >= 12]
+    text = "hypercube : adapt, from the smallest T on: " + ", ".join(_ratio(ratio) for ratio in ratios.values())
+    study.judge("few_ivms", all(1 / 1.5 <= ratio <= 1.5 for ratio in small), text)
+    seen = text + (f"; from T = 4096 on at least {_ratio(min(large))}" if large else "")
+    study.judge("many_ivms", min(large) > 1.1 if large else None, seen)
+    seen = ", ".join(_digits(rate) for rate in cube) + " Mnodes/s"
+    study.judge("more_ivms", all(b > a for a, b in pairwise(cube)), seen)
 
 
 # --- Figure 4 ---------------------------------------------------------------------------------------------------------
 
 
-def _atsp(team: _Team, family: str, n: int) -> tuple[PermutationProblem, dict[str, Any]]:
+def _atsp(study: Study, team: _Team, family: str, n: int) -> tuple[PermutationProblem, dict[str, Any]]:
     """An instance of a family, and the options of the paper: partial costs as bound, begun with the optimum."""
-    problem = generate_atsp(ATSPFamily.model_validate({"type": family, "n": n, "seed": 1}))
+    problem = generate_atsp(ATSPFamily.model_validate({"type": family, "n": n, "seed": study.seed}))
     optimum: Any = team.engine.solve(problem).objective
     return problem, {"bound": "partial", "upper_bound": optimum}
 
@@ -276,7 +208,7 @@ def _measure_trigger(study: Study, teams: Sequence[_Team]) -> None:
     """Node rates by the trigger, from none on."""
     n: int = study.pick(9, 13, 17)
     ivms: int = study.pick(64, 1024, 1 << 14)
-    limit: float = study.pick(0.5, 2.0, 2.0)
+    limit: float = study.pick(0.3, 2.0, 1.0)
     shares = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.73)
     study.section(
         "Figure 4: trigger",
@@ -284,33 +216,26 @@ def _measure_trigger(study: Study, teams: Sequence[_Team]) -> None:
         "number of idle IVMs at which a launch ends. The paper's numbers are of 16,384; 0 is a phase of stealing after "
         "every node. Here a trigger is a share of the IVMs that are active at the launch.",
     )
-    problem, options = _atsp(teams[0], "crane", n)
+    problem, options = _atsp(study, teams[0], "crane", n)
+    options |= {"strategy": "hypercube", "ivms": ivms, "variant": "pte"}
     rows, rates = [], {}
     for share in shares:
-        results = [
-            _solve(team, problem, limit, strategy="hypercube", ivms=ivms, variant="pte", steal_trigger=share, **options)
-            for team in _several(teams)
-        ]
+        results = [_solve(team, problem, limit, steal_trigger=share, **options) for team in _several(teams)]
         rates[share] = _rate(results[0])
         rows.append((f"{share:g}", f"{share * (1 << 14):,.0f}", *(_marked(result) for result in results)))
     labels = [team.label for team in _several(teams)]
-    note = f"* was stopped after {limit} s"
-    study.table("Mnodes/s by trigger", ("share", "of 16,384", *labels), rows, note)
-
-    def draw(axes: Any) -> None:
-        axes.plot([share * (1 << 14) for share in shares], list(rates.values()), ".-")
-        axes.set(xlabel="trigger, of 16,384 IVMs", ylabel="million nodes per second")
-
-    study.figure("trigger", "Million nodes per second by trigger", draw)
+    study.table("Mnodes/s by trigger", ("share", "of 16,384", *labels), rows, _stopped_after(limit))
+    lines = {teams[0].label: {share * (1 << 14): rate for share, rate in rates.items()}}
+    title, axis = "Million nodes per second by trigger", "trigger, of 16,384 IVMs"
+    study.curves("trigger", title, lines, axis, "million nodes per second", scales="linear linear")
     best = max(rates, key=lambda share: rates[share])
     gain = rates[best] / max(rates[0.0], _LEAST)
-    measured = study.profile == "gpu"
     seen = f"the best is {best:g} of the active IVMs, {gain:.3g} times as fast as none"
-    study.finding("a trigger is better than a phase of stealing after every node", gain > 1 if measured else None, seen)
-    study.finding("a suitable trigger gains a factor of 10", gain >= 10 if measured else None, seen)
-    study.finding(
-        "a trigger that is too large costs speed",
-        rates[shares[-1]] < 0.9 * rates[best] if measured else None,
+    study.judge("trigger", gain > 1, seen)
+    study.judge("trigger_gain", gain >= 10, seen)
+    study.judge(
+        "trigger_large",
+        rates[shares[-1]] < 0.9 * rates[best],
         f"{rates[shares[-1]] / max(rates[best], _LEAST):.2f} of the best rate with {shares[-1]:g}; here a launch "
         "also ends after so many nodes",
     )
@@ -320,21 +245,25 @@ def _measure_trigger(study: Study, teams: Sequence[_Team]) -> None:
 
 
 def _columns(teams: Sequence[_Team]) -> tuple[str, ...]:
-    return (
-        *(f"paper, x{count}" for count in (1, 2, 4)),
-        *(f"Mnodes/s, {team.label}" for team in _several(teams)),
-    )
+    ours = (f"Mnodes/s, {team.label}" for team in _several(teams))
+    return ("instance", "paper, Mnodes", "Mnodes", *(f"paper, x{count}" for count in (1, 2, 4)), *ours)
 
 
-def _row(paper: _Row | None, results: Sequence[Result], teams: int) -> tuple[str, ...]:
-    published = [""] * 3 if paper is None else [_digits(paper.rates[at]) for at in (0, 1, 3)]
+def _row(
+    name: str, paper: Sequence[float] | None, nodes: str, results: Sequence[Result], teams: int
+) -> tuple[str, ...]:
+    """Cells: million nodes as printed and found, the rates of the paper's one, two and four GPUs, and ours."""
+    published = [""] * 4
+    if paper is not None:
+        published = [f"{paper[0]:g}", *(_digits(paper[at]) for at in (1, 2, 4))]
     ours = [_marked(result) for result in results]
-    return (*published, *ours, *[""] * (teams - len(ours)))
+    return (name, published[0], nodes, *published[1:], *ours, *[""] * (teams - len(ours)))
 
 
-def _measure_flowshop(study: Study, teams: Sequence[_Team], rates: dict[str, tuple[_Row, list[float]]]) -> None:
+def _measure_flowshop(study: Study, paper: Paper, teams: Sequence[_Team], rates: dict[str, list[float]]) -> None:
     """Table 1: Taillard's 20 x 20 instances with the two-machine bound and the optimum as upper bound."""
-    numbers: Sequence[int] = study.pick((), (30,), tuple(_TABLE_1))
+    table = paper.points["table_1"]
+    numbers: Sequence[int] = study.pick((), (30,), tuple(int(name[2:]) for name in table))
     study.section(
         "Table 1: flowshops",
         "Taillard's instances 21 to 30 (20 jobs, 20 machines); two-machine bound, branching by the larger sum of "
@@ -344,109 +273,90 @@ def _measure_flowshop(study: Study, teams: Sequence[_Team], rates: dict[str, tup
     if not numbers:
         study.text("Left out in this profile.")
         return
-    rows, nodes, ratios = [], {}, []
+    rows, differences, speedups = [], {}, []
     for number in numbers:
-        given: dict[str, Any] = {**_SETTING, "upper_bound": _OPTIMA[number]}
+        given: dict[str, Any] = {**_SETTING, "upper_bound": Flowshop.taillard_best_known(number)}
         chosen = _several(teams) if study.profile == "gpu" else teams[:1]  # minutes on a CPU
         results = [_solve(team, Flowshop.taillard(number), **given) for team in chosen]
-        paper = _TABLE_1[number]
-        nodes[number] = (results[0].counters["nodes"] - 1) / 1e6
-        rates[f"Ta{number:03d}"] = paper, [_rate(result) for result in results]
-        ratios.append(_rate(results[-1]) / max(_rate(results[0]), _LEAST))
-        rows.append(
-            (f"Ta{number:03d}", paper.shown(), f"{nodes[number]:.2f}", *_row(paper, results, len(_several(teams))))
-        )
-    study.table("Proof of optimality", ("instance", "paper, Mnodes", "Mnodes", *_columns(teams)), rows)
-    equal = [number for number in nodes if abs(nodes[number] - _TABLE_1[number].nodes) <= 0.05]
-    near = [number for number in nodes if abs(nodes[number] / _TABLE_1[number].nodes - 1) <= 0.01 or number in equal]
-    study.finding(
-        "the numbers of decomposed nodes of flowshops",
-        len(equal) == len(nodes),
-        f"{len(equal)} of {len(nodes)} equal the paper's to its last digit, {len(near)} to 1 %",
-    )
-    _find_speedup(study, teams, "flowshops: a near-linear speed-up on several devices", ratios)
-    ours = [rates[f"Ta{number:03d}"][1][0] for number in numbers]
-    study.finding(
-        "one GPU decomposes 0.489 to 0.61 million nodes of flowshops per second",
-        min(ours) >= 0.489 if study.profile == "gpu" else None,
-        f"median {_digits(statistics.median(ours))} million on this device",
+        name = f"Ta{number:03d}"
+        nodes = (results[0].counters["nodes"] - 1) / 1e6
+        differences[name] = abs(nodes - table[name][0])
+        rates[name] = [_rate(result) for result in results]
+        speedups.append(rates[name][-1] / max(rates[name][0], _LEAST))
+        rows.append(_row(name, table[name], f"{nodes:.3f}", results, len(_several(teams))))
+    study.table("Proof of optimality", _columns(teams), rows)
+    equal = sum(difference <= 0.05 for difference in differences.values())
+    near = sum(difference <= max(0.05, 0.01 * table[name][0]) for name, difference in differences.items())
+    seen = f"{equal} of {len(rows)} equal the paper's to its last digit, {near} to 1 %"
+    study.judge("flowshop_nodes", equal == len(rows), seen)
+    _judge_speedup(study, teams, "flowshop_devices", speedups)
+    ours = [rates[f"Ta{number:03d}"][0] for number in numbers]
+    study.judge(
+        "flowshop_rate", min(ours) >= 0.489, f"median {_digits(statistics.median(ours))} million on this device"
     )
 
 
-def _find_speedup(study: Study, teams: Sequence[_Team], claim: str, ratios: Sequence[float]) -> None:
+def _judge_speedup(study: Study, teams: Sequence[_Team], key: str, speedups: Sequence[float]) -> None:
     most = _several(teams)[-1]
-    study.finding(
-        claim,
-        statistics.median(ratios) >= 0.8 * most.real if most.real > 1 else None,
-        f"median {statistics.median(ratios):.2f} with {most.label}",
-    )
+    median = statistics.median(speedups)
+    study.judge(key, median >= 0.8 * most.real if most.real > 1 else None, f"median {median:.2f} with {most.label}")
 
 
-def _measure_fine_grained(study: Study, teams: Sequence[_Team], rates: dict[str, tuple[_Row, list[float]]]) -> None:
+def _measure_fine_grained(study: Study, paper: Paper, teams: Sequence[_Team], rates: dict[str, list[float]]) -> None:
     """Table 2: n-queens, and asymmetric TSPs with partial costs as bound."""
-    limit: float = study.pick(2.0, 5.0, 4.0)
+    table = paper.points["table_2"]
+    limit: float = study.pick(1.0, 5.0, 2.0)
     study.section(
         "Table 2: n-queens and asymmetric TSPs",
         "All solutions are counted, with the first queen in the left half of the first row. The paper gives no seeds "
         "for its generated TSPs, so these are other instances of the same families, and their numbers of nodes other "
         "ones. They are begun with the optimum, and their bound is the cost of the partial tour.",
     )
-    rows, ratios = [], []
+    rows, speedups = [], []
+
+    def measure(name: str, problem: PermutationProblem, seconds: float | None, **options: Any) -> list[Result]:
+        results = [_solve(team, problem, seconds, **options) for team in _several(teams)]
+        published = table.get(name)
+        nodes = results[0].counters["nodes"] / 1e6
+        if published is not None:
+            rates[name] = [_rate(result) for result in results]
+            speedups.append(rates[name][-1] / max(rates[name][0], _LEAST))
+        rows.append(
+            _row(name, published, f"{nodes:.1f}" if nodes > 1 else f"{nodes:.2g}", results, len(_several(teams)))
+        )
+        return results
+
     right, equal = True, []
     for n in study.pick((9, 10), (13, 14), (15, 16, 17, 18, 19)):
-        results = [_solve(team, Queens(n)) for team in _several(teams)]
-        nodes = results[0].counters["nodes"] / 1e6
+        results = measure(f"queens {n}", Queens(n), None)
         right &= all(result.objective == _SOLUTIONS[n] for result in results)
-        paper = _TABLE_2.get(f"queens {n}")
-        if paper is not None:
-            equal.append(round(nodes) == paper.nodes)
-            rates[f"queens {n}"] = paper, [_rate(result) for result in results]
-            ratios.append(_rate(results[-1]) / max(_rate(results[0]), _LEAST))
-        rows.append(
-            (f"queens {n}", paper.shown() if paper else "", f"{nodes:.1f}", *_row(paper, results, len(_several(teams))))
-        )
+        if f"queens {n}" in table:
+            equal.append(round(results[0].counters["nodes"] / 1e6) == table[f"queens {n}"][0])
     small, large = study.pick(((8, 9), (8, 9)), ((11, 12), (11, 12)), (range(15, 20), range(14, 18)))
     for family, sizes in (("crane", small), ("tsmat", large)):
         for n in sizes:
-            problem, options = _atsp(teams[0], family, n)
-            results = [_solve(team, problem, limit, **options) for team in _several(teams)]
-            paper = _TABLE_2.get(f"{family} {n}")
-            if paper is not None:
-                rates[f"{family} {n}"] = paper, [_rate(result) for result in results]
-                ratios.append(_rate(results[-1]) / max(_rate(results[0]), _LEAST))
-            nodes = results[0].counters["nodes"] / 1e6
-            rows.append(
-                (
-                    f"{family} {n}",
-                    paper.shown() if paper else "",
-                    f"{nodes:.3g}",
-                    *_row(paper, results, len(_several(teams))),
-                )
-            )
-    note = f"* was stopped after {limit:g} s"
-    study.table("Fine-grained problems", ("instance", "paper, Mnodes", "Mnodes", *_columns(teams)), rows, note)
-    study.finding("the numbers of solutions of n-queens are right", right, "compared with the published numbers")
-    study.finding(
-        "the numbers of decomposed nodes of n-queens",
-        all(equal) if equal else None,
-        f"{sum(equal)} of {len(equal)} equal the paper's to its last digit" if equal else "other sizes in this profile",
-    )
-    study.finding("the numbers of decomposed nodes of asymmetric TSPs", None, "the paper gives no seeds")
-    if ratios:
-        _find_speedup(study, teams, "n-queens and TSPs: a near-linear speed-up for 18 and more items", ratios)
+            problem, options = _atsp(study, teams[0], family, n)
+            measure(f"{family} {n}", problem, limit, **options)
+    study.table("Fine-grained problems", _columns(teams), rows, _stopped_after(limit))
+    study.judge("queens_solutions", right, "compared with the published numbers")
+    if equal:
+        study.judge("queens_nodes", all(equal), f"{sum(equal)} of {len(equal)} equal the paper's to its last digit")
+    if speedups:
+        _judge_speedup(study, teams, "fine_grained_devices", speedups)
 
 
-def _draw_rates(study: Study, teams: Sequence[_Team], rates: Mapping[str, tuple[_Row, Sequence[float]]]) -> None:
+def _draw_rates(study: Study, paper: Paper, teams: Sequence[_Team], rates: Mapping[str, Sequence[float]]) -> None:
     """Tables 1 and 2 in one picture."""
     if not rates:
         return
+    published = paper.points["table_1"] | paper.points["table_2"]
 
     def draw(axes: Any) -> None:
         places = range(len(rates))
-        for at, count in ((0, 1), (3, 4)):
-            axes.plot(places, [paper.rates[at] for paper, _ in rates.values()], "x", label=f"paper, x{count} GTX 980")
+        for count in (1, 4):
+            axes.plot(places, [published[name][count] for name in rates], "x", label=f"paper, x{count} GTX 980")
         for at, team in enumerate(_several(teams)):
-            found = [ours[at] if at < len(ours) else math.nan for _, ours in rates.values()]
+            found = [ours[at] if at < len(ours) else math.nan for ours in rates.values()]
             axes.plot(places, found, ".", label=f"here, {team.label}")
         axes.set_xticks(list(places), list(rates), rotation=90, fontsize=7)
         axes.set(ylabel="million nodes per second", yscale="log")
@@ -458,9 +368,19 @@ def _draw_rates(study: Study, teams: Sequence[_Team], rates: Mapping[str, tuple[
 # --- variants, phases, load, stability --------------------------------------------------------------------------------
 
 
+def _of_metric(name: str, into: list[tuple[float, float]]) -> Any:
+    """An observer that keeps the times and values of a metric."""
+
+    def note(event: Event) -> None:
+        if isinstance(event, Metric) and event.name == name:
+            into.append((event.time, event.value))
+
+    return note
+
+
 def _measure_variants(study: Study) -> None:
     """PTE against PTE with PEB, and the time that stealing takes."""
-    limit: float = study.pick(0.5, 2.0, 3.0)
+    limit: float = study.pick(0.3, 2.0, 2.0)
     number: int = study.pick(1, 30, 22)
     n: int = study.pick(9, 12, 17)
     study.section(
@@ -472,36 +392,30 @@ def _measure_variants(study: Study) -> None:
         "divided.",
     )
     team = _Team("x1", study.engine, 1)
-    flowshop: dict[str, Any] = {"upper_bound": _OPTIMA.get(number, 1278)}
+    flowshop: dict[str, Any] = {"upper_bound": Flowshop.taillard_best_known(number)}
     cases: list[tuple[str, PermutationProblem, dict[str, Any]]] = [
         (f"queens {n}", Queens(n), {}),
         (f"Ta{number:03d}, one machine", Flowshop.taillard(number), flowshop),
         (f"Ta{number:03d}, two machines", Flowshop.taillard(number), {**flowshop, **_SETTING}),
     ]
-    rows, better = [], {}
+    rows = []
+    costly = ""
     for name, problem, options in cases:
         found = {}
-        shares: list[float] = []
         for variant in ("pte", "pte_peb"):
             given = {**options, "variant": variant, "strategy": "hypercube"}
             _solve(team, problem, 0.1, **given)
-            shares = []
-
-            def note(event: Event, shares: list[float] = shares) -> None:
-                if isinstance(event, Metric) and event.name == "stealing_share":
-                    shares.append(event.value)
-
-            result = study.engine.solve(problem, time_limit=limit, on_event=note, **given)
-            found[variant] = result, 100 * statistics.fmean(shares) if shares else None
-        better[name] = max(found, key=lambda variant: _rate(found[variant][0]))
-        cells = (f"{share:.1f}" if share is not None else "" for _, share in found.values())
-        rows.append((name, *(_marked(result) for result, _ in found.values()), *cells))
+            shares: list[tuple[float, float]] = []
+            on_event = _of_metric("stealing_share", shares)
+            result = study.engine.solve(problem, time_limit=limit, on_event=on_event, **given)
+            found[variant] = result, f"{100 * statistics.fmean(share for _, share in shares):.1f}" if shares else ""
+        costly = max(found, key=lambda variant: _rate(found[variant][0]))
+        rows.append((name, *(_marked(result) for result, _ in found.values()), *(share for _, share in found.values())))
     columns = ("instance", "Mnodes/s, pte", "pte_peb", "% stealing or waiting, pte", "pte_peb")
-    study.table("Variants", columns, rows, f"* was stopped after {limit} s")
-    costly = better[cases[2][0]]
-    study.finding(
-        "bounding children in parallel pays where bounds are costly",
-        costly == "pte_peb" if study.profile == "gpu" else None,
+    study.table("Variants", columns, rows, _stopped_after(limit))
+    study.judge(
+        "variants",
+        costly == "pte_peb",
         f"{costly} is faster with the two-machine bound, which {'' if costly == 'pte_peb' else 'pte '}"
         "computes with a group of work-items a node on GPUs",
     )
@@ -521,25 +435,13 @@ def _measure_load(study: Study, teams: Sequence[_Team]) -> None:
     setting: dict[str, Any] = {"bound": "one_machine"} if study.profile == "cpu" else _SETTING
     lines: dict[str, list[tuple[float, float]]] = {}
     for number in numbers:
+        upper = Flowshop.taillard_best_known(number)
         for team in teams:
-            points: list[tuple[float, float]] = []
-
-            def note(event: Event, points: list[tuple[float, float]] = points) -> None:
-                if isinstance(event, Metric) and event.name == "active_ivms":
-                    points.append((event.time, event.value))
-
-            team.engine.solve(
-                Flowshop.taillard(number), upper_bound=_OPTIMA[number], on_event=note, time_limit=20, **setting
-            )
-            lines[f"Ta{number:03d}, {team.label}"] = points
-
-    def draw(axes: Any) -> None:
-        for name, points in lines.items():
-            axes.plot([at for at, _ in points], [value for _, value in points], ".-", markersize=2, label=name)
-        axes.set(xlabel="seconds", ylabel="active IVMs")
-        axes.legend(fontsize=7)
-
-    study.figure("load", "Active IVMs during a search", draw)
+            points = lines[f"Ta{number:03d}, {team.label}"] = []
+            given = {"upper_bound": upper, "on_event": _of_metric("active_ivms", points), **setting}
+            team.engine.solve(Flowshop.taillard(number), time_limit=20, **given)
+    curves = {name: dict(points) for name, points in lines.items()}
+    study.curves("load", "Active IVMs during a search", curves, "seconds", "active IVMs", scales="linear linear")
     rows = [(name, len(points), f"{max((v for _, v in points), default=0):,.0f}") for name, points in lines.items()]
     study.table("Reports of active IVMs", ("search", "reports", "most active IVMs"), rows)
 
@@ -561,17 +463,14 @@ def _measure_stability(study: Study, teams: Sequence[_Team]) -> None:
     for team in teams:
         for _ in range(2):
             _solve(team, problem, **options)
-        seconds[team.label] = [team.engine.solve(problem, **options).seconds for _ in range(runs)]
-        taken = seconds[team.label]
+        taken = seconds[team.label] = [team.engine.solve(problem, **options).seconds for _ in range(runs)]
         mean, spread = statistics.fmean(taken), statistics.stdev(taken)
         rows.append((team.label, f"{mean:.4f}", f"{100 * spread / mean:.1f}", f"{min(taken):.4f}", f"{max(taken):.4f}"))
     study.table("Seconds", ("devices", "mean", "SD, % of the mean", "least", "most"), rows, f"{runs} runs each")
     hybrid = next((team.label for team in teams if team.hybrid), None)
-    alone = seconds[teams[0].label]
-    for claim, of in (("slower", statistics.fmean), ("less stable", statistics.stdev)):
-        ratio = of(seconds[hybrid]) / of(alone) if hybrid else 0.0
-        study.finding(
-            f"a CPU in the pool makes runs {claim}",
-            ratio > 1.05 if hybrid else None,
-            f"{ratio:.2f} times" if hybrid else "there are not both a GPU and a CPU with a driver here",
-        )
+    for key, of in (("hybrid_slower", statistics.fmean), ("hybrid_unstable", statistics.stdev)):
+        if hybrid is None:
+            study.judge(key, None, "there are not both a GPU and a CPU with a driver here")
+        else:
+            ratio = of(seconds[hybrid]) / of(seconds[teams[0].label])
+            study.judge(key, ratio > 1.05, f"{ratio:.2f} times")

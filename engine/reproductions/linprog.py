@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..errors import InputError
 from ..reports.study import Study
 from ..solvers.linprog.problem import LinearProgram
 from . import serial
+from .affine_scaling import Factor, Floats, Start, affine_scaling, random_program, solve_normal, standard_form
 from .papers import Paper
 
 __all__ = ["reproduce"]
@@ -25,9 +23,6 @@ _NETLIB = ("afiro", "sc50b", "adlittle", "blend", "share2b", "sc105", "kb2", "st
            "share1b", "beaconfd", "e226", "israel")  # fmt: skip
 _STEPS = (0.5, 0.7, 0.9, 0.99)
 _ACCEPTABLE = 1e-6  # this solver's own default
-
-Floats = NDArray[np.float64]
-Factor = Literal["cholesky", "updates"]
 
 
 def reproduce(arguments: list[str]) -> int:
@@ -47,152 +42,10 @@ def _study(study: Study, paper: Paper) -> None:
         _measure_netlib(study)
 
 
-# --- the method in NumPy ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Start:
-    """min c x subject to A x = b, x >= 0, with an interior point of both programs."""
-
-    A: Floats
-    b: Floats
-    c: Floats
-    x: Floats
-    y: Floats
-    s: Floats
-
-
-@dataclass(frozen=True)
-class _Run:
-    """The smallest relative gap (or residual) reached, in which iteration, and whether it ended by the paper's rule."""
-
-    gap: float
-    iterations: int
-    ended: bool = False
-
-    @property
-    def solved(self) -> bool:
-        """To 1e-8."""
-        return self.gap <= 1e-8
-
-
-def _program(m: int, n: int, seed: int, spread: float) -> _Start:
-    """A random dense program; x and s of its start are spread over so many decades each: 0 is centred."""
-    random = np.random.default_rng(seed)
-    A = random.standard_normal((m, n))
-    x, s = 10.0 ** (random.uniform(-0.5, 0.5, (2, n)) * spread)
-    y = random.standard_normal(m)
-    return _Start(A, A @ x, A.T @ y + s, x, y, s)
-
-
-def _solve_normal(A: Floats, d: Floats, rhs: Floats, method: Factor) -> Floats:
-    """Solve A D A^T z = rhs by a Cholesky factor, or by the paper's updates of (A A^T)^-1 column by column."""
-    if method == "cholesky":
-        factor = np.linalg.cholesky((A * d) @ A.T)
-        return np.linalg.solve(factor.T, np.linalg.solve(factor, rhs))
-    base = np.linalg.inv(A @ A.T)
-    z, rows = base @ rhs, np.ascontiguousarray(A.T)
-    Y = rows @ base
-    for column in range(len(d)):
-        v, own, later = (d[column] - 1) * rows[column], Y[column], Y[column + 1 :]
-        scale = 1 + v @ own
-        z -= (v @ z) / scale * own
-        later -= np.outer(later @ v / scale, own)
-    return z
-
-
-def _affine_scaling(
-    start: _Start, step: float, method: Factor, most: int = 200, tolerance: float = 1e-8, corrected: bool = True
-) -> _Run:
-    """The paper's iteration in NumPy.
-
-    ``corrected``: the start may be infeasible, and residuals are removed; else the right-hand side is A x, as printed.
-    """
-    A, x, y, s = start.A, start.x.copy(), start.y.copy(), start.s.copy()
-    best, at = math.inf, 0
-    for iteration in range(most + 1):
-        primal, dual = float(start.c @ x), float(start.b @ y)
-        rd = start.c - A.T @ y - s
-        residual = max(
-            float(np.abs(A @ x - start.b).max() / (1 + np.abs(start.b).max())),
-            float(np.abs(rd).max() / (1 + np.abs(start.c).max())),
-        )
-        gap = max(abs(primal - dual) / (1 + abs(primal)), residual)
-        if gap < best:
-            best, at = gap, iteration
-        if best <= tolerance:
-            break
-        with np.errstate(all="ignore"):
-            try:
-                rhs = start.b + A @ (x / s * rd) if corrected else A @ x
-                dy = _solve_normal(A, x / s, rhs, method)
-            except np.linalg.LinAlgError:
-                break
-            ds = (rd if corrected else 0.0) - A.T @ dy
-            dx = -x - x / s * ds
-            psi = max(float((-dx / x).max()), float((-ds / s).max()))
-        if not np.isfinite(psi):
-            break
-        if psi == 1 or not (dx.any() or dy.any() or ds.any()):
-            return _Run(best, at, ended=True)
-        length = min(1.0, step / psi) if psi > 0 else 1.0
-        x, y, s = x + length * dx, y + length * dy, s + length * ds
-    return _Run(best, at)
-
-
-# --- programs ---------------------------------------------------------------------------------------------------------
-
-
-def _standard(problem: LinearProgram) -> _Start:
-    """A program as min c x, A x = b, x >= 0 with Mehrotra's start.
-
-    Variables are shifted, free ones are split, and dependent rows are left out. Rows with two sides and upper bounds
-    become further rows with slacks.
-    """
-    from scipy.linalg import qr
-
-    A = problem.to_dense().A
-    sign = -1.0 if problem.maximize else 1.0
-    flipped = np.isneginf(problem.lower) & np.isfinite(problem.upper)
-    free = np.isneginf(problem.lower) & np.isposinf(problem.upper)
-    shift = np.where(free, 0.0, np.where(flipped, problem.upper, problem.lower))
-    A = A * np.where(flipped, -1.0, 1.0)
-    c = sign * problem.c * np.where(flipped, -1.0, 1.0)
-    offset = problem.to_dense().A @ shift
-    width = np.where(flipped | free, np.inf, problem.upper - problem.lower)
-    rows: list[tuple[Floats, float, int]] = []  # the row, its side, and the sign of its slack
-    for row, low, high in zip(A, problem.row_lower - offset, problem.row_upper - offset, strict=True):
-        if low == high:
-            rows.append((row, high, 0))
-        else:
-            rows += [(row, side, kind) for side, kind in ((high, 1), (low, -1)) if np.isfinite(side)]
-    unit = np.eye(len(c))
-    rows += [(unit[column], width[column], 1) for column in np.flatnonzero(np.isfinite(width))]
-    sides = np.array([side for _, side, _ in rows])
-    full, kinds = np.array([row for row, _, _ in rows]), np.array([kind for _, _, kind in rows])
-    part = np.diag(kinds.astype(float))[:, kinds != 0]
-    full = np.hstack([full, -full[:, free], part])
-    costs = np.concatenate([c, -c[free], np.zeros(part.shape[1])])
-    _, triangle, order = qr(full.T, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(triangle)) > 1e-9 * abs(triangle[0, 0])).sum())
-    kept = np.sort(order[:rank])
-    return _mehrotra_start(full[kept], sides[kept], costs)
-
-
-def _mehrotra_start(A: Floats, b: Floats, c: Floats) -> _Start:
-    inverse = np.linalg.inv(A @ A.T)
-    x, y = A.T @ (inverse @ b), inverse @ (A @ c)
-    s = c - A.T @ y
-    x, s = x + max(-1.5 * x.min(), 0.0), s + max(-1.5 * s.min(), 0.0)
-    product = float(x @ s)
-    x, s = x + 0.5 * product / max(s.sum(), 1e-10) + 1e-3, s + 0.5 * product / max(x.sum(), 1e-10) + 1e-3
-    return _Start(A, b, c, x, y, s)
-
-
-def _programs(study: Study, spread: float) -> list[_Start]:
+def _programs(study: Study, spread: float) -> list[Start]:
     sizes: Sequence[tuple[int, int]] = study.pick(((10, 30),), *[((30, 90), (60, 180), (100, 200))] * 2)
     seeds: Sequence[int] = study.pick((0, 1, 2), *[(0, 1, 2)] * 2)
-    return [_program(m, n, study.seed + seed, spread) for (m, n), seed in itertools.product(sizes, seeds)]
+    return [random_program(m, n, study.seed + seed, spread) for (m, n), seed in itertools.product(sizes, seeds)]
 
 
 def _range(values: Sequence[float], form: str) -> str:
@@ -212,7 +65,7 @@ def _measure_steps(study: Study) -> None:
     for name, spread in (("centred", 0.0), ("badly centred", 2.0)):
         programs = _programs(study, spread)
         for step in _STEPS:
-            runs = [_affine_scaling(program, step, "cholesky") for program in programs]
+            runs = [affine_scaling(program, step, "cholesky") for program in programs]
             iterations = [run.iterations for run in runs if run.solved]
             shares[name][step] = len(iterations) / len(runs)
             gaps = _range([run.gap for run in runs], ".0e")
@@ -220,7 +73,7 @@ def _measure_steps(study: Study) -> None:
     study.table("At most 200 iterations", ("start", "step", "solved", "iterations of those", "best gaps reached"), rows)
     caption = "Share of programs solved, by the fraction of the way to the boundary; the paper has no such figure."
     study.curves(
-        "steps", "Programs solved by length of the steps", shares, "step", "share of programs", caption, log=""
+        "steps", "Programs solved by length of the steps", shares, "step", "share of programs", caption, "linear linear"
     )
     bad = shares["badly centred"]
     study.judge(
@@ -228,7 +81,7 @@ def _measure_steps(study: Study) -> None:
         all(share == 1 for share in (*bad.values(), *shares["centred"].values())),
         "from badly centred starts " + ", ".join(f"{100 * bad[step]:.0f} % with {step}" for step in _STEPS),
     )
-    runs = [_affine_scaling(program, 0.5, "cholesky", 100, 0.0) for program in _programs(study, 0.0)]
+    runs = [affine_scaling(program, 0.5, "cholesky", 100, 0.0) for program in _programs(study, 0.0)]
     ended = sum(run.ended for run in runs)
     study.judge(
         "stops", ended == len(runs), f"{ended} of {len(runs)} runs end so within 100 iterations; a gap has to be tested"
@@ -249,7 +102,7 @@ def _measure_updates(study: Study) -> None:
     gaps: dict[tuple[Factor, bool], list[float]] = {}
     methods: tuple[Factor, ...] = ("cholesky", "updates")
     for method, corrected in itertools.product(methods, (False, True)):
-        runs = [_affine_scaling(program, 0.5, method, 60, 1e-8, corrected) for program in programs]
+        runs = [affine_scaling(program, 0.5, method, 60, 1e-8, corrected) for program in programs]
         gaps[method, corrected] = [run.gap for run in runs]
         name = "residuals removed" if corrected else "A x, as printed"
         counts = (f"{sum(run.gap <= limit for run in runs)}/{len(runs)}" for limit in (1e-8, _ACCEPTABLE))
@@ -267,7 +120,7 @@ def _measure_updates(study: Study) -> None:
     first = programs[0]
     d = 10.0 ** np.random.default_rng(study.seed).uniform(-1, 1, len(first.c))
     apart = np.abs(
-        _solve_normal(first.A, d, first.b, "updates") / _solve_normal(first.A, d, first.b, "cholesky") - 1
+        solve_normal(first.A, d, first.b, "updates") / solve_normal(first.A, d, first.b, "cholesky") - 1
     ).max()
     study.judge(
         "storage",
@@ -288,7 +141,7 @@ _WAYS: dict[str, dict[str, Any]] = {
 _IN_C: dict[str, Literal["cholesky", "updates"]] = {"C, updates": "updates", "C, Cholesky": "cholesky"}
 
 
-def _parts(start: _Start) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+def _parts(start: Start) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
     return (start.A, start.b, start.c), (start.x, start.y, start.s)
 
 
@@ -311,7 +164,7 @@ def _measure_iterations(study: Study, paper: Paper) -> None:
     shares: dict[str, float] = {}
     setups = (0.0, 0.0)
     for m, n in sizes:
-        start = _program(m, n, study.seed, 0.0)
+        start = random_program(m, n, study.seed, 0.0)
         if serial.compiler() is not None and m <= largest:
             for name, way in _IN_C.items():
                 count = 1 if m > 250 and way == "updates" else 2
@@ -390,7 +243,7 @@ def _judge_iterations(
     )
 
 
-def _milliseconds(study: Study, start: _Start, options: dict[str, Any]) -> float:
+def _milliseconds(study: Study, start: Start, options: dict[str, Any]) -> float:
     """Of an iteration: the best of two warm runs to a gap of 5e-3, the host's work included."""
     problem = LinearProgram(start.c, A_eq=start.A, b_eq=start.b)
     few = {"presolve": False, "tolerance": 5e-3, "acceptable": 5e-2, **options}
@@ -424,7 +277,7 @@ def _measure_whole(study: Study, paper: Paper) -> None:
     in_c = ("C, affine scaling", "C, Mehrotra", "C, simplex")
     lines: dict[str, dict[float, float]] = {name: {} for name in (*methods, *in_c, "HiGHS, dual simplex")}
     for m, n in sizes:
-        start = _program(m, n, study.seed, 0.0)
+        start = random_program(m, n, study.seed, 0.0)
         problem = LinearProgram(start.c, A_eq=start.A, b_eq=start.b)
         for name, options in methods.items():
             study.engine.solve(problem, presolve=False, tolerance=5e-3, acceptable=5e-2, **options)
@@ -458,7 +311,7 @@ def _measure_whole(study: Study, paper: Paper) -> None:
     study.judge("simplex", faster, f"{text} (on the CPU: no simplex method on a GPU is at hand)")
 
 
-def _highs_seconds(start: _Start) -> float:
+def _highs_seconds(start: Start) -> float:
     from scipy.optimize import linprog
 
     began = time.perf_counter()
@@ -502,9 +355,9 @@ def _measure_netlib(study: Study) -> None:
         dense = problem.to_dense()
         optimum = _highs_optimum(problem)
         cells = []
-        start = _standard(problem)
+        start = standard_form(problem)
         for name, (step, method) in written.items():
-            run = _affine_scaling(start, step, method, 100)
+            run = affine_scaling(start, step, method, 100)
             solved[name] += run.solved
             cells.append(f"{run.iterations}" if run.solved else f"gap {run.gap:.0e}")
         for name, options in methods.items():

@@ -145,14 +145,6 @@ class Resolved:
             for solver, options in self.given_options.items()
         }
 
-    @property
-    def option_origins(self) -> dict[str, dict[str, str]]:
-        """Origins of the solver options, by solver."""
-        return {
-            solver: {name: given.origin for name, given in options.items()}
-            for solver, options in self.given_options.items()
-        }
-
     def with_arguments(self, arguments: Mapping[str, Any]) -> Resolved:
         """The same with these settings on top; those that are None are left as they were."""
         more = _arguments(arguments)

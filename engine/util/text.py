@@ -105,13 +105,10 @@ def share_text(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def short_number_text(value: float, digits: int = 3) -> str:
+def short_number_text(value: float) -> str:
     """A number in little room: ``12.3M``, ``0.004``, ``1.2e-07``, ``3e+24``; whole ones below 100,000 in full.
 
-    Parameters
-    ----------
-    digits : int
-        Significant digits; one more below 1000, where there is no prefix.
+    Three significant digits; four below 1000, where there is no prefix.
     """
     if not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
@@ -119,11 +116,11 @@ def short_number_text(value: float, digits: int = 3) -> str:
     if value == int(value) and size < 1e5:
         return f"{int(value):,}"
     if size < 1e3 or size >= 999.5e15:
-        return f"{value:.{max(digits, 4)}g}" if 1e-4 <= size < 1e3 else f"{value:.{digits}g}"
+        return f"{value:.4g}" if 1e-4 <= size < 1e3 else f"{value:.3g}"
     for unit, prefix in _PREFIXES:
         if size >= 0.9995 * unit:
-            return f"{value / unit:.{digits}g}{prefix}" if size < 999.5 * unit else f"{value / unit:.0f}{prefix}"
-    return f"{value:.{digits}g}"
+            return f"{value / unit:.3g}{prefix}" if size < 999.5 * unit else f"{value / unit:.0f}{prefix}"
+    return f"{value:.3g}"
 
 
 def rate_text(rate: tuple[float, str] | None) -> str:

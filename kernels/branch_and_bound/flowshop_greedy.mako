@@ -43,6 +43,7 @@ ${"; the times before them, likewise" if vectors else ""}
 ${philox.functions()}
 #define STREAM 1u
 typedef ${value} value_t;
+#define TAIL(at) ((value_t)${"MIN(at, 65535)" if value == "u16" else "(at)"})
 % if vectors:
 typedef ${vector} vector_t;
 % endif

@@ -1,20 +1,33 @@
 <%def name="function()">
+// A pair of machines is followed by the jobs in its order: job, lag, times on u and v.
+typedef struct {
+    i32 u;
+    i32 v;
+    i32 unused[2];
+} machines_t;
+typedef struct {
+    i32 job;
+    i32 lag;
+    i32 on_u;
+    i32 on_v;
+} johnson_t;
+
 // The two-machine bound: for machines u < v, the jobs in Johnson's order, each with its lag between the two; the largest
 // over all pairs, or the first that reaches `enough`.
 // done, after   when each machine is done with the front, and how long it needs for the back
 FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table)
 {
-    table_t pair = table + ${johnson_at};
+    const TABLE_SPACE johnson_t* entry = (const TABLE_SPACE johnson_t*)(table + ${johnson_at});
     i32 best = 0;
-    for (i32 p = 0; p < ${pairs} && best < enough; ++p, pair += ${4 * (items + 1)}) {
-        const i32 u = pair[0], v = pair[1];
+    for (i32 p = 0; p < ${pairs} && best < enough; ++p) {
+        const TABLE_SPACE machines_t* pair = (const TABLE_SPACE machines_t*)entry++;
+        const i32 u = pair->u, v = pair->v;
         i32 at_u = done[u], at_v = done[v];
-        table_t entry = pair + 4;
-        for (i32 k = 0; k < ${items}; ++k, entry += 4) {
-            if (HAS(open, entry[0])) {
-                at_u += entry[2];
-                const i32 ready = at_u + entry[1];
-                at_v = MAX(at_v, ready) + entry[3];
+        for (i32 k = 0; k < ${items}; ++k, ++entry) {
+            if (HAS(open, entry->job)) {
+                at_u += entry->on_u;
+                const i32 ready = at_u + entry->lag;
+                at_v = MAX(at_v, ready) + entry->on_v;
             }
         }
         at_v += after[v];
@@ -30,6 +43,13 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
 // The same, 16 pairs of machines at once, one a lane. Every job takes a step in every lane; one that is not open, or not
 // there, adds nothing to both times and asks for nothing.
 <% words = -(-items // 32) %>
+typedef struct {
+    int16 lag;
+    int16 on_u;
+    int16 on_v;
+    int16 jobs[${words}]; // as sets
+} johnson_t;
+
 FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table)
 {
     const GLOBAL int16* entry = (const GLOBAL int16*)(table + ${johnson_at});
@@ -48,14 +68,15 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
         }
         int16 at_u = *(const int16*)start_u;
         int16 at_v = *(const int16*)start_v;
-        entry += 2;
-        for (i32 k = 0; k < ${items}; ++k, entry += ${3 + words}) {
-            const int16 there = (${" | ".join(f"(entry[{3 + k}] & (int16)(i32)WORD(open, {k}))" for k in range(words))}) != 0;
-            at_u += entry[1] & there;
-            const int16 ready = (at_u + entry[0]) & there;
+        const GLOBAL johnson_t* job = (const GLOBAL johnson_t*)(entry + 2);
+        for (i32 k = 0; k < ${items}; ++k, ++job) {
+            const int16 there = (${" | ".join(f"(job->jobs[{k}] & (int16)(i32)WORD(open, {k}))" for k in range(words))}) != 0;
+            at_u += job->on_u & there;
+            const int16 ready = (at_u + job->lag) & there;
             at_v = MAX(at_v, ready);
-            at_v += entry[2] & there;
+            at_v += job->on_v & there;
         }
+        entry = (const GLOBAL int16*)job;
         at_u += *(const int16*)stop_u;
         at_v += *(const int16*)stop_v;
         const int16 whole = MAX(at_u, at_v);

@@ -128,7 +128,7 @@ ${exchange(["reach"], 1, "s")}\
                 done[${q}] = reach;
 % endfor
 % for q in range(each):
-                tail[((k + lane) * ${width} + lane) * ${each} + ${q}] = (value_t)${f"MIN(done[{q}], 65535)" if value == "u16" else f"done[{q}]"};
+                tail[((k + lane) * ${width} + lane) * ${each} + ${q}] = TAIL(done[${q}]);
 % endfor
             }
         }

@@ -15,7 +15,7 @@
     matrix_space = "LOCAL" if local_matrix else "GLOBAL"
     vectors = ["u", "cost", "sign", "kind", "x", "s", "w", "z", "dx", "ds", "dw", "dz", "rd", "ru", "theta", "rxs", "rwz", "g", "v"]
     row_vectors = ["y", "b", "rp", "dy", "q", "inverse"]
-    stride = rows + 1
+    stride = "(m + 1)" if block == 1 else rows + 1
 %>
 ${algebra.functions(block, rows, space, matrix_space, stride)}
 <%def name="each()">
@@ -337,7 +337,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) solve_programs(i64 first, i64 count, i64 m, i6
 % endfor
 % endif
 % if local_matrix:
-    LOCAL_ARRAY(f64, M, ${rows * stride});
+    LOCAL_ARRAY(f64, M, ${rows * (rows + 1)});
 % else:
     GLOBAL f64* M = rest + ${len(row_vectors)} * m;
 % endif

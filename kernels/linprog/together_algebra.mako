@@ -21,6 +21,30 @@ FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
         sum += a[k] * b[k];
     return sum;
 }
+
+// out[r] = a b[r * stride ...], for four r
+FUNCTION void inner_by_four(i64 count, const GLOBAL f64* a, const GLOBAL f64* b, i64 stride, GLOBAL f64* out)
+{
+% for r in range(4):
+    vec sum${r} = 0.0;
+    f64 rest${r} = 0.0;
+% endfor
+    i64 k = 0;
+    for (; k + 4 <= count; k += 4) {
+        const vec left = VECTOR(a + k);
+% for r in range(4):
+        sum${r} += left * VECTOR(b + ${r} * stride + k);
+% endfor
+    }
+    for (; k < count; ++k) {
+% for r in range(4):
+        rest${r} += a[k] * b[${r} * stride + k];
+% endfor
+    }
+% for r in range(4):
+    out[${r}] = sum${r}.x + sum${r}.y + sum${r}.z + sum${r}.w + rest${r};
+% endfor
+}
 % else:
 #define SYNCHRONIZE() BARRIER()
 % endif
@@ -109,7 +133,10 @@ FUNCTION_APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At
     for (i64 i = 0; i < m; ++i) {
         for (i64 j = 0; j < n; ++j)
             scaled[j] = theta[j] * A[i * n + j];
-        for (i64 k = 0; k <= i; ++k)
+        i64 k = 0;
+        for (; k + 4 <= i + 1; k += 4)
+            inner_by_four(n, scaled, A + k * n, n, M + i * ${stride} + k);
+        for (; k <= i; ++k)
             M[i * ${stride} + k] = inner(n, scaled, A + k * n);
         M[i * ${stride} + i] += theta[n + i];
     }

@@ -1,10 +1,6 @@
 """Claims about quadratic assignment and weighted tardiness: published optima, and kernels that search as references."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import engine
-from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.generators.assignment import (
     QuadraticAssignmentFamily,
@@ -23,25 +18,24 @@ from engine.generators.assignment import (
 )
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.problems.linear_assignment import costs_of_columns
-from engine.solvers.branch_and_bound.tree import Tree
 from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
 
-def assignment(n: int, seed: int, largest: int = 9) -> engine.QuadraticAssignment:
+def assignment(n, seed, largest=9):
     flows, distances = np.random.default_rng(seed).integers(0, largest, (2, n, n))
     return engine.QuadraticAssignment(flows, distances)
 
 
-def tardiness(n: int, seed: int) -> engine.Tardiness:
+def tardiness(n, seed):
     random = np.random.default_rng(seed)
     times = random.integers(1, 30, n)
     return engine.Tardiness(times, random.integers(1, 10, n), random.integers(0, max(2, times.sum() * 3 // 4), n))
 
 
-def least_tardiness(problem: engine.Tardiness) -> int:
+def least_tardiness(problem):
     """By dynamic programming over the sets of jobs that are done first (Held and Karp 1962)."""
     best = {0: 0}
     for mask in range(1, 1 << problem.jobs):
@@ -59,7 +53,7 @@ TREES = [assignment(7, 1).tree(), assignment(6, 2, largest=1000).tree(), tardine
 @pytest.mark.few(3)
 @pytest.mark.parametrize("tree", TREES, ids=["qap 7", "qap 6", "tardiness 8", "tardiness 9"])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_kernels_visit_the_nodes_of_the_reference(device: Member, tree: Tree, gpu: bool) -> None:
+def test_kernels_visit_the_nodes_of_the_reference(device, tree, gpu):
     best = search(tree).best
     capabilities = as_gpu(device) if gpu else None
     for upper in (best, best + best // 8 + 1):
@@ -74,7 +68,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device: Member, tree: Tree, gp
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness]))
 @examples(25)
-def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n: int, seed: int, make: Any) -> None:
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, make):
     tree = make(n, seed).tree()
     best = brute_force(tree)
     assert tree.lower_bound() <= best
@@ -93,7 +87,7 @@ def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n: int, s
         assert bound[0] <= min(values)
 
 
-def test_costs_of_columns_are_those_of_whole_assignments() -> None:
+def test_costs_of_columns_are_those_of_whole_assignments():
     costs = np.random.default_rng(5).integers(0, 50, (6, 6))
     for column, value in enumerate(costs_of_columns(costs)):
         forced = costs.copy()
@@ -102,7 +96,7 @@ def test_costs_of_columns_are_those_of_whole_assignments() -> None:
 
 
 @pytest.mark.parametrize(("name", "optimum"), [("nug12", 578), ("chr12a", 9552), ("had12", 1652)])
-def test_optima_of_qaplib(device: Member, shared_data: Path, name: str, optimum: int) -> None:
+def test_optima_of_qaplib(device, shared_data, name, optimum):
     file = shared_data / "qaplib" / f"{name}.dat"
     problem = engine.QuadraticAssignment.read(file)
     assert engine.solvers.recognize(file) is engine.QuadraticAssignment
@@ -115,7 +109,7 @@ def test_optima_of_qaplib(device: Member, shared_data: Path, name: str, optimum:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_least_tardiness_is_that_of_dynamic_programming(device: Member, seed: int) -> None:
+def test_least_tardiness_is_that_of_dynamic_programming(device, seed):
     problem = tardiness(13, seed)
     result = engine.solve(problem, devices=[device.info.id], initial="infinity")
     assert (result.status, result.objective) == ("optimal", least_tardiness(problem))
@@ -124,7 +118,7 @@ def test_least_tardiness_is_that_of_dynamic_programming(device: Member, seed: in
     assert result.objective <= problem.evaluate(heuristic) <= problem.evaluate(np.argsort(problem.due, kind="stable"))
 
 
-def test_a_local_search_finds_good_assignments() -> None:
+def test_a_local_search_finds_good_assignments():
     problem = assignment(10, 7)
     found = problem.first_solution("heuristic", 0)
     assert found is not None
@@ -133,7 +127,7 @@ def test_a_local_search_finds_good_assignments() -> None:
     assert problem.first_solution("infinity", 0) is None
 
 
-def test_problems_come_back_from_their_arrays_and_files(tmp_path: Path) -> None:
+def test_problems_come_back_from_their_arrays_and_files(tmp_path):
     qap, late = assignment(5, 1), tardiness(6, 1)
     for problem, other in ((qap, assignment(5, 2)), (late, tardiness(6, 2))):
         again = type(problem).from_arrays(problem.to_arrays(), "again")
@@ -153,7 +147,7 @@ def test_problems_come_back_from_their_arrays_and_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["qap", "tardiness"])
-def test_generated_files_are_read_again(tmp_path: Path, kind: str) -> None:
+def test_generated_files_are_read_again(tmp_path, kind):
     generator = engine.solvers.discover()["branch_and_bound"].generators[kind]
     made, other = (generator.make(generator.options(seed=seed)) for seed in (1, 2))
     path = tmp_path / f"file{generator.suffix}"
@@ -166,7 +160,7 @@ def test_generated_files_are_read_again(tmp_path: Path, kind: str) -> None:
     assert again.evaluate(order) == made.evaluate(order) != other.evaluate(order)
 
 
-def test_generated_families_are_as_described() -> None:
+def test_generated_families_are_as_described():
     grid = generate_quadratic_assignment(QuadraticAssignmentFamily(n=6, seed=3))
     assert grid.distances[0].tolist() == [0, 1, 2, 1, 2, 3]
     assert grid.flows.max() <= 10
@@ -196,12 +190,12 @@ def test_generated_families_are_as_described() -> None:
         (lambda: engine.Tardiness(np.ones(70), np.ones(70), np.ones(70)).tree(), "at most 64 jobs"),
     ],
 )
-def test_what_breaks_a_rule_is_refused(make: Any, message: str) -> None:
+def test_what_breaks_a_rule_is_refused(make, message):
     with pytest.raises(ProblemError, match=message):
         make()
 
 
-def test_bounds_cannot_be_chosen() -> None:
+def test_bounds_cannot_be_chosen():
     for problem in (assignment(4, 1), tardiness(4, 1)):
         with pytest.raises(OptionError, match="no choice of bounds"):
             problem.tree(bound="partial")

@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import click
 import pytest
 
 from engine.benchmarks.branch_and_bound.command import bench
-from engine.devices import Member
 
 
-def test_the_benchmark_counts_the_published_nodes(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_counts_the_published_nodes(device, capsys):
     language, name = device.info.language, device.info.id
     assert bench(["--quick", "--only", "queens 13", "--backend", language, "--devices", f"{name},{name}"]) == 0
     heading, line = capsys.readouterr().out.splitlines()
@@ -25,6 +22,6 @@ def test_the_benchmark_counts_the_published_nodes(device: Member, capsys: pytest
         (["--devices", "cuda:0", "cuda:1"], "unexpected extra argument"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(words: list[str], message: str) -> None:
+def test_arguments_that_make_no_sense_are_refused(words, message):
     with pytest.raises(click.UsageError, match=message):
         bench(words)

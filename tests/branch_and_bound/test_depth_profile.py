@@ -1,30 +1,26 @@
 """Claims about the number of open nodes on each level, which a run reports about once a second."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Device, Member
-from engine.events import Event, Trace
+from engine.events import Trace
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.masks import bits_of
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search import coordinator, profile
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.searching import load_assignment
 from tests.support.stopping import stop_at
 
 
-def flowshop(jobs: int = 9) -> Tree:
+def flowshop(jobs=9):
     return engine.Flowshop(np.random.default_rng(3).integers(1, 99, (5, jobs))).tree()
 
 
-def counted(frontier: FrontierSnapshot, levels: int) -> list[int]:
+def counted(frontier, levels):
     """The open nodes by level, one IVM after another."""
     found = [0] * levels
     for ivm, depth in enumerate(frontier.depths.tolist()):
@@ -38,8 +34,8 @@ def counted(frontier: FrontierSnapshot, levels: int) -> list[int]:
 
 
 @pytest.mark.parametrize("tree", [flowshop(), load_assignment().grid(2, 4, seed=2).tree(), engine.Queens(8).tree()])
-def test_it_counts_the_open_nodes_of_all_levels(device: Member, tree: Tree) -> None:
-    def work(running: Device) -> int:
+def test_it_counts_the_open_nodes_of_all_levels(device, tree):
+    def work(running):
         searcher = SearchWorker(running, tree, Options(ivms=4), INFINITY)
         searcher._ivms.steps, searcher._rounds = 8, 1
         left, best, seen = cut(tree.items, 0), INFINITY, 0
@@ -58,10 +54,10 @@ def test_it_counts_the_open_nodes_of_all_levels(device: Member, tree: Tree) -> N
     assert device.submit(work).result() > 0  # a GPU has many lanes and ends a small tree in a turn or two
 
 
-def test_of_many_ivms_some_are_looked_at(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_ivms_some_are_looked_at(device, monkeypatch):
     tree = flowshop(11)
 
-    def work(running: Device) -> tuple[np.ndarray, np.ndarray]:
+    def work(running):
         searcher = SearchWorker(running, tree, Options(ivms=64), INFINITY)
         searcher._ivms.steps, searcher._rounds = 4, 4
         searcher.turn(Task(INFINITY, cut(tree.items, 2), seconds=60.0))
@@ -78,10 +74,10 @@ def test_of_many_ivms_some_are_looked_at(device: Member, monkeypatch: pytest.Mon
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("devices", [1, 2])
-def test_a_run_reports_it(device: Member, monkeypatch: pytest.MonkeyPatch, devices: int) -> None:
+def test_a_run_reports_it(device, monkeypatch, devices):
     monkeypatch.setattr(profile, "_BETWEEN", 0.0)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
-    events: list[Event] = []
+    events = []
     with engine.Engine(devices=[device.info.id] * devices) as owner:
         with monkeypatch.context() as patch:
             stop_at(

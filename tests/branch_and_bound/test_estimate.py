@@ -1,14 +1,10 @@
 """Claims about estimates of a tree's size: near the known sizes, unbiased, and reproducible."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import click
 import numpy as np
@@ -16,21 +12,19 @@ import pytest
 
 import engine
 from engine.cli import command_line
-from engine.devices import Capabilities, Device, Member
 from engine.errors import InputError
-from engine.events import Event, Metric, Notice, Progress
+from engine.events import Metric, Notice, Progress
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.estimate import _Estimator
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from engine.solvers.branch_and_bound.search import coordinator, progress
-from engine.solvers.branch_and_bound.search.frontier import FrontierSnapshot
 from engine.solvers.branch_and_bound.search.members import WorkerState
 from engine.solvers.branch_and_bound.search.messages import Sample, Task
 from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for, short_plan_for
 from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.searching import as_gpu, load_assignment
 from tests.support.stopping import stop_at
 
@@ -38,18 +32,10 @@ from tests.support.stopping import stop_at
 KNOWN = [(30, 2178, 2_415_746), (28, 2200, 12_869_871), (21, 2297, 461_633_497)]
 
 
-def sampled(
-    member: Member,
-    tree: Tree,
-    options: Options,
-    upper: int,
-    seeds: range,
-    gpu: bool = False,
-    plan: SamplePlan | None = None,
-) -> np.ndarray:
+def sampled(member, tree, options, upper, seeds, gpu=False, plan=None):
     """Independent estimates on one device."""
 
-    def work(device: Device) -> np.ndarray:
+    def work(device):
         setup = Setup(device, tree, options, upper, as_gpu(member) if gpu else None)
         sampler = TreeSampler(setup, plan or plan_for(tree.items, simt=False))
         found = np.concatenate([sampler.estimates(upper, seed) for seed in seeds])
@@ -61,7 +47,7 @@ def sampled(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("upper", [2122984497, 10**9, INFINITY])
-def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device: Member, upper: int) -> None:
+def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device, upper):
     tree = engine.Flowshop(engine.Flowshop.taillard(21).times[:, :14]).tree()
     found = sampled(device, tree, FlowshopOptions(), upper, range(1), plan=short_plan_for(14, simt=False))
     assert found == pytest.approx(sum(math.perm(14, level) for level in range(13)))
@@ -69,20 +55,20 @@ def test_upper_bounds_that_prune_nothing_give_the_size_of_the_whole_tree(device:
 
 @pytest.mark.full
 @pytest.mark.parametrize(("number", "upper", "nodes"), KNOWN)
-def test_estimates_of_flowshops_are_within_a_factor_of_two(device: Member, number: int, upper: int, nodes: int) -> None:
+def test_estimates_of_flowshops_are_within_a_factor_of_two(device, number, upper, nodes):
     tree = engine.Flowshop.taillard(number).tree()
     found = sampled(device, tree, FlowshopOptions(), upper, range(3))
     assert nodes / 2 < np.median(found) < 2 * nodes
 
 
-def test_estimates_of_queens_are_within_a_fifth(device: Member) -> None:
+def test_estimates_of_queens_are_within_a_fifth(device):
     found = sampled(device, engine.Queens(15).tree(), Options(), INFINITY, range(2))
     assert np.median(found) == pytest.approx(90_634_738, rel=0.2)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_a_tree_that_is_drawn_whole_is_counted_exactly(device: Member, gpu: bool) -> None:
+def test_a_tree_that_is_drawn_whole_is_counted_exactly(device, gpu):
     problem = engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 7)))
     tree = problem.tree()
     upper = search(tree).best + 12
@@ -92,7 +78,7 @@ def test_a_tree_that_is_drawn_whole_is_counted_exactly(device: Member, gpu: bool
 
 
 @pytest.mark.full
-def test_estimates_from_few_nodes_are_right_on_average(device: Member) -> None:
+def test_estimates_from_few_nodes_are_right_on_average(device):
     tree = engine.Flowshop(np.random.default_rng(1).integers(1, 99, (5, 9))).tree()
     upper = search(tree).best + 30
     nodes = search(tree, upper, share_best=False).nodes
@@ -104,7 +90,7 @@ def test_estimates_from_few_nodes_are_right_on_average(device: Member) -> None:
 
 
 @pytest.mark.full
-def test_the_same_seed_makes_the_same_estimate(device: Member) -> None:
+def test_the_same_seed_makes_the_same_estimate(device):
     tree = engine.Flowshop.taillard(30).tree()
     first, again, other = (
         sampled(device, tree, FlowshopOptions(), 2178, range(seed, seed + 1)).tolist() for seed in (1, 1, 2)
@@ -113,7 +99,7 @@ def test_the_same_seed_makes_the_same_estimate(device: Member) -> None:
     assert first != other
 
 
-def test_an_estimate_has_an_amount_a_rate_and_a_time(device: Member) -> None:
+def test_an_estimate_has_an_amount_a_rate_and_a_time(device):
     devices = [device.info.id] * 2
     estimate = engine.estimate(engine.Flowshop.taillard(23), devices=devices, upper_bound=2326)
     assert estimate.unit == "nodes"
@@ -124,13 +110,13 @@ def test_an_estimate_has_an_amount_a_rate_and_a_time(device: Member) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(device: Member, gpu: bool) -> None:
+def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(device, gpu):
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
     upper = search(tree).best
     nodes = search(tree, upper, share_best=False).nodes
     capabilities = as_gpu(device) if gpu else None
 
-    def work(running: Device) -> list[tuple[float, float]]:
+    def work(running):
         options = FlowshopOptions(ivms=4, upper_bound=upper)
         worker = SearchWorker(running, tree, options, upper, capabilities)
         sampler = TreeSampler(Setup(running, tree, options, upper, capabilities), SamplePlan(1, 512, 512))
@@ -152,13 +138,13 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     assert max(units for _, units in found) > 10
 
 
-def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device: Member) -> None:
+def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device):
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
     upper = search(tree).best + 20
     nodes = search(tree, upper, share_best=False).nodes - 1 - 8 - 56  # below the second level
     units = cut(tree.items, 3)  # 336, more than a GPU has IVMs at least
 
-    def work(running: Device) -> tuple[int, list[int], float]:
+    def work(running):
         setup = Setup(running, tree, FlowshopOptions(upper_bound=upper), upper)
         worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), upper)
         sampler = TreeSampler(setup, SamplePlan(1, 3, 3))
@@ -181,19 +167,19 @@ def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device: Member
     assert mean == pytest.approx(nodes, rel=0.3)
 
 
-def idle(worker: SearchWorker, levels: int) -> FrontierSnapshot:
+def idle(worker, levels):
     """The open nodes as if no IVM had work."""
     frontier = worker.frontier(levels)
     return dataclasses.replace(frontier, depths=np.full_like(frontier.depths, -1))
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
-def test_a_run_estimates_its_end(device: Member, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+def test_a_run_estimates_its_end(device, monkeypatch, count):
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.1)
     monkeypatch.setattr(progress, "_SHARE", 0.5)
     monkeypatch.setattr(progress, "_RETRY", 0.02)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.005)
-    events: list[Event] = []
+    events = []
     number, upper, nodes = (23, 2326, 2_862_841_447) if device.info.capabilities.simt else (30, 2178, 2_415_747)
     result = engine.solve(
         engine.Flowshop.taillard(number), devices=[device.info.id] * count, upper_bound=upper, on_event=events.append
@@ -213,10 +199,10 @@ def test_a_run_estimates_its_end(device: Member, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.full
-def test_a_stopped_search_says_what_is_left(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_search_says_what_is_left(device, monkeypatch):
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.5)
     monkeypatch.setattr("engine.runs.run.GRACE", 10.0)  # the search returns by itself, on a busy device too
-    events: list[Event] = []
+    events = []
     stops = stop_at(monkeypatch, lambda event: isinstance(event, Metric) and event.name == "nodes_left")
     stopped = engine.solve(
         engine.Flowshop.taillard(56), devices=[device.info.id], upper_bound=3679, on_event=events.append
@@ -227,7 +213,7 @@ def test_a_stopped_search_says_what_is_left(device: Member, monkeypatch: pytest.
     assert any(isinstance(event, Notice) and "nodes are left" in event.message for event in events)
 
 
-def test_an_estimate_averages_its_rounds_and_tightens() -> None:
+def test_an_estimate_averages_its_rounds_and_tightens():
     worker = WorkerState(SimpleNamespace(info=None), 5)
     worker.active = 1
     estimate = progress.SearchEstimate(began=0.0, seed=1, items=5)
@@ -255,7 +241,7 @@ def test_an_estimate_averages_its_rounds_and_tightens() -> None:
     assert estimate.remaining(900).nodes == pytest.approx(25)
 
 
-def test_a_device_that_is_too_slow_for_samples_takes_none() -> None:
+def test_a_device_that_is_too_slow_for_samples_takes_none():
     plan = short_plan_for(50, simt=False)
     assert plan.within(0.3, 1e9, 50) == plan
     fewer = plan.within(0.3, 2e5, 50)
@@ -274,7 +260,7 @@ def test_a_device_that_is_too_slow_for_samples_takes_none() -> None:
     assert found.nodes == pytest.approx(105)  # five of these nodes have been decomposed since
 
 
-def test_a_sample_of_fewer_nodes_counts_less_and_has_wider_limits() -> None:
+def test_a_sample_of_fewer_nodes_counts_less_and_has_wider_limits():
     found = []
     for coarseness in (1.0, 16.0):
         worker = WorkerState(SimpleNamespace(info=None), 20)
@@ -295,10 +281,10 @@ def test_a_sample_of_fewer_nodes_counts_less_and_has_wider_limits() -> None:
     assert joined.high < coarse.high
 
 
-def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Member) -> None:
+def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device):
     tree = engine.Flowshop.taillard(28).tree()
 
-    def work(running: Device) -> tuple[list[bool], list[float]]:
+    def work(running):
         worker = SearchWorker(running, tree, FlowshopOptions(), 2200)
         worker.turn(Task(2200, cut(tree.items, 0), seconds=1e-3))
         taken, coarseness = [], []
@@ -315,20 +301,20 @@ def test_samples_wait_for_the_node_rate_of_a_device_and_grow_with_it(device: Mem
     assert coarseness[4] == coarseness[5]
 
 
-def test_a_halted_device_ends_its_sample_and_its_turn(device: Member) -> None:
+def test_a_halted_device_ends_its_sample_and_its_turn(device):
     tree = engine.Flowshop.taillard(28).tree()
 
-    def work(running: Device) -> tuple[Any, int, int]:
+    def work(running):
         worker, asked, launches = SearchWorker(running, tree, FlowshopOptions(), 2200), 0, 0
         worker.turn(Task(2200, cut(tree.items, 0), seconds=1e-3))
         worker._rate_before = worker._rate = 1e7
 
-        def halted() -> bool:
+        def halted():
             nonlocal asked
             asked += 1
             return asked > 3
 
-        def noted() -> None:
+        def noted():
             nonlocal launches
             launches += 1
             explore()
@@ -344,14 +330,14 @@ def test_a_halted_device_ends_its_sample_and_its_turn(device: Member) -> None:
     assert device.submit(work).result() == (None, 4, 1)
 
 
-def test_a_turn_ends_soon_after_its_time_however_many_rounds_have_fitted(device: Member) -> None:
+def test_a_turn_ends_soon_after_its_time_however_many_rounds_have_fitted(device):
     launches = 0
 
-    def work(running: Device) -> None:
+    def work(running):
         worker = SearchWorker(running, engine.Flowshop.taillard(28).tree(), FlowshopOptions(), 2200)
         worker._rounds = 64
 
-        def noted() -> None:
+        def noted():
             nonlocal launches
             launches += 1
             explore()
@@ -364,7 +350,7 @@ def test_a_turn_ends_soon_after_its_time_however_many_rounds_have_fitted(device:
     assert launches <= 3
 
 
-def test_the_sample_of_a_large_tree_is_as_small_as_the_host_is_slow() -> None:
+def test_the_sample_of_a_large_tree_is_as_small_as_the_host_is_slow():
     plan = short_plan_for(20, True)
     assert plan.within_host(0.3, 20) == plan
     large = short_plan_for(100, True)
@@ -373,7 +359,7 @@ def test_the_sample_of_a_large_tree_is_as_small_as_the_host_is_slow() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
-def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(device: Member, count: int) -> None:
+def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(device, count):
     problem = load_assignment().grid(3, 4, seed=1)
     with engine.Engine(devices=[device.info.id] * count) as owner:
         nodes = owner.solve(problem).counters["nodes"]
@@ -382,8 +368,8 @@ def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(
 
 
 @pytest.mark.full
-def test_an_estimate_keeps_about_to_its_time_limit(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[float] = []
+def test_an_estimate_keeps_about_to_its_time_limit(device, monkeypatch):
+    limits = []
     monkeypatch.setattr(_Estimator, "trial", recorded(_Estimator.trial, limits))
     monkeypatch.setattr(_Estimator, "estimates", recorded(_Estimator.estimates, limits))
     problem = engine.Flowshop.taillard(56)
@@ -395,18 +381,18 @@ def test_an_estimate_keeps_about_to_its_time_limit(device: Member, monkeypatch: 
 
 
 @pytest.mark.full
-def test_an_estimate_without_time_makes_one_pass(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes: list[Any] = []
+def test_an_estimate_without_time_makes_one_pass(device, monkeypatch):
+    passes = []
     method = TreeSampler._pass
 
-    def counted(*arguments: Any) -> float:
+    def counted(*arguments):
         passes.append(arguments)
         return method(*arguments)
 
     monkeypatch.setattr(TreeSampler, "_pass", counted)
     is_gpu = device.info.capabilities.simt  # which searches the smaller tree while it tries it
     problem, best = (engine.Flowshop.taillard(56), 3679) if is_gpu else (engine.Flowshop.taillard(21), 2297)
-    chosen: dict[str, Any] = {"devices": [device.info.id], "upper_bound": best}
+    chosen = {"devices": [device.info.id], "upper_bound": best}
     wide = engine.estimate(problem, time_limit=0.01, **chosen)
     assert len(passes) == 1
     narrow = engine.estimate(problem, **chosen)
@@ -414,17 +400,17 @@ def test_an_estimate_without_time_makes_one_pass(device: Member, monkeypatch: py
     assert wide.high / wide.low > narrow.high / narrow.low
 
 
-def recorded(method: Callable[..., Any], limits: list[float]) -> Callable[..., Any]:
+def recorded(method, limits):
     """The method, whose last argument is noted."""
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments):
         limits.append(arguments[-1])
         return method(*arguments)
 
     return call
 
 
-def test_where_there_is_nothing_to_search_no_rate_is_told(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_there_is_nothing_to_search_no_rate_is_told(device, capsys):
     sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
     words = ["estimate", str(sample), "--upper-bound", "5", "--time-limit", "2", "--devices", device.info.id]
     assert command_line(words) == 0
@@ -432,20 +418,20 @@ def test_where_there_is_nothing_to_search_no_rate_is_told(device: Member, capsys
     assert output.endswith("\n0 nodes: there is nothing to search\n")
 
 
-def test_a_search_that_ends_at_once_is_estimated_exactly(device: Member) -> None:
+def test_a_search_that_ends_at_once_is_estimated_exactly(device):
     estimate = engine.estimate(engine.Queens(8), devices=[device.info.id])
     assert (estimate.low, estimate.amount, estimate.high) == (983, 983, 983)
     solved = engine.estimate(engine.Flowshop.taillard(30), devices=[device.info.id], upper_bound=5)
     assert solved.amount == 0
 
 
-def test_a_solver_without_estimates_says_so(device: Member) -> None:
+def test_a_solver_without_estimates_says_so(device):
     with pytest.raises(InputError, match="the solver knapsack makes no estimates"):
         engine.estimate(engine.Knapsack([1, 2], [1, 1], 1), devices=[device.info.id])
 
 
 @pytest.mark.full
-def test_the_command_prints_an_estimate(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_an_estimate(device, capsys):
     sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
     words = ["estimate", str(sample), "--upper-bound", "2178", "--devices", device.info.id]
     assert command_line([*words, "--json"]) == 0
@@ -457,12 +443,12 @@ def test_the_command_prints_an_estimate(device: Member, capsys: pytest.CaptureFi
 
 @pytest.mark.full
 @pytest.mark.parametrize("jobs", [12, 70])
-def test_samples_are_the_same_with_the_kernels_of_gpus(device: Member, jobs: int) -> None:
+def test_samples_are_the_same_with_the_kernels_of_gpus(device, jobs):
     problem = engine.Flowshop(np.random.default_rng(jobs).integers(1, 100, (5, jobs)))
     tree = problem.tree()
     upper = problem.evaluate(problem.first_solution("neh", 0)) - 1
 
-    def work(running: Device, capabilities: Capabilities | None) -> list[float]:
+    def work(running, capabilities):
         sampler = TreeSampler(Setup(running, tree, Options(), upper, capabilities), SamplePlan(2, 16, 8))
         try:
             return list(sampler.estimates(upper, 1).tolist())

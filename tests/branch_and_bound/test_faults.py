@@ -1,20 +1,13 @@
 """Claims about devices that fail in the middle of a search, and about checkpoints that are not what they should be."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import engine
-from engine.devices import Member
 from engine.errors import DeviceError, OutOfDeviceMemory, RunFolderError
-from engine.events import Event, Notice
+from engine.events import Notice
 from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.search import coordinator
@@ -25,8 +18,8 @@ QUEENS_14 = (365596, 13496479)
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("at_launch", [1, 20, 60])
-def test_the_other_devices_finish_the_search_of_one_that_fails(device: Member, at_launch: int) -> None:
-    events: list[Event] = []
+def test_the_other_devices_finish_the_search_of_one_that_fails(device, at_launch):
+    events = []
     name = device.info.id
     with failing(f"{name}#2", at_launch=at_launch) as failures:
         result = engine.solve(engine.Queens(14), devices=[name] * 3, on_event=events.append, ivms=32)
@@ -37,12 +30,12 @@ def test_the_other_devices_finish_the_search_of_one_that_fails(device: Member, a
 
 
 @pytest.mark.full
-def test_a_restore_point_saves_what_was_done_before_a_failure(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restore_point_saves_what_was_done_before_a_failure(device, monkeypatch):
     monkeypatch.setattr(coordinator, "_BETWEEN_RESTORE_POINTS", 0.002)
-    restored: list[int] = []
+    restored = []
     original = coordinator.Coordinator._restore
 
-    def noted(self: coordinator.Coordinator) -> None:
+    def noted(self):
         original(self)
         restored.append(self.counters["nodes"])
 
@@ -56,8 +49,8 @@ def test_a_restore_point_saves_what_was_done_before_a_failure(device: Member, mo
     assert result.counters["nodes"] == 2_415_747
 
 
-def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device: Member, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"upper_bound": 2178, "ivms": 32, "checkpoint_interval": 0.02}
+def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device, tmp_path):
+    options = {"upper_bound": 2178, "ivms": 32, "checkpoint_interval": 0.02}
     name = device.info.id
     with failing(name, at_launch=100) as failures, pytest.raises(DeviceError, match="fallen off the bus"):
         engine.solve(engine.Flowshop.taillard(30), devices=[name], run_folder=tmp_path / "run", **options)
@@ -66,7 +59,7 @@ def test_a_search_whose_only_device_fails_keeps_a_checkpoint(device: Member, tmp
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 2_415_747, 32)
 
 
-def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device: Member, tmp_path: Path) -> None:
+def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device, tmp_path):
     problem = engine.Flowshop(np.ones((20, 64), np.int64))
     with pytest.raises(OutOfDeviceMemory, match="set ivms to fewer"):
         engine.solve(problem, devices=[device.info.id] * 200, initial="neh", ivms=1 << 20, run_folder=tmp_path / "run")
@@ -76,11 +69,11 @@ def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device: M
 # --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
-def problem() -> engine.Flowshop:
+def problem():
     return engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 6)))
 
 
-def good() -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def good():
     """A checkpoint of a search that has explored the first two subtrees of six."""
     tree = problem().tree()
     units = cut(6, 1)
@@ -92,23 +85,23 @@ def good() -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return save(progress, order, value + 5, value, improved=True)
 
 
-def test_a_checkpoint_is_read_as_it_was_written() -> None:
+def test_a_checkpoint_is_read_as_it_was_written():
     arrays, state = good()
     progress, checked = restore(problem().tree(), arrays, state)
     assert len(progress.units) == 4
     assert checked.value == state["value"]
 
 
-def _swap(arrays: dict[str, NDArray[Any]]) -> None:
+def _swap(arrays):
     arrays["begin"][0], arrays["end"][0] = arrays["end"][0].copy(), arrays["begin"][0].copy()
 
 
-def _repeat(arrays: dict[str, NDArray[Any]]) -> None:
+def _repeat(arrays):
     for name in ("begin", "end", "fresh"):
         arrays[name] = np.concatenate([arrays[name][:1], arrays[name][:-1]])
 
 
-ARRAYS: dict[str, tuple[Callable[[dict[str, NDArray[Any]]], Any], str]] = {
+ARRAYS = {
     "empty intervals": (_swap, "an interval is empty"),
     "the same twice": (_repeat, "two intervals overlap"),
     "one lost": (
@@ -128,7 +121,7 @@ ARRAYS: dict[str, tuple[Callable[[dict[str, NDArray[Any]]], Any], str]] = {
 
 
 @pytest.mark.parametrize("fault", ARRAYS)
-def test_a_checkpoint_with_a_wrong_array_is_refused(fault: str) -> None:
+def test_a_checkpoint_with_a_wrong_array_is_refused(fault):
     arrays, state = good()
     arrays = {name: array.copy() for name, array in arrays.items()}
     change, message = ARRAYS[fault]
@@ -147,19 +140,19 @@ def test_a_checkpoint_with_a_wrong_array_is_refused(fault: str) -> None:
         ({"has_solution": False}, "does not belong"),
     ],
 )
-def test_a_checkpoint_with_a_wrong_state_is_refused(change: dict[str, Any], message: str) -> None:
+def test_a_checkpoint_with_a_wrong_state_is_refused(change, message):
     arrays, state = good()
     with pytest.raises(RunFolderError, match=message):
         restore(problem().tree(), arrays, {**state, **change})
 
 
-def test_a_checkpoint_of_another_size_is_refused() -> None:
+def test_a_checkpoint_of_another_size_is_refused():
     arrays, state = good()
     with pytest.raises(RunFolderError, match="not one of a problem with 7 items"):
         restore(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
 
 
-def test_a_finished_checkpoint_has_no_intervals() -> None:
+def test_a_finished_checkpoint_has_no_intervals():
     arrays, state = good()
     units = cut(6, 1)
     none = Units.none(6)

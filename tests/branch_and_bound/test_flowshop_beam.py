@@ -1,7 +1,5 @@
 """Beam search for flowshop schedules: the tree's bounds, all nodes of small trees, first solutions of large ones."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -13,11 +11,11 @@ from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan, neh
 
 
-def never() -> bool:
+def never():
     return False
 
 
-def test_bounds_are_those_of_the_tree() -> None:
+def test_bounds_are_those_of_the_tree():
     random = np.random.default_rng(3)
     times = random.integers(1, 99, (6, 9))
     tree = Flowshop(times).tree("one_machine", "min_branch")
@@ -36,7 +34,7 @@ def test_bounds_are_those_of_the_tree() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_beam_of_all_nodes_finds_an_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_beam_of_all_nodes_finds_an_optimum(seed, monkeypatch):
     monkeypatch.setattr(flowshop_beam, "_MOST_NODES", 10**6)
     times = np.random.default_rng(seed).integers(1, 30, (4, 6))
     optimum = min(makespan(times, order) for order in itertools.permutations(range(6)))
@@ -48,7 +46,7 @@ def test_a_beam_of_all_nodes_finds_an_optimum(seed: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.full
-def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone() -> None:
+def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone():
     flowshop = Flowshop.taillard(41)
     inserted = makespan(flowshop.times, neh(flowshop.times))
     order = beam_search(flowshop.times, inserted, never)
@@ -59,6 +57,6 @@ def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone() -> 
     assert makespan(flowshop.times, improved) <= makespan(flowshop.times, order)
 
 
-def test_a_beam_search_ends_when_time_is_up() -> None:
+def test_a_beam_search_ends_when_time_is_up():
     asked = iter([False] * 3 + [True])
     assert beam_search(Flowshop.taillard(41).times, 10**6, lambda: next(asked)) is None

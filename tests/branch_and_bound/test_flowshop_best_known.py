@@ -1,7 +1,5 @@
 """The list of published flowshops: every bound has a source, every schedule its makespan, every proof its row."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -10,14 +8,14 @@ import pytest
 
 import engine
 from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
-from engine.solvers.branch_and_bound.problems.flowshop_best_known import PublishedFlowshop, published_flowshops
+from engine.solvers.branch_and_bound.problems.flowshop_best_known import published_flowshops
 from engine.solvers.branch_and_bound.proofs.record import Proof
 
 PROOFS = Path(__file__).parents[2] / "samples" / "proofs"
 TAILLARD = {name: known for name, known in published_flowshops().items() if name.startswith("ta")}
 
 
-def plain_makespan(times: np.ndarray, order: tuple[int, ...]) -> int:
+def plain_makespan(times, order):
     """Completion of the last job on the last machine, by the recursion of the guide."""
     done = np.zeros(len(times) + 1, np.int64)
     for job in order:
@@ -26,7 +24,7 @@ def plain_makespan(times: np.ndarray, order: tuple[int, ...]) -> int:
     return int(done[-1])
 
 
-def test_every_published_instance_is_there_with_bounds_and_sources() -> None:
+def test_every_published_instance_is_there_with_bounds_and_sources():
     names = [f"ta{number:03d}" for number in range(1, 121)]
     sizes = [(jobs, machines) for jobs in (10, 20, 30, 40, 50, 60) for machines in (5, 10, 15, 20)]
     sizes += [(jobs, machines) for jobs in range(100, 801, 100) for machines in (20, 40, 60)]
@@ -43,7 +41,7 @@ def test_every_published_instance_is_there_with_bounds_and_sources() -> None:
             assert name.startswith(f"VFR{known.jobs}_{known.machines}_")
 
 
-def test_every_proof_file_is_the_source_of_its_row() -> None:
+def test_every_proof_file_is_the_source_of_its_row():
     proved = {name: known for name, known in published_flowshops().items() if known.lower_source.endswith(".json")}
     assert sorted(proved) == sorted(path.stem for path in PROOFS.glob("*.json"))
     for name, known in proved.items():
@@ -53,23 +51,23 @@ def test_every_proof_file_is_the_source_of_its_row() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, known in TAILLARD.items() if known.schedule])
-def test_schedules_have_the_makespans_of_the_list(name: str) -> None:
+def test_schedules_have_the_makespans_of_the_list(name):
     problem = engine.Flowshop.taillard(int(name[2:]))
     order = TAILLARD[name].schedule
     assert sorted(order) == list(range(problem.jobs))
     assert plain_makespan(problem.times, order) == TAILLARD[name].upper
 
 
-def of_root() -> list[tuple[str, PublishedFlowshop]]:
+def of_root():
     return [(name, known) for name, known in TAILLARD.items() if known.lower_source == "root"]
 
 
-def test_the_bound_of_a_root_is_computed_again() -> None:
+def test_the_bound_of_a_root_is_computed_again():
     name, known = of_root()[0]
     assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == known.lower
 
 
 @pytest.mark.full
-def test_the_bounds_of_all_roots_are_computed_again() -> None:
+def test_the_bounds_of_all_roots_are_computed_again():
     for name, known in of_root():
         assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == known.lower, name

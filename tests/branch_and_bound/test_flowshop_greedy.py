@@ -1,21 +1,15 @@
 """Schedules of flowshops that no tree takes: every step of the kernel, bounds, and runs that end, stop and resume."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import engine
-from engine.devices import Device, Member
 from engine.errors import DeviceError, OptionError, ProblemError
 from engine.solvers.branch_and_bound.heuristics import search
 from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
-from engine.solvers.branch_and_bound.heuristics.chains import Improvement, ScheduleSearch
+from engine.solvers.branch_and_bound.heuristics.chains import ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
 from engine.solvers.branch_and_bound.intervals import Units
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
@@ -30,32 +24,32 @@ LANES = GreedyShape(1, 8, 32, 4)
 PAIRS = GreedyShape(2, 4, 32, 8)
 
 
-def random_times(machines: int, jobs: int, seed: int, largest: int = 99) -> NDArray[np.int64]:
+def random_times(machines, jobs, seed, largest=99):
     return np.random.default_rng(seed).integers(0, largest, (machines, jobs), endpoint=True)
 
 
-def optimum(times: NDArray[np.int64]) -> int:
+def optimum(times):
     return min(makespan(times, order) for order in itertools.permutations(range(times.shape[1])))
 
 
-def number(value: float | None) -> float:
+def number(value):
     assert value is not None
     return value
 
 
-def own_shape(device: Member) -> GreedyShape:
+def own_shape(device):
     """The layout of such a device, with few chains: vectors are for CPUs."""
     return LANES if device.info.capabilities.simt else VECTORS
 
 
-def test_every_job_is_inserted_where_the_plain_recursion_finds_it_best(device: Member) -> None:
+def test_every_job_is_inserted_where_the_plain_recursion_finds_it_best(device):
     times = random_times(5, 8, 1)
     sequences = np.random.default_rng(2).permuted(np.tile(np.arange(8), (4, 1)), axis=1)
 
-    def work(there: Device) -> None:
+    def work(there):
         chains = GreedyChains(there, times, own_shape(device), 3)
         chains.build(sequences)
-        before: list[list[int]] = [[] for _ in sequences]
+        before = [[] for _ in sequences]
         for step in range(8):
             values = chains.advance(1)
             state = there.get(chains._buffers["work"]).reshape(4, 2, 8)[:, (step + 1) % 2, : step + 1].tolist()
@@ -79,10 +73,10 @@ def test_every_job_is_inserted_where_the_plain_recursion_finds_it_best(device: M
         *(pytest.param(100_000, shape, marks=pytest.mark.full) for shape in (LANES, PAIRS)),
     ],
 )
-def test_all_layouts_have_the_same_chains(device: Member, largest: int, shape: GreedyShape) -> None:
+def test_all_layouts_have_the_same_chains(device, largest, shape):
     times = random_times(5, 7, 4, largest)
 
-    def run(there: Device, shape: GreedyShape, slices: int) -> list[list[int]]:
+    def run(there, shape, slices):
         chains = GreedyChains(there, times, shape, 5)
         chains.build(np.tile(np.arange(7), (shape.chains, 1)))
         chains.advance(100)
@@ -97,10 +91,10 @@ def test_all_layouts_have_the_same_chains(device: Member, largest: int, shape: G
     assert device.submit(run, shape, 8).result() == first
 
 
-def test_a_small_instance_is_solved_and_chains_follow_the_best(device: Member) -> None:
+def test_a_small_instance_is_solved_and_chains_follow_the_best(device):
     times = random_times(5, 6, 6)
 
-    def work(there: Device) -> None:
+    def work(there):
         shape = greedy_shape(there.capabilities, 5)
         chains = GreedyChains(there, times, shape, 7)
         chains.start(np.arange(6)[None], np.array([makespan(times, np.arange(6))]))
@@ -115,33 +109,31 @@ def test_a_small_instance_is_solved_and_chains_follow_the_best(device: Member) -
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_bound_is_never_above_the_optimum(seed: int) -> None:
+def test_the_bound_is_never_above_the_optimum(seed):
     times = random_times(1 + seed % 4, 1 + seed, seed)
     tree = engine.Flowshop(times).tree("one_machine")
     assert tree.lower_bound() <= flowshop_bound(times) <= optimum(times)
     assert flowshop_bound(times, lambda: True) == tree.lower_bound()
 
 
-def test_the_bound_knows_that_the_first_job_is_not_the_last() -> None:
+def test_the_bound_knows_that_the_first_job_is_not_the_last():
     times = np.array([[0, 9, 9], [50, 50, 50], [0, 9, 9]])  # the first job has the least head and the least tail
     assert engine.Flowshop(times).tree("one_machine").lower_bound() == 150
     assert flowshop_bound(times) == optimum(times) == 159
 
 
-def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(tmp_path, monkeypatch):
     improve = search.improve
 
-    def stopped_with_a_schedule(*arguments: Any) -> None:
+    def stopped_with_a_schedule(*arguments):
         problem, pool, run, known, found, proceed = arguments
         schedules = [known] if known is not None else []
 
-        def taken(better: Improvement) -> None:
+        def taken(better):
             schedules.append(better)
             found(better)
 
-        def goes_on(tried: int) -> bool:
+        def goes_on(tried):
             if tried and schedules:
                 run.stop()
             return bool(proceed(tried))
@@ -162,7 +154,7 @@ def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(
     assert 129 < first.counters["insertions"] < again.counters["insertions"]
 
 
-def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above() -> None:
+def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above():
     problem = engine.Flowshop(np.arange(1, 131)[None])
     assert engine.solve(problem).status == "optimal"
     proved = engine.solve(problem, upper_bound=100)
@@ -173,7 +165,7 @@ def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_i
     assert given.solution.tolist() == list(range(130))
 
 
-def test_what_is_too_large_or_no_order_is_refused_in_a_sentence() -> None:
+def test_what_is_too_large_or_no_order_is_refused_in_a_sentence():
     with pytest.raises(ProblemError, match="up to 2000 jobs and 100 machines; flowshop of 2,001 jobs has 2001 and 1"):
         engine.solve(engine.Flowshop(np.ones((1, 2001))))
     with pytest.raises(ProblemError, match="up to 2000 jobs and 100 machines"):
@@ -189,12 +181,12 @@ def test_what_is_too_large_or_no_order_is_refused_in_a_sentence() -> None:
         engine.estimate(many)
 
 
-def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch):
     times = random_times(4, 9, 9)
     asked = []
     better = ScheduleSearch.better
 
-    def spied(chains: ScheduleSearch, seconds: float, below: int, halted: Any) -> tuple[int, tuple[int, ...]] | None:
+    def spied(chains, seconds, below, halted):
         asked.append(better(chains, 0.0, below, halted))
         return asked[-1]
 
@@ -211,18 +203,18 @@ def test_a_search_beside_the_tree_finds_what_the_tree_proves(monkeypatch: pytest
     )
 
 
-def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain() -> None:
+def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain():
     """A stand-in that takes the time it is given, and finds a schedule once."""
     given, values = [], iter([7])
     report = Report(1.0, 0.0, "pte", 1, 1, 0, 0, 0, 0, 0.5, None, Units.none(4))
 
     class Slow:
-        def better(self, seconds: float, below: int, halted: Any) -> tuple[int, tuple[int, ...]] | None:
+        def better(self, seconds, below, halted):
             given.append((seconds, below))
             found = next(values, None)
             return None if found is None else (found, (2, 0, 1))
 
-        def close(self) -> None:
+        def close(self):
             given.clear()
 
     beside = search_worker._Improving(Slow, engine.Flowshop(np.ones((2, 4))).tree())
@@ -238,13 +230,11 @@ def test_half_of_the_time_is_for_the_search_beside_until_it_is_in_vain() -> None
     assert given == []
 
 
-def test_a_device_that_fails_leaves_a_checkpoint_of_the_best_schedule(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_fails_leaves_a_checkpoint_of_the_best_schedule(tmp_path, monkeypatch):
     turn = ScheduleSearch.turn
-    schedules: list[Improvement] = []
+    schedules = []
 
-    def failing(chains: ScheduleSearch, seconds: float, below: int) -> tuple[Improvement | None, int]:
+    def failing(chains, seconds, below):
         if schedules:
             raise DeviceError("the device is gone")
         better, tried = turn(chains, seconds, below)

@@ -1,15 +1,11 @@
 """The checker that shares no code with the engine agrees with the sample proofs and refutes altered ones."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,10 +15,10 @@ ROOT = Path(__file__).parents[2]
 PROOFS = ROOT / "samples" / "proofs"
 
 
-def test_it_is_short_and_imports_the_standard_library_alone() -> None:
+def test_it_is_short_and_imports_the_standard_library_alone():
     source = Path(checker.__file__).read_text(encoding="utf-8")
     assert source.count("\n") <= 300
-    names: set[str] = set()
+    names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
@@ -32,40 +28,40 @@ def test_it_is_short_and_imports_the_standard_library_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["ta001", "ta003", "ta064", "ta071"])
-def test_small_trees_have_the_nodes_and_leaves_of_the_samples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_small_trees_have_the_nodes_and_leaves_of_the_samples(name, capsys):
     assert checker.main([str(PROOFS / f"{name}.json")]) == 0
     output = capsys.readouterr().out
     assert f"{name}: " in output
     assert "the whole tree, searched again" in output
 
 
-def test_an_instance_is_made_again_from_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_instance_is_made_again_from_its_seed(capsys):
     assert checker.main([str(PROOFS / "ta001.json"), "--seed", "873654221"]) == 0
     assert checker.main([str(PROOFS / "ta001.json"), "--seed", "873654222"]) == 1
     assert "REFUTED: the times are not those of Taillard's generator" in capsys.readouterr().out
 
 
-def swapped(proof: dict[str, Any]) -> None:
+def swapped(proof):
     proof["schedule"][0], proof["schedule"][-1] = proof["schedule"][-1], proof["schedule"][0]
 
 
-def one_node_more(proof: dict[str, Any]) -> None:
+def one_node_more(proof):
     proof["nodes"] += 1
 
 
-def less_explored(proof: dict[str, Any]) -> None:
+def less_explored(proof):
     proof["explored"][-1] -= 1
 
 
-def larger_subtree(proof: dict[str, Any]) -> None:
+def larger_subtree(proof):
     min(proof["subtrees"], key=lambda subtree: subtree["nodes"])["nodes"] += 1
 
 
-def unvisited_subtree(proof: dict[str, Any]) -> None:
+def unvisited_subtree(proof):
     proof["subtrees"][0]["path"] = list(range(8))
 
 
-def other_times(proof: dict[str, Any]) -> None:
+def other_times(proof):
     proof["instance"]["times"][0][0] += 1
 
 
@@ -82,9 +78,7 @@ def other_times(proof: dict[str, Any]) -> None:
         ("ta001", lambda proof: proof.pop("nodes"), "not a proof file: KeyError"),
     ],
 )
-def test_an_altered_proof_is_refuted_although_its_digest_is_right(
-    name: str, alter: Callable[[dict[str, Any]], None], rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_altered_proof_is_refuted_although_its_digest_is_right(name, alter, rule, tmp_path, capsys):
     proof = json.loads((PROOFS / f"{name}.json").read_text(encoding="utf-8"))
     alter(proof)
     content = {field: value for field, value in proof.items() if field != "digest"}
@@ -95,7 +89,7 @@ def test_an_altered_proof_is_refuted_although_its_digest_is_right(
     assert re.search(f"REFUTED: .*{rule}", capsys.readouterr().out)
 
 
-def test_what_is_no_proof_is_said_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_proof_is_said_in_a_sentence(tmp_path, capsys):
     path = tmp_path / "cut.json"
     path.write_text((PROOFS / "ta001.json").read_text(encoding="utf-8")[:500], encoding="utf-8")
     assert checker.main([str(path), str(tmp_path / "none.json")]) == 1

@@ -1,20 +1,15 @@
 """Claims about the search kernels: on every device they visit exactly the nodes that the host reference visits."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy.typing import NDArray
 
-from engine.devices import Device, Member
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
@@ -27,7 +22,7 @@ from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.ivms import Ivms
 from engine.solvers.branch_and_bound.search.messages import Task
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
@@ -40,23 +35,23 @@ QUEENS = {8: (92, 983), 9: (352, 4501), 10: (724, 17408), 11: (2680, 89878), 12:
 QUEENS |= {13: (73712, 2490838), 14: (365596, 13496479)}
 
 
-def random_flowshop(jobs: int, machines: int, seed: int, largest: int = 99) -> Flowshop:
+def random_flowshop(jobs, machines, seed, largest=99):
     return Flowshop(np.random.default_rng(seed).integers(0, largest, (machines, jobs), endpoint=True))
 
 
 @functools.cache
-def optimum_of(jobs: int, machines: int, seed: int) -> int:
+def optimum_of(jobs, machines, seed):
     """The best makespan of a random flowshop, which no bound or branching rule changes."""
     return brute_force(random_flowshop(jobs, machines, seed).tree("one_machine", "forward"))
 
 
-def random_atsp(n: int, seed: int) -> ATSP:
+def random_atsp(n, seed):
     return ATSP(np.random.default_rng(seed).integers(0, 100, (n, n)))
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("n", [8, 9, 11, 13, 14])
-def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) -> None:
+def test_queens_has_the_published_solutions_and_nodes(device, n):
     found = explore(device, Queens(n).tree("auto", "auto"))
     assert (found.solutions, found.nodes) == QUEENS[n]
     assert found.explored == factorial_of(Queens(n).tree("auto", "auto"))
@@ -64,24 +59,24 @@ def test_queens_has_the_published_solutions_and_nodes(device: Member, n: int) ->
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
-def test_small_boards_agree_with_the_reference(device: Member, n: int) -> None:
+def test_small_boards_agree_with_the_reference(device, n):
     tree = Queens(n).tree("auto", "auto")
     assert counts(explore(device, tree)) == counts(search(tree))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_strategy_changes_who_works_and_not_what_is_visited(device: Member, strategy: str) -> None:
+def test_a_strategy_changes_who_works_and_not_what_is_visited(device, strategy):
     tree = Queens(11).tree("auto", "auto")
     found = explore(device, tree, strategy=strategy)
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[11], factorial_of(tree))
 
 
-def launches_of(device: Member, queens: int, ivms: int, **options: Any) -> int:
+def launches_of(device, queens, ivms, **options):
     """How many launches of a search a whole tree takes."""
     found = 0
     original = Ivms.explore
 
-    def counted(self: Ivms) -> None:
+    def counted(self):
         nonlocal found
         found += 1
         original(self)
@@ -94,27 +89,25 @@ def launches_of(device: Member, queens: int, ivms: int, **options: Any) -> int:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_no_strategy_leaves_most_ivms_idle_for_long(device: Member, strategy: str) -> None:
+def test_no_strategy_leaves_most_ivms_idle_for_long(device, strategy):
     assert launches_of(device, 11, 512, strategy=strategy) <= 200
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("power", range(9, 16))
-def test_every_strategy_ends_thirteen_queens_at_the_papers_numbers_of_ivms(
-    device: Member, strategy: str, power: int
-) -> None:
+def test_every_strategy_ends_thirteen_queens_at_the_papers_numbers_of_ivms(device, strategy, power):
     assert launches_of(device, 13, 1 << power, strategy=strategy) <= 1000
 
 
-def test_without_a_trigger_every_launch_is_a_node(device: Member) -> None:
+def test_without_a_trigger_every_launch_is_a_node(device):
     """The left end of the paper's Figure 4."""
     one = launches_of(device, 8, 128, steal_trigger=0)
     assert QUEENS[8][1] / 128 <= one <= QUEENS[8][1]
 
 
 @pytest.mark.full
-def test_without_a_trigger_children_are_bounded_in_parallel_too(device: Member) -> None:
+def test_without_a_trigger_children_are_bounded_in_parallel_too(device):
     tree = random_flowshop(6, 3, seed=1).tree("one_machine", "max_sum")
     optimum = brute_force(tree)
     found = explore(device, tree, optimum, variant="pte_peb", steal_trigger=0)
@@ -124,7 +117,7 @@ def test_without_a_trigger_children_are_bounded_in_parallel_too(device: Member) 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 @pytest.mark.parametrize("ivms", [1, 2, 7, 60])
-def test_the_number_of_ivms_does_not_change_what_is_visited(device: Member, strategy: str, ivms: int) -> None:
+def test_the_number_of_ivms_does_not_change_what_is_visited(device, strategy, ivms):
     found = explore(device, Queens(10).tree("auto", "auto"), strategy=strategy, ivms=ivms)
     assert (found.solutions, found.nodes) == QUEENS[10]
 
@@ -136,7 +129,7 @@ RULES += [("two_machine", "forward"), ("two_machine", "min_branch"), ("mixed", "
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
-def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, branching: str) -> None:
+def test_flowshop_visits_the_nodes_of_the_reference(device, bound, branching):
     tree = random_flowshop(8, 4, seed=3).tree(bound, branching)
     optimum = optimum_of(8, 4, 3)
     for upper in (optimum, optimum + 1):
@@ -152,7 +145,7 @@ def test_flowshop_visits_the_nodes_of_the_reference(device: Member, bound: str, 
             assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
 
 
-def test_a_pair_of_machines_begins_when_each_is_done(device: Member) -> None:
+def test_a_pair_of_machines_begins_when_each_is_done(device):
     times = random_flowshop(8, 4, seed=5).times * np.array([[1], [2], [1], [1]])  # the second is busy when a job comes
     tree = Flowshop(times).tree("two_machine", "forward")
     upper = brute_force(tree)
@@ -163,7 +156,7 @@ def test_a_pair_of_machines_begins_when_each_is_done(device: Member) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 1), (1, 4), (2, 1), (2, 3), (3, 2), (5, 1), (7, 12)])
-def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines: int) -> None:
+def test_flowshops_of_odd_shapes_are_solved(device, jobs, machines):
     for bound in ("auto", "mixed") if machines < 12 else ("auto",):
         tree = random_flowshop(jobs, machines, seed=jobs).tree(bound, "auto")
         assert explore(device, tree).best == brute_force(tree)
@@ -171,7 +164,7 @@ def test_flowshops_of_odd_shapes_are_solved(device: Member, jobs: int, machines:
         assert explore(device, tree, capabilities=as_gpu(device)).best == brute_force(tree)
 
 
-def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Member) -> None:
+def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device):
     short, long = (random_flowshop(8, 5, seed=1, largest=largest) for largest in (99, 9_999_999))
     assert short.tree("auto", "auto").short
     assert not long.tree("auto", "auto").short
@@ -183,7 +176,7 @@ def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device: Me
 
 @pytest.mark.full
 @pytest.mark.parametrize(("bound", "largest"), [("two_machine", 99), ("mixed", 9_999_999)], ids=["16 bits", "32 bits"])
-def test_bounding_together_works_with_times_of_any_length(device: Member, bound: str, largest: int) -> None:
+def test_bounding_together_works_with_times_of_any_length(device, bound, largest):
     tree = random_flowshop(7, 4, seed=2, largest=largest).tree(bound, "max_sum")
     optimum = brute_force(tree)
     assert counts(explore(device, tree, optimum, capabilities=as_gpu(device))) == counts(search(tree, optimum))
@@ -193,9 +186,7 @@ def test_bounding_together_works_with_times_of_any_length(device: Member, bound:
 # The sizes are fixed, so that one compiled kernel serves all examples.
 @given(hnp.arrays(np.int64, (4, 6), elements=st.integers(0, 40)), st.sampled_from(["one_machine", "mixed"]))
 @examples(10)
-def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
-    device: Member, times: NDArray[np.int64], bound: str
-) -> None:
+def test_any_small_flowshop_is_solved_as_by_trying_all_orders(device, times, bound):
     tree = Flowshop(times).tree(bound, "min_branch")
     best = brute_force(tree)
     for capabilities in (None, as_gpu(device)):
@@ -207,7 +198,7 @@ def test_any_small_flowshop_is_solved_as_by_trying_all_orders(
     st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]),
 )
 @examples(12)
-def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDArray[np.int64], bound: str) -> None:
+def test_any_small_tsp_is_solved_as_by_held_and_karp(device, costs, bound):
     problem = ATSP(costs)
     tree = problem.tree(bound, "auto")
     tree.prepare(lambda: False)
@@ -216,7 +207,7 @@ def test_any_small_tsp_is_solved_as_by_held_and_karp(device: Member, costs: NDAr
         assert explore(device, tree, capabilities=capabilities, ivms=32).best == held_karp(problem.costs)
 
 
-def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
+def test_more_than_32_jobs_take_wide_masks(device):
     times = np.ones((2, 40), np.int64)
     times[1] = 50  # any order is optimal: the sum on machine 1 and one unit before it
     tree = Flowshop(times).tree("auto", "auto")
@@ -228,7 +219,7 @@ def test_more_than_32_jobs_take_wide_masks(device: Member) -> None:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment", "subtour"])
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
-def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: Member, bound: str, n: int) -> None:
+def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device, bound, n):
     problem = random_atsp(n, seed=n)
     tree = problem.tree(bound, "auto")
     tree.prepare(lambda: False)
@@ -244,7 +235,7 @@ def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device: M
 
 
 @pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "adapt"])
-def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -> None:
+def test_many_ivms_a_group_visit_the_same_nodes(device, strategy):
     tree = Queens(10).tree("auto", "auto")
     found = explore(device, tree, capabilities=as_gpu(device), strategy=strategy)
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[10], factorial_of(tree))
@@ -253,9 +244,7 @@ def test_many_ivms_a_group_visit_the_same_nodes(device: Member, strategy: str) -
 @pytest.mark.few(1)
 @pytest.mark.parametrize("levels", [0, 1, 3, 6, 20])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
-    device: Member, levels: int, gpu: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(device, levels, gpu, monkeypatch):
     monkeypatch.setattr(queens, "_BOTTOM_LEVELS", levels)
     tree = Queens(12).tree("auto", "auto")
     found = explore(device, tree, capabilities=as_gpu(device) if gpu else None, ivms=64 if gpu else None)
@@ -266,7 +255,7 @@ def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(
 @pytest.mark.few(1)
 @pytest.mark.parametrize("packed", [False, True], ids=["in words", "in half words"])
 @pytest.mark.parametrize("branching", BRANCHINGS)
-def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device: Member, branching: str, packed: bool) -> None:
+def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device, branching, packed):
     tree = random_flowshop(7, 5, seed=11).tree("one_machine", branching)
     optimum = brute_force(tree)
     gpu = dataclasses.replace(as_gpu(device), packed_i16=packed)
@@ -276,14 +265,14 @@ def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device: Member, 
 
 
 @pytest.mark.parametrize("bound", ["two_machine", "mixed"])
-def test_the_two_machine_bound_of_gpus_visits_the_nodes_of_the_reference(device: Member, bound: str) -> None:
+def test_the_two_machine_bound_of_gpus_visits_the_nodes_of_the_reference(device, bound):
     tree = random_flowshop(7, 4, seed=5).tree(bound, "max_sum")
     optimum = brute_force(tree)
     found = explore(device, tree, optimum, capabilities=as_gpu(device))
     assert counts(found) == counts(search(tree, optimum))
 
 
-def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device: Member) -> None:
+def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device):
     problem = random_atsp(9, seed=4)
     tree = problem.tree("cheapest_arcs", "auto")
     optimum = held_karp(problem.costs)
@@ -294,9 +283,7 @@ def test_the_atsp_of_gpus_visits_the_nodes_of_the_reference(device: Member) -> N
 @pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [False, True], ids=["local memory", "shuffles"])
 @pytest.mark.parametrize("bound", ["assignment", "subtour"])
-def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(
-    device: Member, bound: str, shuffle: bool
-) -> None:
+def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(device, bound, shuffle):
     if shuffle and not device.info.capabilities.shuffle:
         pytest.skip(f"{device.info.id} has no shuffles")
     tree = slack_tree(14, bound)
@@ -308,7 +295,7 @@ def test_a_group_that_bounds_by_assignment_visits_the_reference_nodes(
     assert counts(explore(device, tree, optimum, capabilities=gpu, ivms=32)) == counts(search(tree, optimum))
 
 
-def slack_tree(seed: int, bound: str = "assignment") -> AssignmentTree:
+def slack_tree(seed, bound="assignment"):
     """A tree whose root assignment is far from a tour, so that the search is not over at once."""
     random = np.random.default_rng(seed)
     points = random.integers(0, 40, (9, 2))
@@ -321,9 +308,7 @@ def slack_tree(seed: int, bound: str = "assignment") -> AssignmentTree:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("seed", [12, 14, 17])
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
-def test_the_assignment_bound_visits_the_reference_nodes_however_the_work_is_shared(
-    device: Member, seed: int, strategy: str
-) -> None:
+def test_the_assignment_bound_visits_the_reference_nodes_however_the_work_is_shared(device, seed, strategy):
     tree = slack_tree(seed)
     optimum = held_karp(tree.costs)
     reference = search(tree, optimum)
@@ -333,7 +318,7 @@ def test_the_assignment_bound_visits_the_reference_nodes_however_the_work_is_sha
     assert explore(device, tree, strategy=strategy).best == optimum
 
 
-def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle() -> None:
+def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle():
     random = np.random.default_rng(1)
     for _ in range(20):
         weights = random.integers(0, 9, (5, 5))
@@ -357,7 +342,7 @@ def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle() -> 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
 @pytest.mark.parametrize("kind", ["queens", "atsp", "flowshop"])
-def test_children_bounded_in_parallel_are_the_same_children(device: Member, kind: str, strategy: str) -> None:
+def test_children_bounded_in_parallel_are_the_same_children(device, kind, strategy):
     tree = {
         "queens": lambda: Queens(8).tree(),
         "atsp": lambda: random_atsp(8, seed=6).tree("cheapest_arcs"),
@@ -372,7 +357,7 @@ def test_children_bounded_in_parallel_are_the_same_children(device: Member, kind
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
-def test_every_flowshop_bound_can_be_taken_in_parallel(device: Member, bound: str, branching: str) -> None:
+def test_every_flowshop_bound_can_be_taken_in_parallel(device, bound, branching):
     tree = random_flowshop(7, 4, seed=9).tree(bound, branching)
     optimum = brute_force(tree)
     assert counts(explore(device, tree, optimum, variant="pte_peb")) == counts(search(tree, optimum))
@@ -392,10 +377,8 @@ TAILLARD = [
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("number", "bound", "branching", "optimum", "nodes", "leaves"), TAILLARD)
-def test_taillards_instances_have_the_published_nodes(
-    device: Member, number: int, bound: str, branching: str, optimum: int, nodes: int, leaves: int
-) -> None:
-    tree: Tree = Flowshop.taillard(number).tree(bound, branching)
+def test_taillards_instances_have_the_published_nodes(device, number, bound, branching, optimum, nodes, leaves):
+    tree = Flowshop.taillard(number).tree(bound, branching)
     found = explore(device, tree, optimum)
     assert (found.nodes - 1, found.leaves) == (nodes, leaves)
     assert found.explored == factorial_of(tree)
@@ -405,14 +388,14 @@ def test_taillards_instances_have_the_published_nodes(
 # A scalar program agrees on both; the paper prints 1.6 and 22.1 million.
 @pytest.mark.full
 @pytest.mark.parametrize(("number", "optimum", "nodes"), [(30, 2178, 1_648_101), (22, 2099, 22_068_770)])
-def test_the_two_machine_bound_has_the_papers_nodes(device: Member, number: int, optimum: int, nodes: int) -> None:
+def test_the_two_machine_bound_has_the_papers_nodes(device, number, optimum, nodes):
     if number == 22 and not device.info.capabilities.simt:
         pytest.skip("takes half an hour on a CPU")
     tree = Flowshop.taillard(number).tree("two_machine", "max_sum_back")
     assert explore(device, tree, optimum).nodes - 1 == nodes
 
 
-def test_shapes_of_a_device_may_be_any(device: Member) -> None:
+def test_shapes_of_a_device_may_be_any(device):
     tree = Queens(9).tree("auto", "auto")
     small = dataclasses.replace(as_gpu(device, block=32), compute_units=1, local_memory=2048)
     assert explore(device, tree, capabilities=small).nodes == QUEENS[9][1]
@@ -421,10 +404,10 @@ def test_shapes_of_a_device_may_be_any(device: Member) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("problem", [Queens(12), random_flowshop(40, 3, seed=1)], ids=["32-bit masks", "64-bit masks"])
-def test_a_search_takes_no_more_memory_than_it_plans(device: Member, problem: Queens | Flowshop) -> None:
+def test_a_search_takes_no_more_memory_than_it_plans(device, problem):
     tree = problem.tree("auto", "auto")
 
-    def work(running: Device) -> tuple[int, int]:
+    def work(running):
         before = sum(buffer.nbytes for buffer in running._owned.buffers)
         found = workers.SearchWorker(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
         found.turn(Task(INFINITY, cut(tree.items, 0), seconds=0.001))

@@ -1,44 +1,38 @@
 """Claims about linear ordering: optima by other ways, bounds from cycles, kernels that search as the reference."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
-from typing import Any
 
 import highspy
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import engine
-from engine.devices import Member
 from engine.errors import InputError, OptionError, ProblemError
 from engine.formats import lolib
 from engine.generators.ordering import LinearOrderingFamily, generate_linear_ordering
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.problems import linear_ordering
 from engine.solvers.branch_and_bound.problems.cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
-from engine.solvers.branch_and_bound.problems.linear_ordering import LinearOrderingTree
 from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
 
-def ordering(n: int, seed: int, least: int = 0) -> engine.LinearOrdering:
+def ordering(n, seed, least=0):
     return engine.LinearOrdering(np.random.default_rng(seed).integers(least, 30, (n, n)))
 
 
-def prepared(problem: engine.LinearOrdering) -> LinearOrderingTree:
+def prepared(problem):
     tree = problem.tree()
     assert tree.prepare(lambda: False) is not None
     return tree
 
 
-def least_weight(weights: NDArray[np.int64]) -> int:
+def least_weight(weights):
     """By dynamic programming over the sets of items that are first."""
     n = len(weights)
     best = [0] * (1 << n)
@@ -53,7 +47,7 @@ def least_weight(weights: NDArray[np.int64]) -> int:
 @pytest.mark.parametrize(("n", "least"), [(9, 0), (10, -30)])
 @pytest.mark.parametrize("how", ["greedy", "prepared"])
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_kernels_visit_the_nodes_of_the_reference(device: Member, n: int, least: int, how: str, gpu: bool) -> None:
+def test_kernels_visit_the_nodes_of_the_reference(device, n, least, how, gpu):
     problem = ordering(n, 1, least)
     tree = problem.tree() if how == "greedy" else prepared(problem)
     best = search(tree).best
@@ -68,7 +62,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device: Member, n: int, least:
 
 
 @pytest.mark.full
-def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device: Member) -> None:
+def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device):
     weights = np.triu(np.full((70, 70), 3), 1)
     block = np.random.default_rng(3).integers(0, 30, (9, 9))
     weights[60:69, 60:69] = block  # items of both words
@@ -84,9 +78,7 @@ def test_kernels_of_more_than_64_items_visit_the_nodes_of_the_reference(device: 
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([0, -30]), st.booleans())
 @examples(40)
-def test_bounds_are_below_every_solution_and_the_search_finds_the_best(
-    n: int, seed: int, least: int, program: bool
-) -> None:
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, least, program):
     problem = ordering(n, seed, least)
     tree = prepared(problem) if program else problem.tree()
     best = brute_force(tree)
@@ -104,7 +96,7 @@ def test_bounds_are_below_every_solution_and_the_search_finds_the_best(
 
 
 @pytest.mark.parametrize("least", [0, -30])
-def test_optima_are_those_of_dynamic_programming(device: Member, least: int) -> None:
+def test_optima_are_those_of_dynamic_programming(device, least):
     problem = ordering(13, 5, least)
     result = engine.solve(problem, devices=[device.info.id], initial="infinity")
     best = least_weight(problem.weights)
@@ -118,7 +110,7 @@ def test_optima_are_those_of_dynamic_programming(device: Member, least: int) -> 
         assert below.status == "bound_proved"
 
 
-def test_a_hidden_ranking_is_found(device: Member) -> None:
+def test_a_hidden_ranking_is_found(device):
     hidden = np.random.default_rng(8).permutation(30)
     weights = np.zeros((30, 30), np.int64)
     weights[np.ix_(hidden, hidden)] = np.triu(np.full((30, 30), 9), 1) + np.tril(np.full((30, 30), 4), -1)
@@ -128,7 +120,7 @@ def test_a_hidden_ranking_is_found(device: Member) -> None:
     assert result.solution.tolist() == hidden.tolist()
 
 
-def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_better() -> None:
+def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_better():
     weights = np.random.default_rng(2).integers(0, 100, (14, 14))
     arcs = np.maximum(weights - weights.T, 0)
     cycles = cycles_of(arcs)
@@ -150,12 +142,12 @@ def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_bette
     assert best_packing(arcs, cycles, lambda: True) is None
 
 
-def test_bounds_do_not_depend_on_the_threads_that_highs_has_had() -> None:
+def test_bounds_do_not_depend_on_the_threads_that_highs_has_had():
     costs = np.random.default_rng(5).integers(1, 100, (12, 12))
     costs[:6, 6:] += 300  # an assignment has two subtours at least
     costs[6:, :6] += 300
 
-    def bounds(prepared: bool = True) -> list[int]:
+    def bounds(prepared=True):
         trees = ordering(9, 3).tree(), engine.ATSP(costs).tree()
         for tree in trees if prepared else ():
             tree.prepare(lambda: False)
@@ -177,7 +169,7 @@ def test_bounds_do_not_depend_on_the_threads_that_highs_has_had() -> None:
     assert all(bound > plain for bound, plain in zip(found[0], bounds(prepared=False), strict=True))
 
 
-def test_a_packing_is_restored_from_what_a_checkpoint_keeps() -> None:
+def test_a_packing_is_restored_from_what_a_checkpoint_keeps():
     problem = ordering(9, 3)
     tree, again = problem.tree(), problem.tree()
     found = tree.prepare(lambda: False)
@@ -192,7 +184,7 @@ def test_a_packing_is_restored_from_what_a_checkpoint_keeps() -> None:
             problem.tree().restore(wrong)
 
 
-def test_a_local_search_finds_good_orders() -> None:
+def test_a_local_search_finds_good_orders():
     problem = ordering(12, 7)
     found = problem.first_solution("heuristic", 0)
     assert found is not None
@@ -207,7 +199,7 @@ def test_a_local_search_finds_good_orders() -> None:
         assert problem.evaluate(linear_ordering._moved(improved, taken, put)) >= value
 
 
-def test_problems_come_back_from_their_arrays() -> None:
+def test_problems_come_back_from_their_arrays():
     problem, order = ordering(5, 1), [3, 1, 4, 0, 2]
     again = engine.LinearOrdering.from_arrays(problem.to_arrays(), "again")
     assert again.evaluate(order) == problem.evaluate(order) != ordering(5, 2).evaluate(order)
@@ -215,7 +207,7 @@ def test_problems_come_back_from_their_arrays() -> None:
 
 
 @pytest.mark.parametrize("text", ["2\n0 4\n1 0\n", "title 7\na b\n\n 2 \n\n0 4 1\n0\n", "2 0 4 1 0"])
-def test_lolib_files_are_read(tmp_path: Path, text: str) -> None:
+def test_lolib_files_are_read(tmp_path, text):
     path = tmp_path / "two.lop"
     path.write_text(text)
     problem = engine.LinearOrdering.read(path)
@@ -236,7 +228,7 @@ def test_lolib_files_are_read(tmp_path: Path, text: str) -> None:
         ("title\n2 3\n0 4\n", "followed by the size alone on a line", None),
     ],
 )
-def test_mistakes_of_lolib_files_are_located(tmp_path: Path, text: str, message: str, line: int | None) -> None:
+def test_mistakes_of_lolib_files_are_located(tmp_path, text, message, line):
     path = tmp_path / "wrong.lop"
     path.write_text(text)
     with pytest.raises(ProblemError, match=message) as caught:
@@ -258,11 +250,11 @@ def test_mistakes_of_lolib_files_are_located(tmp_path: Path, text: str, message:
         "2000\n" + "1 10 20 1.5\n" * 2000,
     ],
 )
-def test_other_numbers_are_not_taken_for_a_matrix(text: str) -> None:
+def test_other_numbers_are_not_taken_for_a_matrix(text):
     assert not lolib.recognize(Path("file.txt"), text[:4096])
 
 
-def test_other_text_is_not_explained_as_a_matrix(tmp_path: Path) -> None:
+def test_other_text_is_not_explained_as_a_matrix(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("some\nwords\n1 2 3\n4\n")
     with pytest.raises(InputError, match="cannot tell what kind of problem") as caught:
@@ -271,7 +263,7 @@ def test_other_text_is_not_explained_as_a_matrix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["ranking", "uniform"])
-def test_generated_files_are_read_again(tmp_path: Path, family: str) -> None:
+def test_generated_files_are_read_again(tmp_path, family):
     generator = engine.solvers.discover()["branch_and_bound"].generators["linear_ordering"]
     made, other = (generator.make(generator.options(type=family, seed=seed)) for seed in (1, 2))
     path = tmp_path / f"file{generator.suffix}"
@@ -282,7 +274,7 @@ def test_generated_files_are_read_again(tmp_path: Path, family: str) -> None:
     assert (again.weights != other.weights).any()
 
 
-def test_generated_families_are_as_described() -> None:
+def test_generated_families_are_as_described():
     ranking = generate_linear_ordering(LinearOrderingFamily(n=40, comparisons=50, upsets=0.1, seed=3))
     off = ~np.eye(40, dtype=np.bool_)
     assert ((ranking.weights + ranking.weights.T)[off] == 50).all()
@@ -305,18 +297,18 @@ def test_generated_families_are_as_described() -> None:
         (lambda: engine.LinearOrdering(np.ones((129, 129))).tree(), "at most 128 items"),
     ],
 )
-def test_what_breaks_a_rule_is_refused(make: Any, message: str) -> None:
+def test_what_breaks_a_rule_is_refused(make, message):
     with pytest.raises(ProblemError, match=message):
         make()
 
 
-def test_the_largest_weights_are_exact(device: Member) -> None:
+def test_the_largest_weights_are_exact(device):
     weights = np.array([[0, 2**29 - 1, 0], [0, 0, 2**28], [2**27, -(2**26), 0]])
     result = engine.solve(engine.LinearOrdering(weights), devices=[device.info.id], initial="infinity")
     assert (result.objective, result.status) == (least_weight(weights), "optimal")
     assert result.objective == 2**27 - 2**26
 
 
-def test_bounds_cannot_be_chosen() -> None:
+def test_bounds_cannot_be_chosen():
     with pytest.raises(OptionError, match="no choice of bounds"):
         ordering(4, 1).tree(bound="partial")

@@ -3,28 +3,23 @@
 The slow device is the same one listed again, its launches slowed down; it is taken for a CPU, the other for a GPU.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import engine
-from engine.devices import Device, Member
 from engine.errors import DeviceError
-from engine.events import Event, Metric, Notice
+from engine.events import Metric, Notice
 from engine.solvers.branch_and_bound.intervals import Units, cut, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search import sharing as sharing_rules
 from engine.solvers.branch_and_bound.search.members import Store, WorkerState
-from engine.solvers.branch_and_bound.search.messages import Report, Task
+from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
@@ -34,7 +29,7 @@ from tests.support.searching import as_gpu
 LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
 
 
-def is_slow(worker: WorkerState) -> bool:
+def is_slow(worker):
     return worker.member.label.endswith("#2")
 
 
@@ -43,7 +38,7 @@ class Slow(SearchWorker):
 
     rounds = 0
 
-    def _search(self) -> None:
+    def _search(self):
         super()._search()
         if threading.current_thread().name.partition("_")[0].endswith("#2"):
             Slow.rounds += 1
@@ -51,7 +46,7 @@ class Slow(SearchWorker):
 
 
 @pytest.fixture
-def slow_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow_second(monkeypatch):
     """The second device of a pool is slow, and taken for a CPU beside a GPU."""
     Slow.rounds = 0
     monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
@@ -63,7 +58,7 @@ def slow_second(monkeypatch: pytest.MonkeyPatch) -> None:
 BOARDS = {14: (365_596, 13_496_479), 15: (2_279_184, 90_634_738), 16: (14_772_512, 563_208_896)}  # solutions, nodes
 
 
-def lasting(device: Member) -> tuple[int, ...]:
+def lasting(device):
     """Boards on which 32 IVMs work longer and longer than a launch of the slow device takes.
 
     A search may end before what a test waits for. A GPU rounds 32 up to 128 IVMs and needs a few launches for 14
@@ -76,20 +71,18 @@ def lasting(device: Member) -> tuple[int, ...]:
 @pytest.mark.usefixtures("slow_second")
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
-    device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str, seed: int
-) -> None:
-    asked: list[int] = []
-    waited: list[int] = []
-    ask: Callable[..., None] = Sharing.ask
-    deliver: Callable[..., None] = Sharing.deliver
+def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(device, monkeypatch, sharing, seed):
+    asked = []
+    waited = []
+    ask = Sharing.ask
+    deliver = Sharing.deliver
 
-    def noted_ask(self: Sharing, worker: WorkerState) -> None:
+    def noted_ask(self, worker):
         ask(self, worker)
         if worker.waiting and not is_slow(worker) and not worker.active:
             asked.append(Slow.rounds)
 
-    def noted_deliver(self: Sharing, donor: WorkerState, report: Report) -> None:
+    def noted_deliver(self, donor, report):
         if is_slow(donor) and donor.served and asked:
             waited.append(Slow.rounds - asked[-1])
             asked.clear()
@@ -110,14 +103,12 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(
 
 @pytest.mark.usefixtures("slow_second")
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
-    device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str
-) -> None:
-    given: list[int] = []
-    left: list[int] = []
+def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(device, monkeypatch, sharing):
+    given = []
+    left = []
     turn = Slow.turn
 
-    def noted(self: SearchWorker, task: Task, *stops: Callable[[], bool] | None) -> Report:
+    def noted(self, task, *stops):
         report = turn(self, task, *stops)
         if task.return_all:
             given.append(sum(len(part) for part in report.exported if isinstance(part, Units)))
@@ -138,15 +129,15 @@ def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(
 
 @pytest.mark.full
 @pytest.mark.usefixtures("slow_second")
-def test_a_device_that_contributes_too_little_is_dropped(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_contributes_too_little_is_dropped(device, monkeypatch):
     monkeypatch.setattr(coordinator, "_SLOW_SLICE", 0.001)
     monkeypatch.setattr(sharing_rules, "_TURNS_TO_ASSESS", 1)
     monkeypatch.setattr(sharing_rules, "_LEAST_SHARE", 1e9)  # however fast it is
-    taken_after: list[int] = []
-    events: list[Event] = []
+    taken_after = []
+    events = []
     begin = WorkerState.begin
 
-    def noted(self: WorkerState, snapshot: bool, now: float) -> Any:
+    def noted(self, snapshot, now):
         if self.dropped:
             taken_after.append(self.incoming)
         return begin(self, snapshot, now)
@@ -165,8 +156,8 @@ def test_a_device_that_contributes_too_little_is_dropped(device: Member, monkeyp
 
 
 @pytest.mark.parametrize(("nodes_per_second", "is_dropped"), [(1.9e7, True), (2.1e7, False)])
-def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second: float, is_dropped: bool) -> None:
-    def described(on_host: bool) -> Any:
+def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second, is_dropped):
+    def described(on_host):
         return SimpleNamespace(info=SimpleNamespace(capabilities=SimpleNamespace(shares_host_cores=on_host)))
 
     gpu, cpu = (WorkerState(described(on_host), 12) for on_host in (False, True))
@@ -187,10 +178,10 @@ def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second: fl
     assert (gpu in cpu.served) is is_dropped
 
 
-def test_a_short_search_is_over_before_a_slow_device_joins(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_search_is_over_before_a_slow_device_joins(device, monkeypatch):
     monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
     monkeypatch.setattr(coordinator, "_HEAD_START", 300.0)
-    events: list[Event] = []
+    events = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
         for rows, solutions, nodes in ((11, 2680, 89878), (12, 14200, 420995)):
             result = running.start(engine.Queens(rows), on_event=events.append).wait(60)
@@ -201,9 +192,7 @@ def test_a_short_search_is_over_before_a_slow_device_joins(device: Member, monke
 
 @pytest.mark.cpu  # which stands for both
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_kernels_for_gpus_and_for_cpus_share_a_search(
-    device: Member, monkeypatch: pytest.MonkeyPatch, sharing: str
-) -> None:
+def test_kernels_for_gpus_and_for_cpus_share_a_search(device, monkeypatch, sharing):
     gpu = dataclasses.replace(device.info, capabilities=as_gpu(device))
     monkeypatch.setattr("engine.runs.executor.select", lambda *_: [gpu, device.info])
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
@@ -212,12 +201,12 @@ def test_kernels_for_gpus_and_for_cpus_share_a_search(
         assert (counted.objective, counted.counters["nodes"]) == (14200, 420995)
 
 
-def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Member) -> None:
+def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device):
     slow = not device.info.capabilities.simt  # a GPU's first turn may be all of a smaller board
     rows, *counts = (13, 2_490_838, 73_712) if slow else (15, 90_634_738, 2_279_184)
     tree = engine.Queens(rows).tree("auto", "auto")
 
-    def work(running: Device) -> list[tuple[int, int]]:
+    def work(running):
         first = SearchWorker(running, tree, Options(ivms=32), INFINITY)
         left = cut(tree.items, 1)
         report = first.turn(Task(INFINITY, left, seconds=1e-6))
@@ -246,12 +235,12 @@ def test_what_is_surrendered_is_searched_elsewhere_to_the_same_counts(device: Me
 
 
 @pytest.fixture
-def held_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+def held_up(monkeypatch):
     """The second device of a pool is not ready before this is set."""
     released = threading.Event()
     warm_up = SearchWorker.warm_up
 
-    def late(self: SearchWorker) -> None:
+    def late(self):
         if threading.current_thread().name.partition("_")[0].endswith("#2"):
             assert released.wait(60)
         warm_up(self)
@@ -261,8 +250,8 @@ def held_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     released.set()
 
 
-def test_a_run_ends_without_a_device_that_is_not_ready(device: Member, held_up: threading.Event) -> None:
-    events: list[Event] = []
+def test_a_run_ends_without_a_device_that_is_not_ready(device, held_up):
+    events = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
         run = running.start(engine.Queens(11), on_event=events.append)
         result = run.wait(30)
@@ -276,14 +265,12 @@ def test_a_run_ends_without_a_device_that_is_not_ready(device: Member, held_up: 
 
 
 @pytest.mark.full
-def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(
-    device: Member, held_up: threading.Event, tmp_path: Any
-) -> None:
-    options: dict[str, Any] = {"upper_bound": 2178, "run_folder": tmp_path / "run", "ivms": 32}
+def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(device, held_up, tmp_path):
+    options = {"upper_bound": 2178, "run_folder": tmp_path / "run", "ivms": 32}
     with engine.Engine(devices=[device.info.id] * 2) as running:
         at_work = threading.Event()
 
-        def note(event: Event) -> None:
+        def note(event):
             if isinstance(event, Metric):
                 at_work.set()
 
@@ -299,8 +286,8 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(
         assert (resumed.status, resumed.counters["nodes"]) == ("bound_proved", 2_415_747)
 
 
-def test_a_device_that_fails_before_it_is_ready_fails_the_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: SearchWorker) -> None:
+def test_a_device_that_fails_before_it_is_ready_fails_the_run(device, monkeypatch):
+    def fail(self):
         raise DeviceError("no such instruction")
 
     monkeypatch.setattr(SearchWorker, "warm_up", fail)
@@ -308,12 +295,12 @@ def test_a_device_that_fails_before_it_is_ready_fails_the_run(device: Member, mo
         engine.solve(engine.Queens(9), devices=[device.info.id] * 2)
 
 
-def test_work_goes_on_where_a_device_is_late(device: Member, held_up: threading.Event, tmp_path: Any) -> None:
+def test_work_goes_on_where_a_device_is_late(device, held_up, tmp_path):
     """Checkpoints bring a search to rest and set it going; a device that becomes ready meanwhile takes part."""
-    events: list[Event] = []
+    events = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
 
-        def note(event: Event) -> None:
+        def note(event):
             events.append(event)
             if len(events) == 12:
                 held_up.set()

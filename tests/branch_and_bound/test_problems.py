@@ -1,9 +1,6 @@
 """Claims about the problem classes: what they read, recognise, generate and refuse."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from engine.base.problem import Problem
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
 from engine.formats import lolib, qaplib, taillard, tsplib
@@ -36,7 +32,7 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 TA001 = [54, 83, 15, 71, 77, 36, 53, 38, 27, 87, 76, 91, 14, 29, 12, 77, 32, 87, 68, 94]
 
 
-def test_taillards_instances_are_generated_by_number() -> None:
+def test_taillards_instances_are_generated_by_number():
     problem = Flowshop.taillard(1)
     assert (problem.machines, problem.jobs, problem.name) == (5, 20, "ta001")
     assert problem.times[0].tolist() == TA001
@@ -46,14 +42,14 @@ def test_taillards_instances_are_generated_by_number() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[f"{n}x{m}" for n, m in SIZES])
-def test_generated_instances_are_the_published_tables(shared_data: Path, size: tuple[int, int]) -> None:
+def test_generated_instances_are_the_published_tables(shared_data, size):
     path = shared_data / "taillard" / "tables" / f"tai{size[0]}_{size[1]}.txt"
     first = 10 * SIZES.index(size)
     for index, parsed in enumerate(taillard.read(path)):
         assert (parsed.times == Flowshop.taillard(first + index + 1).times).all()
 
 
-def test_a_flowshop_file_is_read_back_as_written(tmp_path: Path) -> None:
+def test_a_flowshop_file_is_read_back_as_written(tmp_path):
     problem = Flowshop.taillard(11)
     path = tmp_path / "ta011.txt"
     taillard.write(path, problem.times, 17, 1582, 1582)
@@ -63,7 +59,7 @@ def test_a_flowshop_file_is_read_back_as_written(tmp_path: Path) -> None:
     assert recognize(path) is Flowshop
 
 
-def test_a_file_of_several_instances_gives_each(tmp_path: Path) -> None:
+def test_a_file_of_several_instances_gives_each(tmp_path):
     path = tmp_path / "several.txt"
     taillard.write(path, Flowshop.taillard(1).times)
     text = path.read_text()
@@ -74,7 +70,7 @@ def test_a_file_of_several_instances_gives_each(tmp_path: Path) -> None:
         Flowshop.read(path, 3)
 
 
-def test_the_layout_of_vallada_ruiz_and_framinan_is_read(tmp_path: Path) -> None:
+def test_the_layout_of_vallada_ruiz_and_framinan_is_read(tmp_path):
     path = tmp_path / "VFR2_3.txt"
     path.write_text("2 3\n0 5 1 6 2 7\n0 8 1 9 2 10\n")
     assert Flowshop.read(path).times.tolist() == [[5, 8], [6, 9], [7, 10]]
@@ -100,7 +96,7 @@ BROKEN_FLOWSHOPS = [
 
 
 @pytest.mark.parametrize(("text", "rule"), BROKEN_FLOWSHOPS, ids=[rule[:40] for _, rule in BROKEN_FLOWSHOPS])
-def test_a_broken_flowshop_file_is_explained(tmp_path: Path, text: str, rule: str) -> None:
+def test_a_broken_flowshop_file_is_explained(tmp_path, text, rule):
     path = tmp_path / "broken.txt"
     path.write_text(text)
     with pytest.raises(ProblemError) as caught:
@@ -110,14 +106,14 @@ def test_a_broken_flowshop_file_is_explained(tmp_path: Path, text: str, rule: st
 
 
 @pytest.mark.parametrize(("text", "line"), [(BROKEN_FLOWSHOPS[4][0], 5), ("2 2\n0 5 1 -6\n0 1 1 1\n", 2)])
-def test_a_negative_time_in_a_file_is_events_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+def test_a_negative_time_in_a_file_is_events_with_its_line(tmp_path, text, line):
     path = tmp_path / "negative.txt"
     path.write_text(text)
     with pytest.raises(ProblemError, match=rf"must be at least 0; got -\d .*line {line}\)"):
         Flowshop.read(path)
 
 
-REFUSED: list[tuple[type[Problem], Any, str]] = [
+REFUSED = [
     (Flowshop, [[1, 2], [3, -1]], "job 1 on machine 1 must be at least 0; got -1"),
     (Flowshop, [[1.5]], "must be integers; got 1.5 at machine 0, job 0"),
     (Flowshop, [1, 2], "must be a matrix with at least one entry; got an array of shape (2,)"),
@@ -134,20 +130,20 @@ REFUSED: list[tuple[type[Problem], Any, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "value", "rule"), REFUSED, ids=[rule[:45] for _, _, rule in REFUSED])
-def test_a_value_that_breaks_a_rule_is_named(kind: Any, value: Any, rule: str) -> None:
+def test_a_value_that_breaks_a_rule_is_named(kind, value, rule):
     with pytest.raises(ProblemError) as caught:
         kind(value)
     assert rule in str(caught.value)
 
 
-def test_more_items_than_sets_hold_are_refused_with_the_limit() -> None:
+def test_more_items_than_sets_hold_are_refused_with_the_limit():
     with pytest.raises(ProblemError, match=r"at most 128 jobs here; .* has 129"):
         Flowshop(np.ones((2, 129), int)).tree("auto", "auto")
     with pytest.raises(ProblemError, match=r"at most 129 cities here; .* has 130"):
         ATSP(np.ones((130, 130), int)).tree("auto", "auto")
 
 
-def test_a_bound_of_another_problem_is_refused() -> None:
+def test_a_bound_of_another_problem_is_refused():
     with pytest.raises(OptionError, match="bound must be one_machine, two_machine or mixed"):
         Flowshop.taillard(1).tree("partial", "auto")
     with pytest.raises(OptionError, match="bound must be subtour, assignment, cheapest_arcs or partial"):
@@ -156,14 +152,14 @@ def test_a_bound_of_another_problem_is_refused() -> None:
         Queens(5).tree("mixed", "auto")
 
 
-def test_tsplib_files_are_read(shared_data: Path) -> None:
+def test_tsplib_files_are_read(shared_data):
     problem = ATSP.read(shared_data / "atsp" / "br17.atsp")
     assert (problem.name, problem.n) == ("br17", 17)
     assert problem.costs[0, :5].tolist() == [0, 3, 5, 48, 48]
     assert not problem.costs.diagonal().any()
 
 
-def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path: Path) -> None:
+def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path):
     path = tmp_path / "short.atsp"
     tsplib.write(path, "short", np.ones((3, 3), np.int64))
     path.write_text(path.read_text().replace("1 1 1\nEOF", "1 1\nEOF"))
@@ -171,7 +167,7 @@ def test_a_tsplib_file_with_too_few_costs_is_explained(tmp_path: Path) -> None:
         ATSP.read(path)
 
 
-def test_a_section_may_end_with_a_colon_and_numbers_too_long_are_refused(tmp_path: Path) -> None:
+def test_a_section_may_end_with_a_colon_and_numbers_too_long_are_refused(tmp_path):
     path = tmp_path / "colon.atsp"
     tsplib.write(path, "colon", np.array([[0, 1], [2, 0]]))
     text = path.read_text().replace("EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_SECTION:")
@@ -182,14 +178,14 @@ def test_a_section_may_end_with_a_colon_and_numbers_too_long_are_refused(tmp_pat
         ATSP.read(path)
 
 
-def test_qaplib_files_are_read(shared_data: Path) -> None:
+def test_qaplib_files_are_read(shared_data):
     path = shared_data / "qaplib" / "nug12.dat"
     flow, distance = qaplib.read(path)
     assert flow.shape == distance.shape == (12, 12)
     assert recognize(path) is engine.QuadraticAssignment
 
 
-def test_only_ones_own_files_are_recognised(shared_data: Path) -> None:
+def test_only_ones_own_files_are_recognised(shared_data):
     mine = {"atsp": ATSP, "taillard": Flowshop}
     seen = 0
     for path in sorted(shared_data.rglob("*")):
@@ -205,7 +201,7 @@ def test_only_ones_own_files_are_recognised(shared_data: Path) -> None:
     assert seen > 0
 
 
-def test_samples_are_recognised_by_what_they_hold() -> None:
+def test_samples_are_recognised_by_what_they_hold():
     expected = {
         "ta030.txt": Flowshop,
         "queens-14.txt": Queens,
@@ -220,7 +216,7 @@ def test_samples_are_recognised_by_what_they_hold() -> None:
 
 
 @pytest.mark.parametrize("problem", [Flowshop.taillard(3), ATSP([[0, 3], [4, 0]], "two"), Queens(7)])
-def test_a_problem_comes_back_from_its_arrays(problem: Problem) -> None:
+def test_a_problem_comes_back_from_its_arrays(problem):
     again = type(problem).from_arrays(problem.to_arrays(), problem.name)
     assert again.describe() == problem.describe()
     assert type(problem).__name__ in problem_classes()
@@ -233,7 +229,7 @@ def test_a_problem_comes_back_from_its_arrays(problem: Problem) -> None:
     st.sampled_from(["one_machine", "two_machine", "mixed"]),
 )
 @examples(40)
-def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, seed: int, bound: str) -> None:
+def test_the_flowshop_reference_finds_the_best_order(jobs, machines, seed, bound):
     problem = Flowshop(np.random.default_rng(seed).integers(0, 20, (machines, jobs)))
     tree = problem.tree(bound, "auto")
     assert search(tree).best == brute_force(tree)
@@ -242,7 +238,7 @@ def test_the_flowshop_reference_finds_the_best_order(jobs: int, machines: int, s
 
 @given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]))
 @examples(50)
-def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: str) -> None:
+def test_the_atsp_reference_finds_held_and_karps_tour(n, seed, bound):
     problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
     tree = problem.tree(bound, "auto")
     tree.prepare(lambda: False)
@@ -251,7 +247,7 @@ def test_the_atsp_reference_finds_held_and_karps_tour(n: int, seed: int, bound: 
 
 
 @pytest.mark.full
-def test_neh_and_iterated_greedy_are_orders_that_get_better() -> None:
+def test_neh_and_iterated_greedy_are_orders_that_get_better():
     times = Flowshop.taillard(3).times
     first = neh(times)
     better = iterated_greedy(times, first, seed=0)
@@ -260,7 +256,7 @@ def test_neh_and_iterated_greedy_are_orders_that_get_better() -> None:
     assert iterated_greedy(times, first, seed=0).tolist() == better.tolist()
 
 
-def test_insertions_of_many_schedules_are_evaluated_as_makespans() -> None:
+def test_insertions_of_many_schedules_are_evaluated_as_makespans():
     random = np.random.default_rng(4)
     times = random.integers(1, 99, (5, 8))
     forward, backward = _Chain(np.ascontiguousarray(times.T)), _Chain(np.ascontiguousarray(times[::-1].T))
@@ -274,7 +270,7 @@ def test_insertions_of_many_schedules_are_evaluated_as_makespans() -> None:
 
 
 @pytest.mark.parametrize("method", ["neh", "iterated_greedy"])
-def test_first_tours_visit_every_city_from_city_0(method: str) -> None:
+def test_first_tours_visit_every_city_from_city_0(method):
     problem = generate_atsp(ATSPFamily(n=9, seed=2))
     tour = problem.first_solution(method, 0)
     assert tour is not None
@@ -283,7 +279,7 @@ def test_first_tours_visit_every_city_from_city_0(method: str) -> None:
     assert problem.tree("auto", "auto").evaluate(tour) >= held_karp(problem.costs)
 
 
-def test_generators_follow_their_options() -> None:
+def test_generators_follow_their_options():
     assert (generate_flowshop(FlowshopFamily(taillard=5)).times == Flowshop.taillard(5).times).all()
     assert generate_flowshop(FlowshopFamily(jobs=7, machines=3, seed=9)).times.shape == (3, 7)
     for kind in ("crane", "tsmat"):
@@ -299,7 +295,7 @@ def test_generators_follow_their_options() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 17])
 @pytest.mark.parametrize("method", ["nearest_neighbour", "local_search"])
-def test_an_initial_tour_visits_every_city_once_from_city_0(n: int, method: str) -> None:
+def test_an_initial_tour_visits_every_city_once_from_city_0(n, method):
     problem = ATSP(np.random.default_rng(n).integers(0, 99, (n, n)))
     tour = problem.first_solution(method, seed=3)
     assert tour is not None
@@ -309,7 +305,7 @@ def test_an_initial_tour_visits_every_city_once_from_city_0(n: int, method: str)
     assert np.array_equal(tour, again)
 
 
-def test_exchanging_chains_ends_where_no_exchange_saves_anything() -> None:
+def test_exchanging_chains_ends_where_no_exchange_saves_anything():
     costs = np.random.default_rng(2).integers(1, 99, (9, 9))
     for seed in range(5):
         tour = improve(costs, np.random.default_rng(seed).permutation(9))
@@ -323,7 +319,7 @@ def test_exchanging_chains_ends_where_no_exchange_saves_anything() -> None:
                     assert tour_cost(costs, moved) >= tour_cost(costs, tour)
 
 
-def test_patching_joins_the_subtours_of_the_assignment() -> None:
+def test_patching_joins_the_subtours_of_the_assignment():
     costs = np.full((6, 6), 50)
     for first, second in ((0, 1), (2, 3), (4, 5)):
         costs[first, second] = costs[second, first] = 1  # the assignment is three subtours of two cities
@@ -333,7 +329,7 @@ def test_patching_joins_the_subtours_of_the_assignment() -> None:
     assert tour_cost(costs, tour) == 1 + 1 + 5 + 1 + 50 + 50  # arcs (0, 3) and (2, 1) join two of them
 
 
-def test_heuristics_stop_when_time_is_up() -> None:
+def test_heuristics_stop_when_time_is_up():
     asked = iter([False] * 5 + [True] * 10_000)
     flowshop = Flowshop.taillard(51)
     order = flowshop.first_solution("iterated_greedy", 0, lambda: next(asked))
@@ -344,7 +340,7 @@ def test_heuristics_stop_when_time_is_up() -> None:
     assert sorted(tour.tolist()) == list(range(40))
 
 
-def test_costs_too_large_for_the_assignment_bound_take_another_one() -> None:
+def test_costs_too_large_for_the_assignment_bound_take_another_one():
     problem = ATSP(np.full((5, 5), 2**22 + 1))
     assert not isinstance(problem.tree(), AssignmentTree)
     assert isinstance(ATSP(np.full((5, 5), 2**22)).tree(), AssignmentTree)
@@ -352,7 +348,7 @@ def test_costs_too_large_for_the_assignment_bound_take_another_one() -> None:
         problem.tree("assignment")
 
 
-def test_guided_tours_are_made_until_one_is_good_enough() -> None:
+def test_guided_tours_are_made_until_one_is_good_enough():
     problem = ATSP(np.random.default_rng(6).integers(1, 99, (12, 12)))
     weights, _ = problem.relaxation.weights(problem.relaxation.multipliers())
     values = [tour_cost(problem.costs, tour) for tour in guided(problem.costs, weights, 50.0, 1, 0)]
@@ -364,7 +360,7 @@ def test_guided_tours_are_made_until_one_is_good_enough() -> None:
 
 
 @pytest.mark.full
-def test_gpus_begin_with_a_brief_heuristic() -> None:
+def test_gpus_begin_with_a_brief_heuristic():
     problem = Flowshop.taillard(30)
     options = FlowshopOptions()
     brief, whole = (problem.evaluate(first_solution(problem, options, seed=0, brief=brief)) for brief in (True, False))
@@ -372,7 +368,7 @@ def test_gpus_begin_with_a_brief_heuristic() -> None:
     assert Flowshop.taillard(31).brief_steps is None
 
 
-def test_symmetric_files_are_refused_with_the_name_of_a_better_tool(tmp_path: Path) -> None:
+def test_symmetric_files_are_refused_with_the_name_of_a_better_tool(tmp_path):
     file = tmp_path / "square.tsp"
     file.write_text("NAME : square\nTYPE : TSP\nDIMENSION : 4\nNODE_COORD_SECTION\n1 0 0\n2 0 1\n3 1 1\n4 1 0\nEOF\n")
     assert recognize(file) is ATSP
@@ -381,13 +377,13 @@ def test_symmetric_files_are_refused_with_the_name_of_a_better_tool(tmp_path: Pa
 
 
 @pytest.mark.parametrize("values", [[[0], [1, 2]], [None, 1, 2], ["a", 1, 2], 3, [0, 1], [0, 1, 1]])
-def test_what_is_no_order_of_the_jobs_is_refused(values: Any) -> None:
+def test_what_is_no_order_of_the_jobs_is_refused(values):
     with pytest.raises(ProblemError, match="an order must list each of the jobs 0 to 2 once"):
         engine.Flowshop([[3, 1, 2]]).evaluate(values)
 
 
 @pytest.mark.parametrize("number", [0, 121])
-def test_there_are_120_instances_of_taillards(number: int) -> None:
+def test_there_are_120_instances_of_taillards(number):
     for call in (engine.Flowshop.taillard, engine.Flowshop.taillard_best_known):
         with pytest.raises(ProblemError, match=f"numbered 1 to 120; got {number}"):
             call(number)
@@ -404,14 +400,14 @@ def test_there_are_120_instances_of_taillards(number: int) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_a_file_with_a_byte_order_mark_is_recognised(tmp_path: Path, content: bytes, kind: type[Problem]) -> None:
+def test_a_file_with_a_byte_order_mark_is_recognised(tmp_path, content, kind):
     path = tmp_path / "windows.txt"
     path.write_bytes(b"\xef\xbb\xbf" + content)
     assert recognize(path) is kind
     assert kind.read(path).name == "windows"
 
 
-def test_lists_of_items_are_not_taken_for_matrices(tmp_path: Path) -> None:
+def test_lists_of_items_are_not_taken_for_matrices(tmp_path):
     for n in (3, 2000):
         knapsack = engine.Knapsack(np.arange(1, n + 1), np.arange(1, n + 1), n)
         for name in ("jooken", "kplib", "capacity-last", "unicauca"):
@@ -431,7 +427,7 @@ def test_lists_of_items_are_not_taken_for_matrices(tmp_path: Path) -> None:
     assert recognize(path) is engine.LinearOrdering
 
 
-def test_a_file_is_written_through_a_link(tmp_path: Path) -> None:
+def test_a_file_is_written_through_a_link(tmp_path):
     target, link = tmp_path / "target.txt", tmp_path / "link.txt"
     link.symlink_to(target)
     for _ in range(2):

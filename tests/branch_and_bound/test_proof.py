@@ -1,10 +1,7 @@
 """Claims about the proven bound: it is never above the optimum, never falls, and rises before the end."""
 
-from __future__ import annotations
-
 import math
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,8 +9,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.devices import Device, Member
-from engine.events import Event, Incumbent
+from engine.events import Incumbent
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
 from engine.solvers.branch_and_bound.masks import bits_of, empty
@@ -25,28 +21,28 @@ from engine.solvers.branch_and_bound.search.messages import Report, Task
 from engine.solvers.branch_and_bound.search.reporting import Reporting
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from engine.solvers.branch_and_bound.tree import INFINITY, Tree
+from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.engines import engine_of
 from tests.support.searching import load_assignment
 
 
-def flowshop(seed: int, jobs: int = 9, machines: int = 5) -> engine.Flowshop:
+def flowshop(seed, jobs=9, machines=5):
     return engine.Flowshop(np.random.default_rng(seed).integers(1, 99, (machines, jobs)))
 
 
-def atsp(seed: int, n: int = 9) -> engine.ATSP:
+def atsp(seed, n=9):
     return engine.ATSP(np.random.default_rng(seed).integers(1, 99, (n, n)))
 
 
-def trees() -> dict[str, Tree]:
-    grid: Any = load_assignment().grid
+def trees():
+    grid = load_assignment().grid
     found = {f"flowshop {b}": flowshop(3).tree(b, "auto") for b in ("one_machine", "two_machine", "mixed")}
     found |= {f"atsp {b}": atsp(1).tree(b, "auto") for b in ("partial", "cheapest_arcs", "assignment", "subtour")}
     found["atsp subtour"].prepare(lambda: False)
     return found | {"assignment": grid(2, 4, seed=2).tree("auto", "auto")}
 
 
-def nodes_below(tree: Tree, depth: int) -> list[tuple[Any, tuple[int, ...], tuple[int, ...]]]:
+def nodes_below(tree, depth):
     """Some nodes of a tree: their states, paths and sides."""
     random = np.random.default_rng(depth)
     found = []
@@ -61,7 +57,7 @@ def nodes_below(tree: Tree, depth: int) -> list[tuple[Any, tuple[int, ...], tupl
     return found
 
 
-def best_below(tree: Tree, state: Any, path: tuple[int, ...]) -> int:
+def best_below(tree, state, path):
     """The best leaf below a node, whichever sides its descendants are placed on."""
     left = [item for item in range(tree.items) if item not in path]
     if len(path) == tree.leaf_depth:
@@ -71,7 +67,7 @@ def best_below(tree: Tree, state: Any, path: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize("name", trees())
 @pytest.mark.parametrize("left", [2, 4, 5])
-def test_a_bound_is_not_above_any_leaf_below_its_node(name: str, left: int) -> None:
+def test_a_bound_is_not_above_any_leaf_below_its_node(name, left):
     tree = trees()[name]
     nodes = nodes_below(tree, tree.items - left)
     paths, sides = (np.array([node[part] for node in nodes], np.int64) for part in (1, 2))
@@ -81,7 +77,7 @@ def test_a_bound_is_not_above_any_leaf_below_its_node(name: str, left: int) -> N
         assert bound <= best_below(tree, state, path)
 
 
-def test_the_bounds_of_many_nodes_are_those_the_search_prunes_by() -> None:
+def test_the_bounds_of_many_nodes_are_those_the_search_prunes_by():
     for bound in ("one_machine", "two_machine"):
         tree = flowshop(5).tree(bound, "max_sum")
         for state, path, sides in nodes_below(tree, 3):
@@ -96,13 +92,13 @@ def test_the_bounds_of_many_nodes_are_those_the_search_prunes_by() -> None:
                 assert bounds[0] == max(value, tree.lower_bound())
 
 
-def open_nodes(tree: Tree, frontier: FrontierSnapshot) -> int:
+def open_nodes(tree, frontier):
     """The least bound of all open nodes, one after another."""
     least, nowhere = INFINITY, np.zeros((1, 0), np.int64)
     root = tree.bounds(nowhere, nowhere)
     assert root is not None
     for ivm, depth in enumerate(frontier.depths.tolist()):
-        path: list[int] = []
+        path = []
         highest = int(root[0])
         for level in range(depth + 1 if 0 <= depth < len(frontier.rows) else len(frontier.rows) if depth >= 0 else 0):
             sides = bits_of(frontier.sides[ivm])[: level + 1].astype(int).tolist()
@@ -121,11 +117,11 @@ def open_nodes(tree: Tree, frontier: FrontierSnapshot) -> int:
 
 
 @pytest.mark.parametrize("name", ["flowshop one_machine", "atsp cheapest_arcs", "assignment"])
-def test_it_is_the_least_bound_of_all_open_nodes(device: Member, name: str) -> None:
+def test_it_is_the_least_bound_of_all_open_nodes(device, name):
     tree = trees()[name]
     optimum = search(tree).best
 
-    def work(running: Device) -> list[int]:
+    def work(running):
         searcher = SearchWorker(running, tree, Options(ivms=4), INFINITY)
         searcher._ivms.steps, searcher._rounds = 8, 1
         left, best, events = cut(tree.items, 0), INFINITY, []
@@ -148,7 +144,7 @@ def test_it_is_the_least_bound_of_all_open_nodes(device: Member, name: str) -> N
     assert events[-1] == optimum
 
 
-def test_a_device_without_work_has_nothing_below_any_bound() -> None:
+def test_a_device_without_work_has_nothing_below_any_bound():
     tree = flowshop(1).tree("auto", "auto")
     frontier = FrontierSnapshot(empty((LEVELS, 3), tree.items), empty((3,), tree.items), np.full(3, -1, np.int32))
     assert proven_bound(tree, frontier, 0.0) == INFINITY
@@ -157,7 +153,7 @@ def test_a_device_without_work_has_nothing_below_any_bound() -> None:
 
 
 @pytest.fixture
-def prompt_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+def prompt_snapshots(monkeypatch):
     """Let every turn be short, and each be followed by a snapshot."""
     monkeypatch.setattr(reporting, "_BETWEEN_SNAPSHOTS", 0.0)
     monkeypatch.setattr(reporting, "_SNAPSHOT_SECONDS", 1.0)
@@ -165,7 +161,7 @@ def prompt_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
 
 
-def bounds_of(events: list[Event]) -> list[int]:
+def bounds_of(events):
     return [event.bound for event in events if isinstance(event, Incumbent) and event.bound is not None]
 
 
@@ -173,11 +169,11 @@ def bounds_of(events: list[Event]) -> list[int]:
 @pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [1, 2, 3])
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: int, sharing: str) -> None:
-    given: dict[str, Any] = {"sharing": sharing, "ivms": 2, "initial": "infinity"}
+def test_a_run_proves_more_and_more_and_never_too_much(device, devices, sharing):
+    given = {"sharing": sharing, "ivms": 2, "initial": "infinity"}
     for seed in range(2):
         for problem in (flowshop(seed), atsp(seed)):
-            events: list[Event] = []
+            events = []
             result = engine_of(device, devices).solve(problem, on_event=events.append, **given)
             assert result.objective == search(problem.tree("auto", "auto")).best
             bounds = bounds_of(events)
@@ -185,13 +181,11 @@ def test_a_run_proves_more_and_more_and_never_too_much(device: Member, devices: 
             assert bounds[-1] <= result.objective
 
 
-def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(device, monkeypatch):
     """Another device found it with its last leaf: it has nothing open, and its report is not published yet."""
     best, proved = [INFINITY], []
 
-    def examined(*_: object) -> int:
+    def examined(*_):
         best[0] = 159
         return 312
 
@@ -201,7 +195,7 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
     workers[0].expect(10)
     workers[0].begin(True, 0.0)
     sharing, lock = Sharing(workers, store, Options(), 0), threading.Condition()
-    reporter: Any = Reporting(cast(Any, run), tree, INFINITY, workers, store, sharing, lock, 10, 0)
+    reporter = Reporting(cast(Any, run), tree, INFINITY, workers, store, sharing, lock, 10, 0)
     reporter.prove(workers[0], None, 0.0, lambda: best[0], proved.append)
     assert proved == [159]
 
@@ -209,7 +203,7 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(
 @pytest.mark.full
 @pytest.mark.usefixtures("prompt_snapshots")
 @pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.full), 2])
-def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) -> None:
+def test_the_proven_bound_passes_that_of_the_root(device, devices):
     problem, events = engine.Flowshop.taillard(30), []
     root = problem.tree("auto", "auto").lower_bound()
     engine_of(device, devices).solve(problem, upper_bound=2178, ivms=32, on_event=events.append)
@@ -220,13 +214,13 @@ def test_the_proven_bound_passes_that_of_the_root(device: Member, devices: int) 
 
 
 @pytest.mark.usefixtures("prompt_snapshots")
-def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_path: Path) -> None:
+def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device, tmp_path):
     problem = engine.Flowshop.taillard(24)
     root = problem.tree("auto", "auto").lower_bound()
     with engine.Engine(devices=[device.info.id]) as running:
         proved = threading.Event()
 
-        def note(event: Event) -> None:
+        def note(event):
             if isinstance(event, Incumbent) and event.bound is not None and event.bound > root:
                 proved.set()
 
@@ -236,7 +230,7 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
         stopped = run.wait(30)
     assert stopped.status == "interrupted"
     assert root < stopped.bound <= 2223
-    events: list[Event] = []
+    events = []
     limit = stopped.seconds + 0.05
     resumed = engine_of(device, 2).resume(tmp_path / "run", time_limit=limit, on_event=events.append).wait()
     assert bounds_of(events)[0] == stopped.bound
@@ -245,7 +239,7 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device: Member, tmp_
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", trees())
-def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
+def test_kept_intervals_have_no_leaf_below_their_bound(name):
     tree = trees()[name]
     whole = math.factorial(tree.items)
     random = np.random.default_rng(7)
@@ -260,7 +254,7 @@ def test_kept_intervals_have_no_leaf_below_their_bound(name: str) -> None:
     assert bounds.proven_bound(Units.none(tree.items), math.inf) == INFINITY
 
 
-def leaf_value(tree: Tree, number: int) -> int:
+def leaf_value(tree, number):
     """The objective of a leaf by its number, every node on the way branched by the reference."""
     state, left, chosen = tree.root(), list(range(tree.items)), digits_of(number, tree.items)
     for depth in range(tree.leaf_depth):
@@ -269,7 +263,7 @@ def leaf_value(tree: Tree, number: int) -> int:
     return tree.leaf(state, left)
 
 
-def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
+def test_a_kept_subtree_has_the_bound_of_its_root():
     tree = flowshop(2).tree("auto", "auto")
     units = cut(tree.items, 2)
     bounds = IntervalBounds(tree, INFINITY)
@@ -285,7 +279,7 @@ def test_a_kept_subtree_has_the_bound_of_its_root() -> None:
 
 
 @pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str) -> None:
+def test_what_is_proved_of_intervals_goes_with_them(device, sharing):
     units = cut(6, 1)
     store = Store(Units.none(6), INFINITY)
     donor, asking = WorkerState(device, 6), WorkerState(device, 6)
@@ -311,7 +305,7 @@ def test_what_is_proved_of_intervals_goes_with_them(device: Member, sharing: str
     assert asking.bound == 90
 
 
-def test_snapshots_go_round_the_devices_and_take_a_share_of_the_time(device: Member) -> None:
+def test_snapshots_go_round_the_devices_and_take_a_share_of_the_time(device):
     schedule, workers = SnapshotSchedule(100.0, 1.0, 0.1), [WorkerState(device, 6) for _ in range(4)]
     for worker in workers[:3]:
         worker.active = 1  # the last has nothing

@@ -1,16 +1,12 @@
 """Claims about proof files: they are made in parts, checked in full, and refused where anything is altered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
 from engine.cli import command_line
-from engine.devices import Member
 from engine.errors import ProofError
 from engine.solvers.branch_and_bound.proofs.prove import Prover
 from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree
@@ -20,14 +16,14 @@ pytestmark = pytest.mark.host
 
 
 @pytest.fixture(scope="module")
-def proved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def proved(tmp_path_factory):
     """The proof of Taillard's fifth instance (20 jobs, 5 machines)."""
     folder = tmp_path_factory.mktemp("proofs")
     assert command_line(["reproduce", "flowshop", "ta005", "--folder", str(folder)]) == 0
     return folder / "ta005.json"
 
 
-def test_a_proof_is_checked_by_the_command(proved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proof_is_checked_by_the_command(proved, capsys):
     proof = Proof.read(proved)
     assert (proof.value, proof.initial, proof.instance.name) == (1235, 1235, "ta005")
     assert len(proof.subtrees) == 8
@@ -39,14 +35,14 @@ def test_a_proof_is_checked_by_the_command(proved: Path, capsys: pytest.CaptureF
     assert f"the same {proof.nodes:,} nodes" in output
 
 
-def test_a_proof_that_is_there_is_not_made_again(proved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proof_that_is_there_is_not_made_again(proved, capsys):
     before = proved.read_bytes()
     assert command_line(["reproduce", "flowshop", "ta5", "--folder", str(proved.parent)]) == 0
     assert "is there" in capsys.readouterr().out
     assert proved.read_bytes() == before
 
 
-def test_the_proofs_among_the_samples_are_sound() -> None:
+def test_the_proofs_among_the_samples_are_sound():
     """Without the searches: those of every instance take seconds on a GPU."""
     paths = sorted((Path(__file__).parents[2] / "samples" / "proofs").glob("*.json"))
     bounds = {}
@@ -65,7 +61,7 @@ def test_the_proofs_among_the_samples_are_sound() -> None:
     assert bounds == {"ta082": 6183, "ta083": 6252, "ta084": 6254, "ta090": 6404}  # proved without a schedule
 
 
-def altered(value: Any) -> Any:
+def altered(value):
     """Another value of the same type."""
     match value:
         case bool():
@@ -84,7 +80,7 @@ def altered(value: Any) -> Any:
     return 0
 
 
-def test_a_file_altered_in_any_field_is_refused(proved: Path, tmp_path: Path) -> None:
+def test_a_file_altered_in_any_field_is_refused(proved, tmp_path):
     document = json.loads(proved.read_text())
     path = tmp_path / "altered.json"
     for field in Proof.model_fields:
@@ -105,7 +101,7 @@ def test_a_file_altered_in_any_field_is_refused(proved: Path, tmp_path: Path) ->
     assert Proof.read(path) == Proof.read(proved)
 
 
-def with_shorter_claim(proof: Proof) -> dict[str, Any]:
+def with_shorter_claim(proof):
     """A schedule that is not optimal, claimed to be: the first two jobs swapped until that is worse."""
     problem = engine.Flowshop(proof.instance.times)
     for first in range(19):
@@ -117,7 +113,7 @@ def with_shorter_claim(proof: Proof) -> dict[str, Any]:
     raise AssertionError
 
 
-def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
+def changes(proof):
     times = [list(row) for row in proof.instance.times]
     times[0][0] += 1
     subtree = proof.subtrees[0]
@@ -152,9 +148,7 @@ def changes(proof: Proof) -> dict[str, tuple[dict[str, Any], str]]:
     ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "leaves", "subtree",
      "path", "leaf", "none", "claim"],
 )  # fmt: skip
-def test_a_false_proof_with_a_right_digest_fails_a_check(
-    device: Member, proved: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_false_proof_with_a_right_digest_fails_a_check(device, proved, tmp_path, name):
     proof = Proof.read(proved)
     change, message = changes(proof)[name]
     path = tmp_path / "false.json"
@@ -164,9 +158,7 @@ def test_a_false_proof_with_a_right_digest_fails_a_check(
 
 
 @pytest.mark.parametrize("times", [[[3]], [[3, 1, 2]], [[9, 9, 9, 9], [1, 1, 1, 1]]])
-def test_a_makespan_equal_to_the_lower_bound_is_proved_without_a_search(
-    device: Member, times: list[list[int]], tmp_path: Path
-) -> None:
+def test_a_makespan_equal_to_the_lower_bound_is_proved_without_a_search(device, times, tmp_path):
     problem = engine.Flowshop(times, "tight")
     path = tmp_path / "tight.json"
     with engine.Engine(devices=[device.info.id]) as owner:
@@ -184,7 +176,7 @@ def test_a_makespan_equal_to_the_lower_bound_is_proved_without_a_search(
 
 
 @pytest.mark.full
-def test_an_interrupted_proof_continues(device: Member, tmp_path: Path) -> None:
+def test_an_interrupted_proof_continues(device, tmp_path):
     slow = not device.info.capabilities.simt
     number, makespan, nodes = (30, 2178, 2_415_747) if slow else (23, 2326, 2_862_841_447)
     problem = engine.Flowshop.taillard(number)
@@ -200,7 +192,7 @@ def test_an_interrupted_proof_continues(device: Member, tmp_path: Path) -> None:
     assert proof.digest == proof.content_digest()
 
 
-def test_a_makespan_that_is_not_possible_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_makespan_that_is_not_possible_is_reported(capsys, tmp_path):
     from engine.generators.branch_and_bound import write_flowshop
 
     problem = engine.Flowshop([[3, 4, 5], [5, 4, 3]])

@@ -1,17 +1,12 @@
 """Claims about `quintet reproduce flowshop` on files: each search belongs to its instance and its options."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import engine
-from engine.base.result import Result
 from engine.cli import command_line
-from engine.devices import Member
 from engine.errors import ProofError
 from engine.generators.branch_and_bound import write_flowshop
 from engine.solvers.branch_and_bound.proofs import prove
@@ -20,7 +15,7 @@ from engine.solvers.branch_and_bound.proofs.record import Proof, times_digest
 from engine.solvers.branch_and_bound.proofs.verify import verify
 
 
-def flowshop(seed: int, jobs: int = 10, machines: int = 10) -> engine.Flowshop:
+def flowshop(seed, jobs=10, machines=10):
     return engine.Flowshop(np.random.default_rng(seed).integers(1, 99, (machines, jobs)), "x")
 
 
@@ -29,13 +24,13 @@ class Stopped(Prover):
 
     searched = False
 
-    def _search(self, problem: engine.Flowshop, initial: int, seconds: float) -> Result:
+    def _search(self, problem, initial, seconds):
         if self.searched:
             super()._search(problem, initial, seconds)
         raise KeyboardInterrupt
 
 
-def interrupted(owner: engine.Engine, folder: Path, problem: engine.Flowshop, searched: bool, **options: str) -> None:
+def interrupted(owner, folder, problem, searched, **options):
     prover = Stopped(owner, folder, dict(options))
     prover.searched = searched
     with pytest.raises(KeyboardInterrupt):
@@ -44,9 +39,7 @@ def interrupted(owner: engine.Engine, folder: Path, problem: engine.Flowshop, se
 
 @pytest.mark.full
 @pytest.mark.parametrize("searched", [False, True])
-def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(
-    device: Member, tmp_path: Path, searched: bool
-) -> None:
+def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(device, tmp_path, searched):
     with engine.Engine(devices=[device.info.id]) as owner:
         interrupted(owner, tmp_path, flowshop(1), searched)
         for other in (flowshop(2), flowshop(3, jobs=9)):
@@ -59,7 +52,7 @@ def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(
 
 
 @pytest.mark.full
-def test_unfinished_work_is_not_continued_with_other_options(device: Member, tmp_path: Path) -> None:
+def test_unfinished_work_is_not_continued_with_other_options(device, tmp_path):
     problem = flowshop(1)
     with engine.Engine(devices=[device.info.id]) as owner:
         interrupted(owner, tmp_path, problem, True, branching="min_branch")
@@ -72,7 +65,7 @@ def test_unfinished_work_is_not_continued_with_other_options(device: Member, tmp
 
 
 @pytest.mark.full
-def test_a_folder_of_another_search_is_refused(device: Member, tmp_path: Path) -> None:
+def test_a_folder_of_another_search_is_refused(device, tmp_path):
     """Renamed by hand, say."""
     with engine.Engine(devices=[device.info.id]) as owner:
         interrupted(owner, tmp_path / "first", flowshop(1), True)
@@ -85,10 +78,8 @@ def test_a_folder_of_another_search_is_refused(device: Member, tmp_path: Path) -
             Prover(owner, tmp_path / "second").prove(flowshop(2), None, 30.0)
 
 
-def test_a_shorter_schedule_in_a_sampled_subtree_is_reported(
-    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found(*_: object) -> None:
+def test_a_shorter_schedule_in_a_sampled_subtree_is_reported(device, tmp_path, monkeypatch):
+    def found(*_):
         raise ValueError("there is a solution of value 3 below the path [1]")
 
     monkeypatch.setattr(prove, "sampled_subtrees", found)
@@ -99,7 +90,7 @@ def test_a_shorter_schedule_in_a_sampled_subtree_is_reported(
         Prover(owner, tmp_path).prove(flowshop(1), None, 30.0)
 
 
-def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path, capsys):
     folder = ["--folder", str(tmp_path / "proofs")]
     for seed, part in ((1, "a"), (2, "b")):
         (tmp_path / part).mkdir()
@@ -112,7 +103,7 @@ def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path: Path, capsys: 
     assert proof.instance.digest == times_digest(flowshop(1, 7, 5).times)
 
 
-def test_every_instance_of_a_file_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_instance_of_a_file_is_proved(tmp_path, capsys):
     parts = []
     for seed in (1, 2, 3):
         write_flowshop(flowshop(seed, 7, 5), tmp_path / "part.txt")
@@ -133,9 +124,7 @@ def test_every_instance_of_a_file_is_proved(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.full
-def test_a_lower_bound_is_proved_without_a_schedule(
-    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lower_bound_is_proved_without_a_schedule(device, tmp_path, capsys):
     file, path = tmp_path / "x.txt", tmp_path / "proofs" / "x.json"
     write_flowshop(flowshop(4), file)
     with engine.Engine(devices=[device.info.id]) as owner:

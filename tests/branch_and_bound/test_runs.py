@@ -1,7 +1,5 @@
 """Claims about whole runs: answers, bounds, stopping, resuming, several devices, and the audit."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -9,20 +7,18 @@ import math
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
 from engine.cli import command_line
-from engine.devices import Member
 from engine.errors import AuditError, OptionError, RunFolderError
-from engine.events import Event, Incumbent, Metric, Notice, Progress
+from engine.events import Incumbent, Metric, Notice, Progress
 from engine.references.branch_and_bound import search
 from engine.runs.clock import RunClock
 from engine.runs.folder.run_folder import RunFolder
-from engine.solvers.branch_and_bound.intervals import Units, length_of_levels
+from engine.solvers.branch_and_bound.intervals import length_of_levels
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
@@ -37,19 +33,19 @@ from tests.support.stopping import stop_at
 OPTIMA = [1278, 1359, 1081, 1293, 1235, 1195, 1234, 1206, 1230, 1108]
 
 
-def solve(device: Member, problem: Any, times: int = 1, **options: Any) -> engine.Result:
+def solve(device, problem, times=1, **options):
     return engine_of(device, times).solve(problem, **options)
 
 
-def resume(device: Member, folder: Path, times: int = 1, **options: Any) -> engine.Result:
+def resume(device, folder, times=1, **options):
     return engine_of(device, times).resume(folder, **options).wait()
 
 
-def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) -> engine.Result:
+def stopped_at_work(device, problem, times, **options):
     """Solve on a device listed some times, and stop when one of them has reported."""
     at_work = threading.Event()
 
-    def note(event: Event) -> None:
+    def note(event):
         if isinstance(event, Metric):
             at_work.set()
 
@@ -59,27 +55,27 @@ def stopped_at_work(device: Member, problem: Any, times: int, **options: Any) ->
     return run.wait(30)
 
 
-def few_ivms(device: Member) -> dict[str, int]:
+def few_ivms(device):
     """Options that make a GPU slow enough to be stopped on the way."""
     return {"ivms": 256} if device.info.capabilities.simt else {}
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(1, 11))
-def test_taillards_first_ten_are_solved_from_scratch(device: Member, number: int) -> None:
+def test_taillards_first_ten_are_solved_from_scratch(device, number):
     problem = engine.Flowshop.taillard(number)
     result = solve(device, problem)
     assert (result.status, result.objective, result.bound) == ("optimal", OPTIMA[number - 1], OPTIMA[number - 1])
     assert problem.evaluate(result.solution) == OPTIMA[number - 1]
 
 
-def test_a_search_without_any_first_solution_finds_the_optimum(device: Member) -> None:
+def test_a_search_without_any_first_solution_finds_the_optimum(device):
     result = solve(device, engine.Flowshop.taillard(1), initial="infinity", branching="min_branch", time_limit=60)
     assert (result.status, result.objective) == ("optimal", 1278)
 
 
 @pytest.mark.full
-def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> None:
+def test_with_the_optimum_for_bound_nothing_better_exists(device):
     result = solve(device, engine.Flowshop.taillard(30), upper_bound=2178)
     assert (result.status, result.objective, result.bound) == ("bound_proved", None, 2178)
     assert result.solution is None
@@ -87,15 +83,15 @@ def test_with_the_optimum_for_bound_nothing_better_exists(device: Member) -> Non
 
 
 @pytest.mark.full
-def test_with_one_more_than_the_optimum_it_is_found(device: Member) -> None:
+def test_with_one_more_than_the_optimum_it_is_found(device):
     problem = engine.Flowshop.taillard(30)
     result = solve(device, problem, upper_bound=2179)
     assert (result.status, result.objective) == ("optimal", 2178)
     assert problem.evaluate(result.solution) == 2178
 
 
-def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> None:
-    events: list[Event] = []
+def test_a_bound_below_what_is_possible_is_answered_at_once(device):
+    events = []
     result = solve(device, engine.Flowshop.taillard(1), upper_bound=10, on_event=events.append)
     assert [event.message for event in events if isinstance(event, Notice)] == [result.reason]
     least = engine.Flowshop.taillard(1).tree().lower_bound()
@@ -105,7 +101,7 @@ def test_a_bound_below_what_is_possible_is_answered_at_once(device: Member) -> N
     )
 
 
-def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(device: Member) -> None:
+def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(device):
     problem = engine.Flowshop(np.random.default_rng(3).integers(1, 99, (4, 7)))
     best = solve(device, problem)
     assert best.status == "optimal"
@@ -120,7 +116,7 @@ def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(de
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"bound": "mixed", "branching": "alternating"}, {"variant": "pte_peb"}])
-def test_all_optimal_schedules_are_counted(device: Member, options: dict[str, Any]) -> None:
+def test_all_optimal_schedules_are_counted(device, options):
     problem = engine.Flowshop(np.random.default_rng(5).integers(1, 5, (3, 6)))
     spans = [problem.evaluate(order) for order in itertools.permutations(range(6))]
     result = solve(device, problem, 2, all_solutions=True, **options)
@@ -130,10 +126,10 @@ def test_all_optimal_schedules_are_counted(device: Member, options: dict[str, An
 
 
 @pytest.mark.full
-def test_a_stopped_count_of_optimal_schedules_goes_on(device: Member, tmp_path: Path) -> None:
+def test_a_stopped_count_of_optimal_schedules_goes_on(device, tmp_path):
     problem = engine.Flowshop(np.random.default_rng(5).integers(1, 4, (3, 9)))
     folder = tmp_path / "run"
-    options: dict[str, Any] = {"all_solutions": True, "branching": "forward", "ivms": 8}
+    options = {"all_solutions": True, "branching": "forward", "ivms": 8}
     whole = solve(device, problem, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
@@ -150,9 +146,7 @@ def test_a_stopped_count_of_optimal_schedules_goes_on(device: Member, tmp_path: 
     )
 
 
-def test_the_command_line_tells_a_proved_bound_from_an_optimum(
-    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_tells_a_proved_bound_from_an_optimum(device, tmp_path, capsys):
     file, certificate = tmp_path / "two.txt", tmp_path / "s.txt"
     file.write_text("2 2\n0 3 1 5\n0 4 1 6\n")
     words = ["solve", str(file), "--devices", device.info.id, "--upper-bound", "14", "--solution", str(certificate)]
@@ -163,7 +157,7 @@ def test_the_command_line_tells_a_proved_bound_from_an_optimum(
     assert certificate.read_text().startswith("# bound_proved\n")
 
 
-def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
+def test_solutions_that_are_counted_have_no_upper_bound(device):
     with pytest.raises(OptionError, match="upper_bound"):
         solve(device, engine.Queens(6), upper_bound=3)
 
@@ -171,7 +165,7 @@ def test_solutions_that_are_counted_have_no_upper_bound(device: Member) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("sharing", ["farmer", "symmetric"])
 @pytest.mark.parametrize("devices", [2, 3])
-def test_several_devices_visit_what_one_visits(device: Member, sharing: str, devices: int) -> None:
+def test_several_devices_visit_what_one_visits(device, sharing, devices):
     result = solve(device, engine.Queens(12), devices, sharing=sharing)
     assert (result.objective, result.counters["nodes"]) == (14200, 420995)
     flowshop = solve(device, engine.Flowshop.taillard(30), devices, sharing=sharing, upper_bound=2178)
@@ -179,10 +173,10 @@ def test_several_devices_visit_what_one_visits(device: Member, sharing: str, dev
 
 
 @pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"])
-def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -> None:
+def test_every_strategy_proves_the_same_optimum(device, strategy):
     problem = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (5, 9)))
     best = search(problem.tree("auto", "auto")).best
-    events: list[Event] = []
+    events = []
     result = solve(device, problem, 2, strategy=strategy, initial="neh", on_event=events.append)
     assert (result.status, result.objective) == ("optimal", best)
     warned = any(isinstance(event, Notice) and "keeps few IVMs at work" in event.message for event in events)
@@ -191,20 +185,20 @@ def test_every_strategy_proves_the_same_optimum(device: Member, strategy: str) -
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("variant", ["pte", "pte_peb"])
-def test_every_variant_proves_the_same_optimum(device: Member, variant: str) -> None:
+def test_every_variant_proves_the_same_optimum(device, variant):
     problem = engine.Flowshop(np.random.default_rng(4).integers(1, 99, (6, 9)))
     best = search(problem.tree("one_machine", "auto")).best
     result = solve(device, problem, 2, variant=variant, bound="two_machine", initial="neh")
     assert (result.status, result.objective) == ("optimal", best)
 
 
-def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device: Member, assignment: Any) -> None:
+def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device, assignment):
     with pytest.raises(OptionError, match="needs a problem whose kernel functions include child_bounds"):
         solve(device, assignment.grid(2, 3, seed=1), variant="pte_peb")
 
 
 @pytest.mark.full
-def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member) -> None:
+def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device):
     problem = engine.ATSP.read(Path(__file__).parents[2] / "samples" / "branch_and_bound" / "crane-13.atsp")
     results = [solve(device, problem, bound=bound) for bound in ("partial", "cheapest_arcs", "assignment")]
     assert {result.objective for result in results} == {results[0].objective}
@@ -216,9 +210,7 @@ def test_the_generated_tsp_sample_is_solved_alike_by_both_bounds(device: Member)
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "optimum"), [("br17", 39), ("ftv33", 1286), ("ftv35", 1473)])
-def test_the_assignment_bound_solves_tsplib_instances(
-    device: Member, shared_data: Path, name: str, optimum: int
-) -> None:
+def test_the_assignment_bound_solves_tsplib_instances(device, shared_data, name, optimum):
     problem = engine.ATSP.read(shared_data / "atsp" / f"{name}.atsp")
     result = solve(device, problem, time_limit=300)
     assert (result.status, result.objective) == ("optimal", optimum)
@@ -229,7 +221,7 @@ def test_the_assignment_bound_solves_tsplib_instances(
 
 @pytest.mark.full
 @pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.full), 2])
-def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member, again: int, tmp_path: Path) -> None:
+def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device, again, tmp_path):
     problem = engine.Flowshop.taillard(28)
     first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", **few_ivms(device))
     assert first.status == "interrupted"
@@ -239,12 +231,10 @@ def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device: Member,
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 12_869_872, 36)
 
 
-def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(device, monkeypatch):
     ended = coordinator.Coordinator._has_ended
 
-    def has_ended(search: coordinator.Coordinator) -> bool:
+    def has_ended(search):
         if ended(search):
             search._run.stop()
         return False  # so that the coordinator looks whether it must stop before it looks whether it has ended
@@ -258,13 +248,11 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(
 
 @pytest.mark.full
 @pytest.mark.parametrize(("upper", "status", "value"), [(2178, "bound_proved", None), (2179, "optimal", 2178)])
-def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
-    device: Member, upper: int, status: str, value: int | None, tmp_path: Path
-) -> None:
+def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(device, upper, status, value, tmp_path):
     """All its intervals are accounted for, and its nodes are those of a run that was not stopped."""
     folder = tmp_path / "run"
 
-    def wanted(event: Event) -> bool:
+    def wanted(event):
         return isinstance(event, Metric) if value is None else isinstance(event, Incumbent) and event.objective == value
 
     with pytest.MonkeyPatch.context() as patch:
@@ -285,7 +273,7 @@ def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(
 
 
 @pytest.mark.full
-def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path: Path) -> None:
+def test_a_stopped_count_resumes_to_the_same_solutions(device, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
         stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.done > 0)
@@ -298,15 +286,15 @@ def test_a_stopped_count_resumes_to_the_same_solutions(device: Member, tmp_path:
     assert (resumed.objective, resumed.counters["nodes"]) == (2279184, 90634738)
 
 
-def test_a_checkpoint_while_running_changes_nothing(device: Member, tmp_path: Path) -> None:
+def test_a_checkpoint_while_running_changes_nothing(device, tmp_path):
     folder = tmp_path / "run"
     result = solve(device, engine.Queens(14), 2, run_folder=folder, checkpoint_interval=0.02, **few_ivms(device))
     assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
     assert list(folder.glob("checkpoint-*.json"))
 
 
-def test_a_run_reports_what_it_does(device: Member) -> None:
-    events: list[Event] = []
+def test_a_run_reports_what_it_does(device):
+    events = []
     result = solve(device, engine.Flowshop.taillard(5), on_event=events.append)
     names = {event.name for event in events if isinstance(event, Metric)}
     wanted = {"active_ivms", "nodes_per_second", "explored_share", "stealing_share", "steals", "exchanged_intervals"}
@@ -317,10 +305,10 @@ def test_a_run_reports_what_it_does(device: Member) -> None:
     assert shares[-1] == pytest.approx(1.0)
 
 
-def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_work_is_an_error_and_never_an_answer(device, monkeypatch):
     original = Sharing.deal
 
-    def lossy(self: Sharing, worker: Any) -> Units:
+    def lossy(self, worker):
         return original(self, worker)[1:]
 
     monkeypatch.setattr(Sharing, "deal", lossy)
@@ -328,10 +316,10 @@ def test_lost_work_is_an_error_and_never_an_answer(device: Member, monkeypatch: 
         solve(device, engine.Queens(9), 2)
 
 
-def test_a_value_that_its_solution_does_not_have_is_an_error(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_its_solution_does_not_have_is_an_error(device, monkeypatch):
     original = SearchWorker._improvement
 
-    def wrong(self: SearchWorker) -> Found | None:
+    def wrong(self):
         found = original(self)
         return None if found is None else Found(found.value - 1, found.path, found.sides)
 
@@ -341,12 +329,12 @@ def test_a_value_that_its_solution_does_not_have_is_an_error(device: Member, mon
 
 
 @pytest.fixture(scope="module")
-def assignment() -> Any:
+def assignment():
     """The worked example of a problem of one's own."""
     return load_assignment()
 
 
-def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device: Member, assignment: Any) -> None:
+def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device, assignment):
     problem = assignment.grid(2, 4, seed=3)
     reference = search(problem.tree("auto", "auto"))
     found = solve(device, problem)
@@ -357,16 +345,14 @@ def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device: Member,
 
 
 @pytest.mark.full
-def test_a_problem_of_ones_own_solves_qaplib(device: Member, assignment: Any, shared_data: Path) -> None:
+def test_a_problem_of_ones_own_solves_qaplib(device, assignment, shared_data):
     problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
     assert solve(device, problem, upper_bound=579).objective == 578
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("loaded", [True, False], ids=["class at hand", "class from its file"])
-def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
-    device: Member, assignment: Any, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_on_a_problem_of_ones_own_resumes(device, assignment, tmp_path, loaded, monkeypatch):
     problem = assignment.grid(2, 5, seed=1)
     with monkeypatch.context() as patched:
         patched.setattr(coordinator, "SLICE_SECONDS", 1e-4)
@@ -379,7 +365,7 @@ def test_a_stopped_run_on_a_problem_of_ones_own_resumes(
     assert (resumed.status, resumed.objective) == ("optimal", solve(device, problem).objective)
 
 
-def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Member, tmp_path: Path) -> None:
+def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device, tmp_path):
     class Gone(engine.Queens):
         kind = "gone"
 
@@ -388,7 +374,7 @@ def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device: Memb
         resume(device, tmp_path / "run", trust=True)
 
 
-def made(kind: str) -> engine.PermutationProblem:
+def made(kind):
     """An instance whose heuristic takes many steps."""
     random = np.random.default_rng(1)
     times = engine.Flowshop.taillard(41).times  # 50 jobs on 10 machines
@@ -400,8 +386,7 @@ def made(kind: str) -> engine.PermutationProblem:
         return engine.Tardiness(*random.integers(1, 9, (2, 40)), random.integers(1, 200, 40))
     if kind == "LinearOrdering":
         return engine.LinearOrdering(random.integers(0, 99, (60, 60)))
-    problem: engine.PermutationProblem = getattr(engine, kind)(times)
-    return problem
+    return getattr(engine, kind)(times)
 
 
 @pytest.mark.few(2)
@@ -413,13 +398,13 @@ def made(kind: str) -> engine.PermutationProblem:
         *("ATSP", "QuadraticAssignment", "Tardiness", "LinearOrdering"),
     ],
 )
-def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_or_a_time_limit_ends_the_heuristic(kind, how, monkeypatch):
     opencl_device()
     problem = made(kind)
     whole, asked, begun = 0, 0, threading.Event()
     heuristic = type(problem).first_solution
 
-    def counted() -> bool:
+    def counted():
         nonlocal whole
         whole += 1
         return whole > 60
@@ -427,8 +412,8 @@ def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypa
     problem.first_solution("heuristic", 0, counted)
     assert whole > 60  # it would have gone on
 
-    def first_solution(self: Any, method: str, seed: int, expired: Any) -> Any:
-        def ended() -> bool:
+    def first_solution(self, method, seed, expired):
+        def ended():
             nonlocal asked
             asked += 1
             if asked == 20:
@@ -437,7 +422,7 @@ def test_a_stop_or_a_time_limit_ends_the_heuristic(kind: str, how: str, monkeypa
                     run.stop()
                 else:
                     monkeypatch.setattr(RunClock, "elapsed", 7200.0)
-            found: bool = expired()
+            found = expired()
             assert found == (asked >= 20)
             return found
 

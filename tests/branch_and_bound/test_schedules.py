@@ -1,16 +1,11 @@
 """Claims about flowshops with total flow time, with blocking and without waiting: simulated, and in all orders."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.formats import taillard
 from engine.references.branch_and_bound import search
@@ -23,11 +18,11 @@ pytestmark = pytest.mark.usefixtures("unoptimized")
 CLASSES = (FlowTime, BlockingFlowshop, NoWaitFlowshop)
 
 
-def instance(kind: Any, jobs: int, machines: int, seed: int) -> Any:
+def instance(kind, jobs, machines, seed):
     return kind(np.random.default_rng(seed).integers(0, 30, (machines, jobs)))
 
 
-def simulated(problem: Any, order: tuple[int, ...]) -> int:
+def simulated(problem, order):
     """The objective, unit by unit of the rules: every operation as early as the rules allow."""
     times = problem.times
     machines = len(times)
@@ -57,7 +52,7 @@ def simulated(problem: Any, order: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 3), (2, 2), (4, 1), (5, 4)])
-def test_the_objective_is_that_of_a_simulation(kind: Any, jobs: int, machines: int) -> None:
+def test_the_objective_is_that_of_a_simulation(kind, jobs, machines):
     problem = instance(kind, jobs, machines, seed=jobs)
     tree = problem.tree()
     for order in itertools.islice(itertools.permutations(range(jobs)), 40):
@@ -70,7 +65,7 @@ def test_the_objective_is_that_of_a_simulation(kind: Any, jobs: int, machines: i
 @pytest.mark.few(5)
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize(("jobs", "machines"), [(1, 2), (2, 3), (3, 1), (6, 3), (7, 5)])
-def test_the_optimum_is_that_of_all_orders(device: Member, kind: Any, jobs: int, machines: int) -> None:
+def test_the_optimum_is_that_of_all_orders(device, kind, jobs, machines):
     problem = instance(kind, jobs, machines, seed=10 * jobs)
     best = min(problem.evaluate(order) for order in itertools.permutations(range(jobs)))
     found = engine.solve(problem, devices=[device.info.id], initial="infinity")
@@ -80,7 +75,7 @@ def test_the_optimum_is_that_of_all_orders(device: Member, kind: Any, jobs: int,
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_kernels_visit_the_nodes_of_the_reference(device: Member, kind: Any) -> None:
+def test_kernels_visit_the_nodes_of_the_reference(device, kind):
     problem = instance(kind, 8, 4, seed=3)
     tree = problem.tree()
     optimum = search(tree).best
@@ -91,7 +86,7 @@ def test_kernels_visit_the_nodes_of_the_reference(device: Member, kind: Any) -> 
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_bounds_of_nodes_are_below_all_their_leaves(kind: Any) -> None:
+def test_bounds_of_nodes_are_below_all_their_leaves(kind):
     problem = instance(kind, 6, 3, seed=4)
     tree = problem.tree()
     for depth in range(4):
@@ -102,7 +97,7 @@ def test_bounds_of_nodes_are_below_all_their_leaves(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_a_heuristic_finds_good_orders_and_keeps_the_seed(kind: Any) -> None:
+def test_a_heuristic_finds_good_orders_and_keeps_the_seed(kind):
     problem = instance(kind, 12, 4, seed=6)
     order = problem.first_solution("heuristic", 1)
     assert np.array_equal(order, problem.first_solution("heuristic", 1))
@@ -113,7 +108,7 @@ def test_a_heuristic_finds_good_orders_and_keeps_the_seed(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_a_file_is_the_word_and_a_flowshop(tmp_path: Path, kind: Any) -> None:
+def test_a_file_is_the_word_and_a_flowshop(tmp_path, kind):
     problem = instance(kind, 5, 3, seed=2)
     plain = tmp_path / "plain.txt"
     taillard.write(plain, problem.times)
@@ -134,7 +129,7 @@ def test_a_file_is_the_word_and_a_flowshop(tmp_path: Path, kind: Any) -> None:
         kind.read(path)
 
 
-def test_what_does_not_apply_is_refused() -> None:
+def test_what_does_not_apply_is_refused():
     with pytest.raises(OptionError, match="no choice of bounds"):
         FlowTime([[1, 2]]).tree("partial")
     with pytest.raises(ProblemError, match="must stay below 2\\^30"):

@@ -1,17 +1,12 @@
 """Problems with nothing to choose: one city, job, item or facility, and the empty board, by every door."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import engine
-from engine.devices import Member
 
 ONE = {
     "city": (lambda: engine.ATSP([[0]]), 0),
@@ -23,9 +18,9 @@ ONE = {
 
 
 @pytest.mark.parametrize("name", ONE)
-def test_the_only_solution_is_the_optimum(device: Member, tmp_path: Path, name: str) -> None:
+def test_the_only_solution_is_the_optimum(device, tmp_path, name):
     make, optimum = ONE[name]
-    problem: Any = make()
+    problem = make()
     folder = tmp_path / "run"
     result = engine.solve(problem, devices=[device.info.id], run_folder=folder)
     assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)
@@ -37,13 +32,13 @@ def test_the_only_solution_is_the_optimum(device: Member, tmp_path: Path, name: 
     assert engine.estimate(problem, devices=[device.info.id]).amount <= 1.0
 
 
-def test_the_empty_board_has_one_solution(device: Member, tmp_path: Path) -> None:
+def test_the_empty_board_has_one_solution(device, tmp_path):
     result = engine.solve(engine.Queens(0), devices=[device.info.id], run_folder=tmp_path / "run")
     assert (result.status, result.objective) == ("complete", 1)
     assert engine.resume(tmp_path / "run").objective == 1
 
 
-def test_files_of_the_smallest_problems_are_solved(tmp_path: Path) -> None:
+def test_files_of_the_smallest_problems_are_solved(tmp_path):
     texts = {
         "one.atsp": "NAME: one\nTYPE: ATSP\nDIMENSION: 1\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
         "EDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n0\nEOF\n",

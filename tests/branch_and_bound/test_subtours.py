@@ -1,21 +1,16 @@
 """Multipliers of subtour constraints: valid on every tour, as good as the linear program, and kept by checkpoints."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 
 import engine
 from engine.base.division import ClusterInfo
-from engine.devices import DevicePool, Member
+from engine.devices import DevicePool
 from engine.errors import RunFolderError
 from engine.events import Metric, Started
 from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
@@ -29,29 +24,29 @@ from tests.support.owner import Owner
 from tests.support.stopping import stop_at
 
 
-def clustered(seed: int, n: int = 12) -> NDArray[np.int64]:
+def clustered(seed, n=12):
     """Costs between cities in three clusters, whose cheapest assignment has subtours."""
     random = np.random.default_rng(seed)
     points = random.integers(0, 20, (n, 2)) + 300 * random.integers(0, 2, (n, 2))
-    costs: NDArray[np.int64] = abs(points[:, None] - points).sum(axis=2) + random.integers(0, 9, (n, n))
+    costs = abs(points[:, None] - points).sum(axis=2) + random.integers(0, 9, (n, n))
     np.fill_diagonal(costs, 0)
     return costs
 
 
-def multipliers(relaxation: SubtourRelaxation) -> NDArray[np.int64]:
+def multipliers(relaxation):
     found = relaxation.multipliers()
     assert found is not None
     return found
 
 
-def assignment_bound(weights: NDArray[np.int64]) -> int:
+def assignment_bound(weights):
     away = weights.copy()
     np.fill_diagonal(away, 2**40)
     return int(away[linear_sum_assignment(away)].sum())
 
 
 @given(st.integers(4, 9), st.integers(0, 2**32), st.data())
-def test_no_tour_costs_less_than_its_weights_and_the_multipliers(n: int, seed: int, data: Any) -> None:
+def test_no_tour_costs_less_than_its_weights_and_the_multipliers(n, seed, data):
     random = np.random.default_rng(seed)
     costs = clustered(seed, n)
     relaxation = SubtourRelaxation(costs)
@@ -68,7 +63,7 @@ def test_no_tour_costs_less_than_its_weights_and_the_multipliers(n: int, seed: i
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed: int) -> None:
+def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed):
     n = 8
     costs = clustered(seed, n)
     arcs = [(i, j) for i in range(n) for j in range(n) if i != j]
@@ -84,7 +79,7 @@ def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed: int) -> Non
     assert found > assignment_bound(costs)
 
 
-def test_costs_that_are_large_leave_the_weights_room() -> None:
+def test_costs_that_are_large_leave_the_weights_room():
     relaxation = SubtourRelaxation(clustered(3) * 5000)
     assert relaxation.scale == 1
     assert SubtourRelaxation(np.zeros((5, 5), np.int64)).scale > 1
@@ -94,7 +89,7 @@ def test_costs_that_are_large_leave_the_weights_room() -> None:
     assert len(prepared)
 
 
-def test_time_that_is_up_ends_the_linear_programs() -> None:
+def test_time_that_is_up_ends_the_linear_programs():
     relaxation = SubtourRelaxation(clustered(1, 14))
     asked = iter([False, True])
     assert relaxation.multipliers(lambda: next(asked)) is None
@@ -102,12 +97,10 @@ def test_time_that_is_up_ends_the_linear_programs() -> None:
 
 
 @pytest.mark.full
-def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(
-    device: Member, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(device, shared_data, tmp_path, monkeypatch):
     problem, runner = engine.ATSP.read(shared_data / "atsp" / "ftv47.atsp"), engine_of(device)
     few = 64 if device.info.capabilities.simt else 2  # so that it is still going on when it is stopped
-    given: dict[str, Any] = {"upper_bound": 1776, "ivms": few}
+    given = {"upper_bound": 1776, "ivms": few}
     whole = runner.solve(problem, **given)
     assert whole.status == "bound_proved"
     with monkeypatch.context() as patch:
@@ -115,7 +108,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(
         stopped = runner.solve(problem, run_folder=tmp_path / "run", **given)
     assert stopped.status == "interrupted"
 
-    def never(self: SubtourRelaxation, expired: Any = None) -> Any:
+    def never(self, expired=None):
         raise AssertionError("a search that goes on takes the multipliers of its checkpoint")
 
     monkeypatch.setattr(SubtourRelaxation, "multipliers", never)
@@ -127,8 +120,8 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(
 
 
 def test_a_run_that_is_stopped_before_its_multipliers_are_found_finds_them_when_it_goes_on(
-    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    device, tmp_path, monkeypatch
+):
     problem, runner = engine.ATSP(clustered(1, 20)), engine_of(device)
     with monkeypatch.context() as patch:
         stop_at(patch, lambda event: isinstance(event, Started))
@@ -139,7 +132,7 @@ def test_a_run_that_is_stopped_before_its_multipliers_are_found_finds_them_when_
     assert (resumed.status, resumed.counters["nodes"]) == ("bound_proved", whole.counters["nodes"])
 
 
-def test_a_checkpoint_with_other_multipliers_is_refused() -> None:
+def test_a_checkpoint_with_other_multipliers_is_refused():
     problem = engine.ATSP(clustered(2, 8))
     tree = problem.tree("subtour")
     prepared = tree.prepare(lambda: False)
@@ -161,10 +154,10 @@ def test_a_checkpoint_with_other_multipliers_is_refused() -> None:
         restore(tree, arrays, state)
 
 
-def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device: Member) -> None:
+def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device):
     problem = engine.ATSP(clustered(4, 10))
     options = ATSPOptions(initial="infinity", bound="subtour")
-    owner: Any = Owner()
+    owner = Owner()
     with DevicePool([device.info]) as pool:
         parts = DividedSearch(problem, options, owner, ClusterInfo(2, False))
         work = parts.take(1, 1.0)
@@ -177,7 +170,7 @@ def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device: Me
         assert tree.lower_bound() > before
 
 
-def test_public_instances_are_proved_at_the_root(device: Member, shared_data: Path) -> None:
+def test_public_instances_are_proved_at_the_root(device, shared_data):
     for name, optimum in (("br17", 39), ("ftv33", 1286), ("ft53", 6905)):
         result = engine_of(device).solve(engine.ATSP.read(shared_data / "atsp" / f"{name}.atsp"))
         assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)

@@ -1,13 +1,10 @@
 """Claims about more than 64 items, whose sets are two words: every device visits the nodes of the reference."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
 import pytest
 
-from engine.devices import Member
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, length_of_levels, number_of, positions
 from engine.solvers.branch_and_bound.masks import bits_of, count_of, index_of_lowest, lowest_of, masks_of
@@ -21,11 +18,11 @@ pytestmark = pytest.mark.usefixtures("unoptimized")
 UPPER = 4892
 
 
-def flowshop(jobs: int, machines: int = 20, seed: int = 1) -> Flowshop:
+def flowshop(jobs, machines=20, seed=1):
     return Flowshop(np.random.default_rng(seed).integers(1, 100, (machines, jobs)))
 
 
-def ring(n: int, seed: int, gap: int = 100) -> tuple[ATSP, int]:
+def ring(n, seed, gap=100):
     """A tour of arcs that are free, hidden among dearer ones: the optimum is 0, and one assignment is as cheap.
 
     Some free arcs close subtours, so that the assignment bound alone does not give the tour away.
@@ -40,7 +37,7 @@ def ring(n: int, seed: int, gap: int = 100) -> tuple[ATSP, int]:
 
 
 @pytest.mark.parametrize("items", [1, 31, 32, 33, 64, 65, 128])
-def test_sets_of_one_item_say_which(items: int) -> None:
+def test_sets_of_one_item_say_which(items):
     every = np.arange(items)
     masks = masks_of(every, items)
     assert index_of_lowest(masks).tolist() == every.tolist()
@@ -51,7 +48,7 @@ def test_sets_of_one_item_say_which(items: int) -> None:
     assert np.array_equal(lowest_of(together ^ masks[0]), masks[1:2] if items > 1 else together ^ masks[0])
 
 
-def test_positions_of_wide_paths_are_ranks() -> None:
+def test_positions_of_wide_paths_are_ranks():
     random = np.random.default_rng(1)
     n = 100
     digits = np.array([digits_of(int.from_bytes(random.bytes(60), "little"), n) for _ in range(5)])
@@ -65,7 +62,7 @@ def test_positions_of_wide_paths_are_ranks() -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("gpu", [None, "packed", "plain"])
-def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device: Member, gpu: str | None) -> None:
+def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device, gpu):
     tree = flowshop(70).tree("one_machine", "min_branch")
     capabilities = gpu and dataclasses.replace(as_gpu(device), packed_i16=gpu == "packed")
     found = explore(device, tree, UPPER, capabilities=capabilities or None)
@@ -75,7 +72,7 @@ def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device: Member, gpu: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("jobs", [65, 96, 128])
-def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device: Member, jobs: int) -> None:
+def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device, jobs):
     tree = flowshop(jobs, 3, seed=jobs).tree("one_machine", "max_sum")
     begin, end = factorial_of(tree) // 3, factorial_of(tree) // 3 + 40
     for capabilities in (None, as_gpu(device)):
@@ -86,7 +83,7 @@ def test_wide_flowshops_of_any_size_visit_the_nodes_of_the_reference(device: Mem
 
 @pytest.mark.full
 @pytest.mark.parametrize("bound", ["mixed", "two_machine"])
-def test_pairs_of_machines_bound_more_than_64_jobs(device: Member, bound: str) -> None:
+def test_pairs_of_machines_bound_more_than_64_jobs(device, bound):
     tree = flowshop(66, 5, seed=3).tree(bound, "min_branch")
     upper = tree.lower_bound()
     expected = counts(search(tree, upper))
@@ -95,7 +92,7 @@ def test_pairs_of_machines_bound_more_than_64_jobs(device: Member, bound: str) -
 
 
 @pytest.mark.full
-def test_two_machines_are_scheduled_as_by_johnson(device: Member) -> None:
+def test_two_machines_are_scheduled_as_by_johnson(device):
     times = np.random.default_rng(5).integers(1, 100, (2, 80))
     first, second = times
     early = np.flatnonzero(first <= second)
@@ -113,7 +110,7 @@ def test_two_machines_are_scheduled_as_by_johnson(device: Member) -> None:
     ("bound", "gpu"),
     [("assignment", False), ("subtour", False), ("cheapest_arcs", False), ("cheapest_arcs", True)],
 )
-def test_a_wide_tour_is_found(device: Member, bound: str, gpu: bool) -> None:
+def test_a_wide_tour_is_found(device, bound, gpu):
     problem, optimum = ring(70, seed=2)
     tree = problem.tree(bound)
     tree.prepare(lambda: False)
@@ -124,7 +121,7 @@ def test_a_wide_tour_is_found(device: Member, bound: str, gpu: bool) -> None:
     assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
 
 
-def test_parts_of_a_wide_tree_make_the_whole(device: Member) -> None:
+def test_parts_of_a_wide_tree_make_the_whole(device):
     tree = flowshop(70).tree()
     whole = counts(search(tree, UPPER))
     half = factorial_of(tree) // 2 + 12345
@@ -134,7 +131,7 @@ def test_parts_of_a_wide_tree_make_the_whole(device: Member) -> None:
     assert sum(part.nodes for part in parts) == whole[0]
 
 
-def test_units_hold_the_largest_tree() -> None:
+def test_units_hold_the_largest_tree():
     units = aligned(0, number_of(np.array([LARGEST_TREE] + [0] * (LARGEST_TREE - 1), np.uint8)), LARGEST_TREE)
     again = Units.unpacked(units.packed(), LARGEST_TREE)
     assert again.end[0, 0] == LARGEST_TREE

@@ -31,6 +31,8 @@ MISTAKES = [
     (["solve", "bad.txt"], "a count must be a whole number (bad.txt, line 1)"),
     (["solve", "unknown.bin"], "cannot tell what kind of problem unknown.bin holds"),
     (["solve", "empty.txt"], "empty.txt holds no problem: it is empty"),
+    (["resume", "run", "--form-start"], "unknown option '--form-start'; did you mean '--from-start'?"),
+    (["bench", "start", "--bakend", "x"], "unknown option '--bakend'; did you mean '--backend'?"),
     (["solve", "small.txt", "--stile", "x"], "unknown option '--stile'; did you mean '--style'?"),
     (["solve", "small.txt", "--style", "--aloud"], "the option '--style' needs a value"),
     (["solve", "small.txt", "--step", "0"], "step must be at least 1; got '0'"),

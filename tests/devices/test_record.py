@@ -83,9 +83,10 @@ def test_records_of_one_type_are_views_of_numbers() -> None:
     np.testing.assert_array_equal(CHAIN.numbers(chains), numbers)
 
 
-def test_a_field_of_an_unknown_type_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"wrong\.field"):
-        Record("wrong", field="float16")
+@pytest.mark.parametrize(("field", "kind"), [("field", "float16"), ("local", "i32"), ("class", "i32"), ("int4", "f64")])
+def test_a_field_of_an_unknown_type_or_named_as_a_keyword_is_an_error(field: str, kind: str) -> None:
+    with pytest.raises(ValueError, match=rf"wrong\.{field}"):
+        Record("wrong", **{field: kind})
 
 
 def test_a_launcher_is_given_only_what_varies(device: Member, template: str) -> None:

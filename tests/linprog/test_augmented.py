@@ -28,6 +28,7 @@ from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.examples import examples
 from tests.support.linear_systems import GivenTheta
 from tests.support.needs import package
+from tests.support.random_programs import program
 
 
 @pytest.fixture(params=["qdldl", "SuperLU", "SuperLU in a child", "rslab in a child"])
@@ -314,3 +315,12 @@ def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner: 
     result = owner.solve(problem, method="mpc", presolve=False)
     assert result.status == "optimal"
     assert result.objective == pytest.approx(expected.fun, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("linear_solver", ["sparse_cholesky", "multifrontal", "augmented"])
+def test_sparse_systems_are_kept_where_presolve_leaves_few_zeros(owner: engine.Engine, linear_solver: str) -> None:
+    arguments = program("boxed", 60, 120, 103)
+    arguments |= {name: sp.csr_array(arguments[name]) for name in ("A_ub", "A_eq")}
+    problem = engine.LinearProgram(**arguments)
+    expected = owner.solve(problem).objective
+    assert owner.solve(problem, method="mpc", linear_solver=linear_solver).objective == pytest.approx(expected)

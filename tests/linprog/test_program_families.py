@@ -56,7 +56,7 @@ def reference(problem: LinearProgram) -> float:
     return sign * float(found.fun) + problem.offset
 
 
-@pytest.mark.parametrize(("m", "n", "own"), [(5, 9, False), (5, 9, True), (40, 33, False), (70, 90, False)])
+@pytest.mark.parametrize(("m", "n", "own"), [(5, 9, False), (5, 9, True), (40, 33, False), (150, 90, True)])
 def test_families_have_the_optima_of_highs(owner: engine.Engine, m: int, n: int, own: bool) -> None:
     programs = family(m, 9, m, n, own)
     solved = solve_family(owner._open(), programs, Options(), "", lambda _: None)

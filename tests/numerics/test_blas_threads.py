@@ -1,8 +1,8 @@
-"""How many threads BLAS has while some of the process want one."""
+"""How many threads BLAS has while some want one: in a process of its own, as those of the suite have one each."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,27 +10,21 @@ import scipy.linalg  # noqa: F401 - brings a BLAS of its own
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine.numerics.blas_threads import all_threads, one_thread
+from tests.support.environment import ROOT
+from tests.support.patience import PATIENCE
 
 
-def counts() -> set[int]:
+def counts():
     """The numbers of threads of the BLAS libraries of the process."""
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
-@pytest.fixture(autouse=True)
-def _two_threads() -> Iterator[None]:
-    with threadpool_limits(2, "blas"):
-        if counts() != {2}:
-            pytest.skip("the BLAS library of NumPy or SciPy has one thread")
-        yield
-
-
-def inside() -> set[int]:
+def inside():
     with one_thread():
         return counts()
 
 
-def test_every_thread_of_the_process_is_heard() -> None:
+def every_thread_of_the_process_is_heard():
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         for pool in (first, second, first):
             assert pool.submit(inside).result() == {1}
@@ -39,7 +33,7 @@ def test_every_thread_of_the_process_is_heard() -> None:
     assert counts() == {2}
 
 
-def test_one_thread_stays_until_the_last_who_wanted_it_has_left() -> None:
+def one_thread_stays_until_the_last_who_wanted_it_has_left():
     with ThreadPoolExecutor(1) as other:
         with one_thread():
             assert other.submit(inside).result() == {1}
@@ -50,8 +44,8 @@ def test_one_thread_stays_until_the_last_who_wanted_it_has_left() -> None:
         assert counts() == {2}
 
 
-def test_a_large_operation_has_all_threads_meanwhile() -> None:
-    def large() -> set[int]:
+def a_large_operation_has_all_threads_meanwhile():
+    def large():
         with all_threads():
             return counts()
 
@@ -62,9 +56,32 @@ def test_a_large_operation_has_all_threads_meanwhile() -> None:
     assert counts() == {2}
 
 
-def test_a_limit_of_the_caller_holds_and_is_restored() -> None:
+def a_limit_of_the_caller_holds_and_is_restored():
     with threadpool_limits(1, "blas"):
         with one_thread(), all_threads():
             assert counts() == {1}
         assert counts() == {1}
     assert counts() == {2}
+
+
+CLAIMS = (
+    every_thread_of_the_process_is_heard,
+    one_thread_stays_until_the_last_who_wanted_it_has_left,
+    a_large_operation_has_all_threads_meanwhile,
+    a_limit_of_the_caller_holds_and_is_restored,
+)
+
+
+@pytest.mark.skipif(not counts(), reason="the number of threads of NumPy's BLAS library cannot be set")
+def test_blas_has_one_thread_while_one_is_wanted():
+    environment = os.environ | dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")
+    words = [sys.executable, "-m", __name__]
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+
+
+if __name__ == "__main__":
+    for claim in CLAIMS:
+        with threadpool_limits(2, "blas"):
+            assert counts() == {2}
+            claim()

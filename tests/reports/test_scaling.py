@@ -9,6 +9,7 @@ import pytest
 
 from engine.devices import DevicePool, Member
 from engine.devices.monitor.timeline import Command, DeviceTimeline, HostSpan, Timeline
+from engine.errors import OptionError
 from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
 from engine.reports.scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from engine.reports.timeline import covered, picture, shares_of
@@ -23,7 +24,7 @@ from engine.solvers import solver_named
         ("knapsack", "auto", (4,)),
         ("boa", "trap", (4,)),
         ("gibbs", "px", (4,)),
-        ("linprog", "dense", (4,)),
+        ("linprog", "batch", (4,)),
     ],
 )
 def test_many_devices_give_the_answer_of_one(
@@ -52,6 +53,8 @@ def test_another_answer_on_more_devices_is_reported(device: Member, capsys: pyte
         "test", [ScalingCase("case", run, run_recorded=None)], None, [device.info.id] * 2, Request()
     )
     assert "other nodes than on one device" in capsys.readouterr().out
+    with pytest.raises(OptionError, match="no case has 'cases' in its name: case"):
+        bench_scaling("test", [ScalingCase("case", run, run_recorded=None)], None, None, Request(only="cases"))
 
 
 def _timeline() -> Timeline:

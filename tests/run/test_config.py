@@ -60,7 +60,7 @@ def test_solver_options_have_layers_too(tmp_path):
     path.write_text('seed = 4\n[counting]\nstyle = "fancy"\nstep = 5\nextra = 1\n')
     environment = {"QUINTET_COUNTING_STEP": "6", "QUINTET_COUNTING_ALOUD": "no"}
     resolved = config.resolve({}, path, environment)
-    assert resolved.option_origins["counting"] == {
+    assert {name: given.origin for name, given in resolved.given_options["counting"].items()} == {
         "style": f"file {path}",
         "step": "environment QUINTET_COUNTING_STEP",
         "extra": f"file {path}",

@@ -73,7 +73,7 @@ def test_wrong_options_are_refused_before_anything_runs():
 
 
 def test_a_time_limit_is_that_of_each_run():
-    found = engine.map([Counting(10**6), Counting(5)], time_limit=0.1, slice_seconds=0.01)
+    found = engine.map([Counting(10**6), Counting(5)], time_limit=1.0, slice_seconds=0.01)
     assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL]
 
 

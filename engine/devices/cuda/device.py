@@ -34,8 +34,7 @@ take away a context that another device of this process is using."""
 
 _INSTALLATION = (
     "Quintet's extra cuda has it; pip compiles it, which needs a C++ compiler and CUDA's headers (Debian and Ubuntu: "
-    "sudo apt install g++ python3-dev nvidia-cuda-toolkit); conda install -c conda-forge pycuda needs neither. "
-    "NVIDIA's OpenCL works without it"
+    "sudo apt install g++ python3-dev nvidia-cuda-toolkit). NVIDIA's OpenCL works without it"
 )
 
 

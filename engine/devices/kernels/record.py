@@ -35,6 +35,15 @@ SCALARS = {
 }
 """The scalar types of the dialect (and those that its vector types are named after) as NumPy calls them."""
 
+_KEYWORDS = (
+    "auto bool break case catch char class complex const constant continue default delete do double else enum event_t "
+    "explicit export extern false float for friend generic global goto half if image1d_t image2d_t image3d_t imaginary "
+    "inline int kernel local long mutable namespace new operator pipe private protected public quad read_only "
+    "read_write register restrict return sampler_t short signed sizeof static struct switch template this throw true "
+    "try typedef typename uchar uint ulong uniform union unsigned ushort using virtual void volatile while write_only"
+)
+"""Words of OpenCL C and of CUDA C++, which cannot name a field."""
+
 _STRUCTURE = re.compile(r"\btypedef\s+struct\s*\{([^{}]*)\}\s*(\w+)\s*;")
 _FIELD = re.compile(r"(\w+)\s+(\w+)(?:\[(\d+)\])?")
 
@@ -71,6 +80,10 @@ class Record:
         for field, (kind, count) in self._fields.items():
             if kind not in SCALARS or count < 0:
                 raise ValueError(f"{name}.{field} must be a scalar type, or one and a length; got {kind!r}, {count}")
+            if field in _KEYWORDS.split() or re.fullmatch(
+                r"(u?(char|short|int|long)|half|float|double)(2|3|4|8|16)", field
+            ):
+                raise ValueError(f"{name}.{field}: '{field}' is a word of OpenCL C or CUDA C++")
         self.dtype = _dtype(self._fields)
 
     def __repr__(self) -> str:

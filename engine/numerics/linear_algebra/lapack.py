@@ -21,7 +21,7 @@ from .kernels import Kernels
 __all__ = ["Lapack"]
 
 _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
-_ONE_THREAD = 1e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
+_ONE_THREAD = 4e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
 _INDEXABLE_BYTES = 1 << 31
 _OPERATIONS, _LEAST_ROWS = 4_000_000_000, 128  # of a product that is not interrupted, and rows that are the least
 _IN_BLOCKS = 1500  # rows from which a factor that may be cancelled is made in blocks

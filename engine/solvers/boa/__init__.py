@@ -59,7 +59,7 @@ SOLVER = Solver(
         )
     },
     tune=LazyImport(f"{PACKAGE}.benchmarks.boa.tune", "tune"),
-    usual_programs=15,
+    usual_programs=16,
     metrics=(
         MetricSpec("best", "Best value", "value"),
         MetricSpec("mean", "Mean value", "value"),

@@ -42,7 +42,7 @@ from .options import Options
 from .problem import LinearProgram
 from .reports import report_error, report_race
 from .schema import Form
-from .validate import PRESOLVE_DENSITY, is_presolved, method_for
+from .validate import PRESOLVE_DENSITY, SPARSE, is_presolved, method_for
 from .verification.by_highs import judge_balanced_by_highs, judge_by_highs
 from .verification.search import Certificates
 from .verification.vertex import lacks_basis, move_to_vertex
@@ -273,7 +273,7 @@ class _Solving:
         self.run.notice(
             f"presolve: {self.problem.m} rows and {self.problem.n} variables reduced to {program.m} and {program.n}"
         )
-        if program.nonzeros > PRESOLVE_DENSITY * program.m * program.n:
+        if program.nonzeros > PRESOLVE_DENSITY * program.m * program.n and self.options.linear_solver not in SPARSE:
             program = program.to_dense()
         return program, presolve.restore
 

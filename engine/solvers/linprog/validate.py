@@ -18,13 +18,22 @@ from .pdhg import pdhg_bytes
 from .problem import LinearProgram
 from .warm_start import initial_point
 
-__all__ = ["PRESOLVE_DENSITY", "given_basis", "is_presolved", "method_for", "require_mixed_integer", "validate"]
+__all__ = [
+    "PRESOLVE_DENSITY",
+    "SPARSE",
+    "given_basis",
+    "is_presolved",
+    "method_for",
+    "require_mixed_integer",
+    "validate",
+]
 
 _RACE_NONZEROS = 3_000  # `auto`: sparse programs of more nonzeros than this are raced
 _RACE_ROWS = 400  # and those of more rows
 _MOST_NONZEROS = 2**31 - 1  # of a sparse matrix on a device, but for PDHG's, whose row starts have 64 bits
 _PRESOLVE_DENSE = 20_000  # dense programs of up to so many nonzeros are presolved,
 _LAST_STATUS = 4  # of HiGHS's five basis statuses
+SPARSE = "sparse_cholesky", "multifrontal", "augmented"  # linear solvers for sparse matrices
 PRESOLVE_DENSITY = 0.25  # and those with up to this share of nonzeros
 
 
@@ -62,7 +71,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
             'linear_solver = "sherman_morrison" requires method = "pdas" on one device; '
             f'got method = "{options.method}" on {len(devices)}'
         )
-    if solver in ("sparse_cholesky", "multifrontal", "augmented") and not problem.is_sparse:
+    if solver in SPARSE and not problem.is_sparse:
         raise OptionError(f'linear_solver = "{solver}" requires a sparse matrix; the problem has a dense one')
     if solver == "multifrontal" and devices[0].capabilities.max_block < GROUP:
         raise OptionError(f'linear_solver = "multifrontal" requires groups of {GROUP} work-items on {devices[0].id}')

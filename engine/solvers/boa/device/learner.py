@@ -66,16 +66,15 @@ class Learner:
     def _add_parents(self, first_node: int, slots: int, level: int) -> None:
         """Give each of some nodes with ``level`` parents one more, where that raises its score."""
         memory, programs, shapes = self._memory, self._programs, self._programs.shapes
-        program = programs.learn[level]
-        self._launch(program.open_nodes, 1, shapes.group, level=level, slots=slots, first_node=first_node)
+        self._launch(programs.nodes.open_nodes, 1, shapes.group, level=level, slots=slots, first_node=first_node)
         per, base = self._rows(level)
         if per:
             groups = min(slots * per * memory.chosen_words // 16 // shapes.node_block + 1, shapes.groups)
             place = {"level": level, "per": per, "base": base, "first_node": first_node}
-            self._launch(program.extend_masks, groups, shapes.node_block, **place)
+            self._launch(programs.nodes.extend_masks, groups, shapes.node_block, **place)
             lines = slots if programs.by_node else slots * per
             self._launch(*programs.count("rows", lines, self._parameters.n), **place)
-        self._launch(program.choose_parents, slots, shapes.node_block, first_node=first_node)
+        self._launch(programs.learn[level].choose_parents, slots, shapes.node_block, first_node=first_node)
 
     def _rows(self, level: int) -> tuple[int, int]:
         """How many rows a node has at a level, and which is the first; see rows.mako."""
@@ -90,7 +89,7 @@ class Learner:
             per, base = self._rows(0)
             self._launch(*programs.count("pairs", n, n), level=0, per=per, base=base, first_node=0)
         else:
-            self._launch(programs.learn[0].count_ones, n, programs.shapes.node_block)
+            self._launch(programs.nodes.count_ones, n, programs.shapes.node_block)
 
     def recount(self) -> None:
         """The counts of the present structure among the individuals selected now."""

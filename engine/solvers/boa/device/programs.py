@@ -186,8 +186,9 @@ def _specs(shapes: Shapes, max_parents: int, laplace: bool, pair_table: bool = T
         "sample": _spec("sample", block=shapes.sample_block, columns=shapes.sample_words, max_parents=k),
         "summarise": _spec("summarise", block=group, max_parents=k, one_bit=round(1 / ENTROPY_UNIT), **reasons),
         "transpose": _spec("transpose", block=block),
+        "nodes": _spec("nodes", block=node, group=group, max_parents=k, pair_table=pair_table),
         **{
-            f"learn{level}": _spec("learn", block=node, group=group, level=level, max_parents=k, pair_table=pair_table)
+            f"learn{level}": _spec("learn", block=node, level=level, max_parents=k, pair_table=pair_table)
             for level in range(k)
         },
     }
@@ -253,6 +254,7 @@ class Programs:
         self.initialise, self.select, self.gather = made["initialise"], made["select"], made["gather"]
         self.network, self.sample = made["network"], made["sample"]
         self.summarise, self.transpose = made["summarise"], made["transpose"]
+        self.nodes = made["nodes"]
         self.learn = [made[f"learn{level}"] for level in range(max_parents)]
         self.fitness = None if isinstance(fitness, Function) else self._made(_fitness_spec(fitness, shapes))
         self.fitness_block = shapes.evaluate_block if isinstance(fitness, Decomposable) else shapes.block

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
-from ....base.problem import frozen, require_arrays
+from ....base.problem import frozen
 from ....errors import OptionError, ProblemError
 from ....formats import tsplib
 from ....formats.instances import instance_name, located
@@ -19,10 +19,10 @@ from ..tree import (
     INFINITY,
     LARGEST_TREE,
     DeviceTree,
-    PermutationProblem,
     Tree,
     require_permutation,
 )
+from .arrays import ArrayProblem
 from .atsp_heuristics import (
     guided,
     improve,
@@ -42,7 +42,7 @@ _SUM_LIMIT = 2**30
 _NOISE = 0.1  # of an arc of the tour
 
 
-class ATSP(PermutationProblem):
+class ATSP(ArrayProblem):
     """Find the cheapest tour. A solution lists the cities in order, beginning with city 0.
 
     Parameters
@@ -76,6 +76,7 @@ class ATSP(PermutationProblem):
     """
 
     kind: ClassVar[str] = "atsp"
+    arrays: ClassVar[tuple[str, ...]] = ("costs",)
 
     def __init__(self, costs: ArrayLike, name: str | None = None) -> None:
         matrix = whole_matrix(costs, "costs", ("from", "to"))
@@ -122,16 +123,6 @@ class ATSP(PermutationProblem):
         return f"{self._title('asymmetric TSP')}: {cities}" + (
             f", costs {off.min():,} to {off.max():,}" if off.size else ""
         )
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``costs``: shape (n, n)."""
-        return {"costs": self.costs}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("costs",), "an asymmetric TSP")
-        return cls(arrays["costs"], name)
 
     def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:
         """The tour of a single city. See :meth:`PermutationProblem.only_solution`."""

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
-from ....base.problem import InstanceOption, frozen, require_arrays
+from ....base.problem import InstanceOption, frozen
 from ....errors import OptionError, ProblemError
 from ....formats import taillard
-from ....formats.instances import instance_name, located
 from ....util.text import counted
-from ..tree import LARGEST_TREE, PermutationProblem, require_permutation
+from ..tree import LARGEST_TREE, require_permutation
+from .arrays import ArrayProblem
 from .flowshop_beam import beam_search
 from .flowshop_best_known import published_flowshops
 from .flowshop_heuristics import iterated_greedy, makespan, neh
@@ -30,7 +30,7 @@ _FEW_JOBS, _BRIEF_STEPS = 25, 13
 _BOUNDS = ("one_machine", "two_machine", "mixed")
 
 
-class Flowshop(PermutationProblem):
+class Flowshop(ArrayProblem):
     """Find the order of jobs with the smallest makespan. A solution lists the jobs, counted from 0, in order.
 
     Parameters
@@ -67,6 +67,7 @@ class Flowshop(PermutationProblem):
     """
 
     kind: ClassVar[str] = "flowshop"
+    arrays: ClassVar[tuple[str, ...]] = ("times",)
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
@@ -102,11 +103,8 @@ class Flowshop(PermutationProblem):
             If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
         """
         found = taillard.read(path)
-        name = instance_name(path, instance, len(found))
+        problem = cls._one_of(path, instance, [(one.times,) for one in found], [one.line for one in found])
         parsed = found[instance - 1]
-        with located(path, parsed.line):
-            problem = cls(parsed.times, name)
-        problem.instances_in_file = len(found)
         if parsed.upper_bound is not None and parsed.upper_bound == parsed.lower_bound:
             problem.optimum = parsed.upper_bound
         return problem
@@ -180,18 +178,17 @@ class Flowshop(PermutationProblem):
         """
         return makespan(self.times, order_of_jobs(jobs, self.jobs))
 
+    @override
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``times``: shape (machines, jobs); ``optimum``: shape (), where known."""
-        arrays: dict[str, NDArray[Any]] = {"times": self.times}
-        if self.optimum is not None:
-            arrays["optimum"] = np.array(self.optimum)
-        return arrays
+        optimum = {} if self.optimum is None else {"optimum": np.array(self.optimum)}
+        return super().to_arrays() | optimum
 
     @classmethod
+    @override
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("times",), "a flowshop")
-        problem = cls(arrays["times"], name)
+        problem = super().from_arrays(arrays, name)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
-from ....base.problem import frozen, require_arrays
+from ....base.problem import frozen
 from ....errors import ProblemError
 from ....formats import lolib
-from ....formats.instances import instance_name, located
 from ....util.text import counted
-from ..tree import DeviceTree, PermutationProblem, Tree
+from ..tree import DeviceTree, Tree
+from .arrays import ArrayProblem
 from .cycle_packing import (
     best_packing,
     cycles_of,
@@ -40,7 +40,7 @@ _LARGEST_SUM = 2**30
 _RESTARTS = 500
 
 
-class LinearOrdering(PermutationProblem):
+class LinearOrdering(ArrayProblem):
     """Find the order that puts the least weight below the diagonal. A solution lists the items, the first one first.
 
     ``weights[i, j]`` is what an order gains that puts i before j. The objective is the sum of what it does not gain:
@@ -78,6 +78,7 @@ class LinearOrdering(PermutationProblem):
     """
 
     kind: ClassVar[str] = "linear_ordering"
+    arrays: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(self, weights: ArrayLike, name: str | None = None) -> None:
         matrix = whole_matrix(weights, "weights", ("row", "column"))
@@ -95,9 +96,7 @@ class LinearOrdering(PermutationProblem):
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read a LOLIB file: lines of text, if any, the size, the matrix."""
-        matrix = lolib.read(path)
-        with located(path):
-            return cls(matrix, instance_name(path))
+        return cls._one_of(path, 1, [(lolib.read(path),)])
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -149,16 +148,6 @@ class LinearOrdering(PermutationProblem):
         chosen = permutation(order, self.n, f"an order must list each of the items 0 to {self.n - 1} once")
         found: NDArray[np.int64] = self.weights[np.ix_(chosen, chosen)]
         return found
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``weights``: shape (n, n)."""
-        return {"weights": self.weights}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("weights",), "a linear ordering")
-        return cls(arrays["weights"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> LinearOrderingTree:
         """From the front; a packing of cycles of three items.

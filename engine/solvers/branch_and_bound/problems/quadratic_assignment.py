@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
-from ....base.problem import frozen, require_arrays
+from ....base.problem import frozen
 from ....errors import ProblemError
 from ....formats import qaplib
-from ....formats.instances import instance_name, located
 from ....util.text import counted
-from ..tree import DeviceTree, PermutationProblem, Tree
+from ..tree import DeviceTree, Tree
+from .arrays import ArrayProblem
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
 from .matrices import (
     permutation,
@@ -34,7 +34,7 @@ _LARGEST = 64  # for the assignment problem that a work-item solves in its own m
 _RESTARTS = 12
 
 
-class QuadraticAssignment(PermutationProblem):
+class QuadraticAssignment(ArrayProblem):
     """Find the cheapest assignment. A solution lists the location of every facility, both counted from 0.
 
     The cost of locations p is the sum over all i, j of ``flows[i, j] * distances[p[i], p[j]]``.
@@ -67,6 +67,7 @@ class QuadraticAssignment(PermutationProblem):
     """
 
     kind: ClassVar[str] = "qap"
+    arrays: ClassVar[tuple[str, ...]] = ("flows", "distances")
 
     def __init__(self, flows: ArrayLike, distances: ArrayLike, name: str | None = None) -> None:
         first = whole_matrix(flows, "flows", ("from facility", "to facility"))
@@ -91,9 +92,7 @@ class QuadraticAssignment(PermutationProblem):
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Read a QAPLIB file (``.dat``): the size, the flows, the distances."""
-        flows, distances = qaplib.read(path)
-        with located(path):
-            return cls(flows, distances, instance_name(path))
+        return cls._one_of(path, 1, [qaplib.read(path)])
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -120,16 +119,6 @@ class QuadraticAssignment(PermutationProblem):
         """
         chosen = permutation(locations, self.n, f"each of the locations 0 to {self.n - 1} must be taken once")
         return _cost(self.flows, self.distances, chosen)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``flows``, ``distances``: shape (n, n)."""
-        return {"flows": self.flows, "distances": self.distances}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("flows", "distances"), "a quadratic assignment")
-        return cls(arrays["flows"], arrays["distances"], name)
 
     def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:
         """The assignment of a single facility. See :meth:`PermutationProblem.only_solution`."""

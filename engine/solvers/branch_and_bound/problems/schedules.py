@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....base.problem import InstanceOption, require_arrays
+from ....base.problem import InstanceOption
 from ....errors import ProblemError
 from ....formats import taillard
-from ....formats.instances import instance_name, located
 from ....formats.source import read_text
 from ....util.text import counted
-from ..tree import PermutationProblem, Tree
+from ..tree import Tree
+from .arrays import ArrayProblem
 from .atsp import ATSP
 from .flowshop import Flowshop
 from .matrices import order_of_jobs, require_no_choice, require_size
@@ -28,7 +28,7 @@ _REMOVED = 4
 _SUM_LIMIT = 2**30
 
 
-class FlowshopVariant(PermutationProblem):
+class FlowshopVariant(ArrayProblem):
     """What these problems share: the times, the file, and a local search for the first schedule.
 
     Parameters
@@ -53,6 +53,7 @@ class FlowshopVariant(PermutationProblem):
     """The first word of a file; an instance in a layout of :mod:`engine.formats.taillard` follows."""
 
     title: ClassVar[str]
+    arrays: ClassVar[tuple[str, ...]] = ("times",)
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
@@ -80,12 +81,7 @@ class FlowshopVariant(PermutationProblem):
         if first.strip().lower() != cls.word:
             raise ProblemError(f"a file of a {cls.title} begins with the line '{cls.word}'", path, 1)
         found = taillard.parse("\n" + rest, path)
-        name = instance_name(path, instance, len(found))
-        parsed = found[instance - 1]
-        with located(path, parsed.line):
-            problem = cls(parsed.times, name)
-        problem.instances_in_file = len(found)
-        return problem
+        return cls._one_of(path, instance, [(one.times,) for one in found], [one.line for one in found])
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -100,16 +96,6 @@ class FlowshopVariant(PermutationProblem):
         """One line: the sizes and the range of times."""
         sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
         return f"{self._title(self.title)}: {sizes}, times {self.times.min():,} to {self.times.max():,}"
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``times``: shape (machines, jobs)."""
-        return {"times": self.times}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("times",), f"a {cls.title}")
-        return cls(arrays["times"], name)
 
     @abstractmethod
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
-from ....base.problem import InstanceOption, frozen, require_arrays
+from ....base.problem import InstanceOption, frozen
 from ....errors import ProblemError
 from ....formats import tardiness
-from ....formats.instances import instance_name, located
 from ....util.text import counted
-from ..tree import DeviceTree, PermutationProblem, Tree
+from ..tree import DeviceTree, Tree
+from .arrays import ArrayProblem
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
 from .matrices import (
     order_of_jobs,
@@ -35,7 +35,7 @@ _RESTARTS = 20
 _ROWS = ("times", "weights", "due dates")
 
 
-class Tardiness(PermutationProblem):
+class Tardiness(ArrayProblem):
     """Find the order of jobs with the least total weighted tardiness. A solution lists the jobs, counted from 0.
 
     A job that is done at time C costs its weight times ``max(0, C - due)``. The machine does one job at a time, without
@@ -69,6 +69,7 @@ class Tardiness(PermutationProblem):
     """
 
     kind: ClassVar[str] = "tardiness"
+    arrays: ClassVar[tuple[str, ...]] = ("times", "weights", "due")
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, weights: ArrayLike, due: ArrayLike, name: str | None = None) -> None:
@@ -105,13 +106,7 @@ class Tardiness(PermutationProblem):
         ProblemError
             If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
         """
-        found = tardiness.read(path)
-        name = instance_name(path, instance, len(found))
-        with located(path):
-            times, weights, due = found[instance - 1]
-            problem = cls(times, weights, due, name)
-        problem.instances_in_file = len(found)
-        return problem
+        return cls._one_of(path, instance, tardiness.read(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -142,16 +137,6 @@ class Tardiness(PermutationProblem):
             If it is not a permutation of 0 ... jobs - 1.
         """
         return int(_costs(self, order_of_jobs(jobs, self.jobs)[None, :])[0])
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """``times``, ``weights``, ``due``: shape (jobs,)."""
-        return {"times": self.times, "weights": self.weights, "due": self.due}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
-        require_arrays(arrays, ("times", "weights", "due"), "a tardiness problem")
-        return cls(arrays["times"], arrays["weights"], arrays["due"], name)
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> TardinessTree:
         """The last position first; the bound of an assignment of jobs to positions.

@@ -20,9 +20,10 @@ __all__ = ["LARGEST_ROWS", "TogetherWorker", "fits", "kernel_variants", "togethe
 Vector = NDArray[np.float64]
 Points = tuple[Vector, Vector, NDArray[np.int32]]
 
-_ROWS = 64, 128  # variants of the kernel, by the most rows they take
+_ROWS = 64, 128, 256  # variants of the kernel, by the most rows they take
 LARGEST_ROWS = _ROWS[-1]
 _LARGEST_COLUMNS = 4096
+_FEW_ROWS, _OPERATIONS = 128, 1 << 25  # of programs of more rows, m m n at most: others take longer so than one by one
 _VECTORS, _ROW_VECTORS = 19, 6  # that a group keeps; see the kernel
 _BLOCK = 64
 _CHUNK_BYTES = 1 << 28  # of matrices and vectors on the device at a time
@@ -32,7 +33,7 @@ _CLOSER = 1e-4  # part of the tolerance that the iterations go on to: a point is
 
 def fits(m: int, n: int) -> bool:
     """Whether the kernel takes programs of this shape."""
-    return 0 < m <= LARGEST_ROWS and n <= _LARGEST_COLUMNS
+    return 0 < m <= LARGEST_ROWS and n <= _LARGEST_COLUMNS and (m <= _FEW_ROWS or m * m * n <= _OPERATIONS)
 
 
 def _block(capabilities: Capabilities) -> int:
@@ -50,7 +51,7 @@ def _groups(capabilities: Capabilities, count: int) -> int:
 
 def _scratch(m: int, n: int) -> int:
     """Numbers that a group works with in global memory."""
-    return _VECTORS * (n + m) + _ROW_VECTORS * m + m * (LARGEST_ROWS + 1)
+    return _VECTORS * (n + m) + _ROW_VECTORS * m + m * (_rows(m, 2) + 1)
 
 
 def _chunk(m: int, n: int, shared: bool) -> int:

@@ -32,6 +32,11 @@ from .start import FIRST_WAIT, THREAD_NONZEROS, start_on_host
 __all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
+_DENSE_SECONDS = 1.2e-8  # that HiGHS takes for a dense program, times nonzeros and rows (or columns, if fewer)
+_DENSE_PATIENCE = (
+    0.03,
+    0.25,
+)  # seconds above which our methods take less, with devices open and without
 _IN_A_RUN = 5_000  # and of sparse ones whose run has begun, where a race can go on with what HiGHS has
 _FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
 _PATIENCE = 0.5  # seconds that HiGHS has where devices would have to be opened, which takes longer
@@ -75,7 +80,7 @@ def _solved_on_host(problem: LinearProgram, options: Options, left: float, is_op
     if options.initial is not None or options.initial_duals is not None:
         return None
     verdict, counters = Verdict(problem, options.acceptable), first_counters(problem)
-    found = solve_at_once(problem, options, verdict, left)
+    found = solve_at_once(problem, options, verdict, left, is_open=is_open)
     if (found is None or not found.solved) and not is_open and _is_raced(problem, options):
         found = _solve_beside(problem, options, verdict, min(_PATIENCE, left))
     if found is None or not found.solved:
@@ -94,6 +99,7 @@ def solve_at_once(
     verdict: Verdict,
     time_left: float,
     poll: Callable[[], None] | None = None,
+    is_open: bool = True,
 ) -> AtOnce | None:
     """Let the simplex method solve a small program, or one with a basis to begin with, in the time that it has.
 
@@ -108,6 +114,12 @@ def solve_at_once(
     most = _WARM_NONZEROS if basis is not None else _DENSE_NONZEROS if filled else sparse
     if not _is_left_to_us(options) or problem.nonzeros > most:
         return None
+    patience = FIRST_WAIT if basis is None else _WARM_SECONDS
+    if filled and basis is None:
+        predicted = _DENSE_SECONDS * problem.nonzeros * min(problem.m, problem.n)
+        if predicted > _DENSE_PATIENCE[not is_open]:
+            return None
+        patience = max(patience, 4.0 * predicted)
     is_helped = problem.nonzeros <= _FEW or (problem.nonzeros > _PRESOLVED and not filled)
     presolved = options.presolve and is_helped
     asked = min(1e-7, max(1e-10, options.tolerance))
@@ -116,7 +128,7 @@ def solve_at_once(
         "presolve": "choose" if presolved else "off",
         "primal_feasibility_tolerance": asked,
         "dual_feasibility_tolerance": asked,
-        "time_limit": max(0.0, min(FIRST_WAIT if basis is None else _WARM_SECONDS, time_left)),
+        "time_limit": max(0.0, min(patience, time_left)),
     }
     ranging = options.ranging if options.basis or options.ranging else None
     try:
