@@ -183,7 +183,7 @@ def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monke
     monkeypatch.setattr(HighsHere, "_presolve", slow)
     monkeypatch.setattr(start, "host_cores", lambda: 8)
     monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
-    monkeypatch.setattr(solve, "presolve_patience", lambda _: 0.1)
+    monkeypatch.setattr(solve, "presolve_patience", lambda *_: 0.1)
     try:
         result = owner.solve(
             problem, method="race", on_event=lambda e: messages.append(e.message) if isinstance(e, Notice) else None

@@ -54,6 +54,7 @@ Vector = NDArray[np.float64]
 
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
 _SOON_NONZEROS = 20_000  # up to which HiGHS's simplex method may have ended after the first wait
+_AUDIT_SECONDS = 1.5e-6  # for a nonzero: an audit, with room for a busy machine
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
 
 
@@ -119,6 +120,7 @@ class _Solving:
             if self.method == "race":  # an audit gives the interpreter's lock away a hundred times
                 stack.enter_context(PROMPT_THREADS)
             stack.callback(self.race.close_all, wait_for_them=False)
+            self.run.reserve(_AUDIT_SECONDS * self.problem.nonzeros)
             try:
                 ended = self._search(stack)
             except StopRequested as stop:
@@ -244,16 +246,17 @@ class _Solving:
         here = None if thread is None else thread.here
         poll = self.race.raise_if_ended if self.race.methods else self.race.poll
         raced = here is not None and self.restored is None
-        patience = presolve_patience(self.pool.members[0]) if raced else math.inf
+        patience = presolve_patience(self.problem, self.pool.members[0], self.run.time_left, raced)
         try:
-            opened = self.race.run_concurrently(lambda: Presolve(self.problem, poll, here), patience)
+            opened = self.race.run_concurrently(lambda: Presolve(self.problem, poll, here, patience), patience)
             presolve = stack.enter_context(opened)
         except ChildError as error:
             self.run.notice(f"no presolve: {error}", level="warning")
             return self.problem, unchanged
         except TimeoutError:
             self._form = "given"
-            self.run.notice("presolve has not ended; the interior-point method begins with the program as given")
+            method = "PDHG" if self.method == "pdhg" else "the interior-point method"
+            self.run.notice(f"presolve has not ended; {method} begins with the program as given")
             return self.problem, unchanged
         if presolve.status == "empty":
             while any(method is thread for method in self.race.methods):  # it restores the same point

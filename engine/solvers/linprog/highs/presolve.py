@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from types import ModuleType
@@ -24,6 +26,7 @@ __all__ = ["HighsHere", "Presolve", "highs_outcome", "simplex_here", "to_vertex"
 
 Vector = NDArray[np.float64]
 _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
+_PATIENT = 300_000  # and of one whose presolve may be given up, which only a process obeys
 _AT_ONCE = 5_000  # and of one that is presolved without looking at the run's controls meanwhile
 _SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
 _REFUSALS = RuntimeError, TypeError, ValueError, MemoryError  # what HiGHS, or its interface, fails with
@@ -231,6 +234,8 @@ class Presolve:
         Called while a process or a thread works; may raise to end it.
     here : HighsHere, optional
         What presolves the program already, in a thread of this process.
+    patience : float
+        Seconds after which a presolve of a large program is given up.
 
     Attributes
     ----------
@@ -243,10 +248,19 @@ class Presolve:
     ------
     ChildError
         If HiGHS cannot be used.
+    TimeoutError
+        If the patience is over.
     """
 
-    def __init__(self, problem: LinearProgram, poll: Callable[[], None], here: HighsHere | None = None) -> None:
+    def __init__(
+        self,
+        problem: LinearProgram,
+        poll: Callable[[], None],
+        here: HighsHere | None = None,
+        patience: float = math.inf,
+    ) -> None:
         self.problem = problem
+        self._until = time.perf_counter() + patience
         self._poll = poll
         self._process: ChildProcess | None = None
         self._local: Any = None
@@ -266,7 +280,7 @@ class Presolve:
         model = model_of(problem)
         self._scaling = Scaling(model)
         model = self._scaling.scaled(model)
-        if model["values"].size <= _IN_PROCESS:
+        if model["values"].size <= (_PATIENT if self._until < math.inf else _IN_PROCESS):
             presolved = _highs().Presolved()
             work = functools.partial(presolved.run, model)
             self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll, presolved.stop)
@@ -274,11 +288,16 @@ class Presolve:
         else:
             self._process = new_child()
             try:
-                answer = self._process.call(poll, "presolve", model)
+                answer = self._process.call(self._poll_patiently, "presolve", model)
             except BaseException:
                 self.close()
                 raise
             self._take(answer["status"], answer["model"])
+
+    def _poll_patiently(self) -> None:
+        self._poll()
+        if time.perf_counter() >= self._until:
+            raise TimeoutError
 
     def __enter__(self) -> Presolve:
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Literal
@@ -43,6 +42,7 @@ _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the
 _HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point method: where it takes part once, twice
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _PRESOLVE_PATIENCE = 0.15
+_PRESOLVE_SECONDS, _LONGEST_PRESOLVE = 5e-6, 60.0  # for a nonzero, several times the common; and the most
 _MANY_CORES = 8  # cores from which methods on a device that computes on the host's cores need not wait for HiGHS
 
 
@@ -118,12 +118,16 @@ def head_start(member: Member, time_left: float) -> float:
     return max(_HEAD_START, min(_LONG_HEAD_START, _PART_OF_LIMIT * time_left))
 
 
-def presolve_patience(member: Member) -> float:
-    """Seconds that our methods wait for the presolve of HiGHS's simplex method before they begin without.
+def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:
+    """Seconds that our methods wait for presolve before they begin with the program as given.
 
-    On GPUs interior points take about as long for a program as given: their iterations are as many, and little slower.
+    In a race on GPUs few: interior points take about as long for a program as given, with as many iterations, and
+    little slower ones. Elsewhere several times what presolve commonly takes; its own time limit is not always obeyed.
     """
-    return math.inf if member.info.capabilities.shares_host_cores else _PRESOLVE_PATIENCE
+    if raced and not member.info.capabilities.shares_host_cores:
+        return _PRESOLVE_PATIENCE
+    common = min(_LONGEST_PRESOLVE, 1.0 + _PRESOLVE_SECONDS * problem.nonzeros)
+    return min(common, _PART_OF_LIMIT * time_left)
 
 
 def pdhg_members(program: LinearProgram, pool: DevicePool) -> list[Member]:
