@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from ...base.problem import Problem, ReadOptions, frozen, require_arrays, sparse_rows
+from ...base.problem import ReadOptions
 from ...errors import ProblemError
 from ...formats import linear_program as formats
 from ...formats.source import without_compression
@@ -22,16 +22,15 @@ from .arguments import (
     MatrixLike,
     bounds_of,
     infinite_from,
-    require_finite,
     side,
     sp,
     stacked,
     vector,
 )
+from .data import ProgramData
+from .highs.kept_basis import KeptBasis
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
-
-_HANDY = 1 << 14  # entries, zeros counted, of a sparse matrix that is audited as a dense one
 
 Vector = NDArray[np.float64]
 
@@ -42,7 +41,7 @@ class RelaxOption(ReadOptions):
     relax: bool = Field(False, description="take integer variables as continuous ones")
 
 
-class LinearProgram(Problem):
+class LinearProgram(ProgramData):
     """Minimize ``c @ x`` subject to ``A_ub @ x <= b_ub``, ``A_eq @ x == b_eq`` and ``lower <= x <= upper``.
 
     A solution is the vector x, shape (n,). ``result.arrays`` has ``row_duals`` (m,), ``reduced_costs`` (n,) and
@@ -105,21 +104,8 @@ class LinearProgram(Problem):
 
     kind: ClassVar[str] = "linprog"
     read_options = RelaxOption
-    sense: ClassVar[str] = "minimize"
 
-    c: Vector
-    A: Matrix
-    row_lower: Vector
-    row_upper: Vector
-    lower: Vector
-    upper: Vector
-    offset: float
-    maximize: bool
-    integrality: NDArray[np.uint8] | None
-    relaxed: int
-    names: tuple[str, ...] | None
-    row_names: tuple[str, ...] | None
-    m_ub: int
+    kept_basis: KeptBasis | None = None
 
     def __init__(
         self,
@@ -163,64 +149,64 @@ class LinearProgram(Problem):
         self._set_integrality(integrality)
         self.name = name if name is not None else self._default_name
 
-    def _fill(
+    def with_changes(
         self,
-        c: Vector,
-        matrix: Matrix,
-        row_lower: Vector,
-        row_upper: Vector,
-        lower: Vector,
-        upper: Vector,
-        names: Sequence[str] | None = None,
-        row_names: Sequence[str] | None = None,
-    ) -> None:
-        """Check what is common to all ways of making one, then keep it."""
-        if not np.isfinite(c).all():
-            j = int(np.argmin(np.isfinite(c)))
-            raise ProblemError(f"entry {j} of c must be finite; got {c[j]}")
-        if sp.issparse(matrix):
-            matrix = sp.csr_array(matrix, copy=matrix.format == "csr")
-        require_finite(matrix, "the matrix")
-        lower, upper, row_lower, row_upper = (infinite_from(part) for part in (lower, upper, row_lower, row_upper))
-        for low, high, noun, called in ((lower, upper, "variable", names), (row_lower, row_upper, "row", row_names)):
-            crossed = ~(low <= high) | np.isposinf(low) | np.isneginf(high)
-            if crossed.any():
-                at = int(np.argmax(crossed))
-                which = f"{at} ('{called[at]}')" if called is not None else str(at)
-                raise ProblemError(
-                    f"the lower bound of {noun} {which} must be at most its upper bound; got {low[at]} and {high[at]}"
-                )
-        self.c, self.lower, self.upper = frozen(c), frozen(lower), frozen(upper)
-        self.row_lower, self.row_upper = frozen(row_lower), frozen(row_upper)
-        if sp.issparse(matrix):
-            matrix.sum_duplicates()
-            matrix.eliminate_zeros()
-            for part in (matrix.data, matrix.indices, matrix.indptr):
-                part.setflags(write=False)
-            self.A = matrix
-        else:
-            self.A = frozen(matrix)
-        self.offset, self.maximize, self.relaxed = 0.0, False, 0
-        self.integrality = None
-        self.names = self.row_names = None
-        self.m_ub = 0
+        *,
+        c: ArrayLike | None = None,
+        b_ub: ArrayLike | None = None,
+        b_eq: ArrayLike | None = None,
+        row_lower: ArrayLike | None = None,
+        row_upper: ArrayLike | None = None,
+        bounds: BoundsLike | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """The program with other costs, sides or bounds, and the same matrix, which both share.
 
-    def _set_integrality(self, kinds: ArrayLike | None, relax: bool = False) -> None:
-        """Keep what each variable is, or how many are relaxed."""
-        if kinds is None:
-            return
-        try:
-            given = np.broadcast_to(np.asarray(kinds, np.float64), (self.n,))
-        except (TypeError, ValueError) as error:
-            raise ProblemError(f"integrality must be one number, or one for each of {self.n} variables") from error
-        wrong = ~np.isin(given, (0.0, 1.0, 2.0, 3.0))
-        if wrong.any():
-            j = int(np.argmax(wrong))
-            raise ProblemError(f"entry {j} of integrality must be 0, 1, 2 or 3; got {given[j]:g}")
-        if relax:
-            self.relaxed = int(np.count_nonzero(given))
-        elif given.any():
-            self.integrality = frozen(given.astype(np.uint8))
+        All programs made so from one another share the last optimal basis that was found for one of them, and each is
+        solved by HiGHS's simplex method from it, as long as that takes a second at most: the weeks of a year of one
+        energy system, say, or what-if questions.
+
+        Parameters
+        ----------
+        c : array-like, shape (n,), optional
+        b_ub, b_eq : array-like, shapes (m_ub,) and (m_eq,), optional
+            Right-hand sides, of programs that were made with ``A_ub`` and ``A_eq``.
+        row_lower, row_upper : array-like, shape (m,), optional
+        bounds : sequence, optional
+            As of a new program.
+        name : str, optional
+
+        Raises
+        ------
+        ProblemError
+            If a shape does not fit, or the numbers break a rule of the problem.
+
+        Examples
+        --------
+        >>> import engine
+        >>> problem = engine.LinearProgram([-1, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6])
+        >>> [engine.solve(problem.with_changes(b_ub=[4, side])).objective for side in (6, 9)]
+        [-5.0, -6.5]
+        """
+        low, high = np.array(self.row_lower), np.array(self.row_upper)
+        if b_eq is not None and (low != high)[self.m_ub :].any():
+            raise ProblemError("b_eq is for programs made of A_ub and A_eq; of this one row_lower and row_upper change")
+        upper_rows, equal_rows = slice(0, self.m_ub), slice(self.m_ub, self.m)
+        for called, given, side_of, rows in (
+            ("row_lower", row_lower, low, slice(None)),
+            ("row_upper", row_upper, high, slice(None)),
+            ("b_ub", b_ub, high, upper_rows),
+            ("b_eq", b_eq, low, equal_rows),
+            ("b_eq", b_eq, high, equal_rows),
+        ):
+            if given is not None:
+                side_of[rows] = _of_size(given, called, side_of[rows].size)
+        costs = self.c if c is None else _of_size(c, "c", self.n)
+        lower, upper = (self.lower, self.upper) if bounds is None else bounds_of(bounds, self.n)
+        changed = self._copy(costs, low, high, lower, upper)
+        self.kept_basis = changed.kept_basis = self.kept_basis or KeptBasis()
+        changed.name = self.name if name is None else name
+        return changed
 
     @property
     def integers(self) -> int:
@@ -228,88 +214,18 @@ class LinearProgram(Problem):
         return 0 if self.integrality is None else int(np.count_nonzero(self.integrality))
 
     def continuous(self, lower: Vector, upper: Vector) -> Self:
-        """The same program with continuous variables and other bounds.
+        """The same program with continuous variables and other bounds (n,)."""
+        changed = self._copy(self.c, self.row_lower, self.row_upper, lower, upper)
+        changed.integrality = changed.kept_basis = None
+        return changed
 
-        Parameters
-        ----------
-        lower, upper : ndarray, shape (n,)
-        """
-        arrays = {key: array for key, array in self.to_arrays().items() if key != "integrality"}
-        return type(self).from_arrays(arrays | {"lower": lower, "upper": upper}, self.name)
-
-    @property
-    def n(self) -> int:
-        """Variables."""
-        return int(self.c.size)
-
-    @property
-    def m(self) -> int:
-        """Rows."""
-        return int(self.row_lower.size)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether ``A`` is sparse."""
-        return bool(sp.issparse(self.A))
-
-    @functools.cached_property
-    def nonzeros(self) -> int:
-        """Entries of ``A`` that are not zero."""
-        return int(self.A.nnz) if isinstance(self.A, sp.csr_array) else int(np.count_nonzero(self.A))
-
-    @functools.cached_property
-    def handy_matrix(self) -> Matrix:
-        """The matrix, dense where that is small: a call on a sparse array takes longer than all of its arithmetic."""
-        return self.A.toarray() if isinstance(self.A, sp.csr_array) and self.m * self.n <= _HANDY else self.A
-
-    @functools.cached_property
-    def row_sizes(self) -> Vector:
-        """The largest entry of each row by size (m,)."""
-        A = self.handy_matrix
-        if isinstance(A, sp.csr_array):
-            return np.asarray(abs(A).max(axis=1).todense(), np.float64).ravel() if A.nnz else np.zeros(self.m)
-        return np.asarray(np.maximum(A.max(axis=1, initial=0.0), -A.min(axis=1, initial=0.0)))
-
-    @functools.cached_property
-    def column_sizes(self) -> Vector:
-        """The largest entry of each column by size (n,)."""
-        A = self.handy_matrix
-        if isinstance(A, sp.csr_array):
-            return np.asarray(abs(A).max(axis=0).todense(), np.float64).ravel() if A.nnz else np.zeros(self.n)
-        return np.asarray(np.maximum(A.max(axis=0, initial=0.0), -A.min(axis=0, initial=0.0)))
-
-    @functools.cached_property
-    def units(self) -> tuple[float, float]:
-        """The sizes of values and of costs that errors are relative to: 1, or less if all of the data is smaller.
-
-        The first is the largest bound, or side of a row divided by the row's largest entry, the second the largest
-        cost; numbers that are zero or infinite do not count.
-        """
-        sizes = np.where(self.row_sizes > 0.0, self.row_sizes, 1.0)
-        values = np.concatenate([self.lower, self.upper, self.row_lower / sizes, self.row_upper / sizes])
-        return tuple(_unit(found) for found in (values, self.c))  # type: ignore[return-value]
-
-    @functools.cached_property
-    def side_unit(self) -> float:
-        """The size of sides of rows: 1, or the largest one if all are smaller."""
-        return _unit(np.concatenate([self.row_lower, self.row_upper]))
-
-    @functools.cached_property
-    def is_extreme(self) -> bool:
-        """Whether its numbers are so large or so small that products of them may overflow."""
-        sizes = np.concatenate([np.abs(self.c), self.row_sizes])
-        sizes = sizes[sizes > 0.0]
-        return bool(sizes.size) and not 1e-100 < sizes.min() <= sizes.max() < 1e100
-
-    @property
-    def float_errors(self) -> np.errstate:
-        """How NumPy is to take overflows while the program is solved: where they must be, the audit is enough."""
-        return np.errstate(all="ignore") if self.is_extreme else np.errstate()
-
-    @property
-    def empty_row_slack(self) -> float:
-        """How far the sides of a row without entries may be from zero, as errors of rounding: nothing can mend it."""
-        return 1e-9 * self.side_unit
+    def _copy(self, c: Vector, row_lower: Vector, row_upper: Vector, lower: Vector, upper: Vector) -> Self:
+        """The program with other vectors and the same matrix."""
+        changed = copy.copy(self)
+        for sizes in ("units", "side_unit", "is_extreme"):
+            changed.__dict__.pop(sizes, None)
+        changed._set_vectors(c, row_lower, row_upper, lower, upper, self.names, self.row_names)
+        return changed
 
     @classmethod
     def read(cls, path: str | Path, relax: bool = False) -> Self:
@@ -346,11 +262,6 @@ class LinearProgram(Problem):
         problem.names, problem.row_names = tuple(parsed.column_names), tuple(parsed.row_names)
         problem.name = without_compression(Path(path)).name.removesuffix(".mps").removesuffix(".lp")
         return problem
-
-    def _set_sense(self, maximize: bool) -> None:
-        self.maximize = maximize
-        if maximize:
-            setattr(self, "sense", "maximize")  # noqa: B010  (the class's own is what most instances have)
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
@@ -433,12 +344,6 @@ class LinearProgram(Problem):
         problem.name = str(lp.model_name_) or "HiGHS's program"
         return problem
 
-    def to_dense(self) -> Self:
-        """The same program with a dense matrix."""
-        if not self.is_sparse:
-            return self
-        return type(self).from_arrays({**_without_matrix(self.to_arrays()), "A": self.A.toarray()}, self.name)
-
     @property
     def _default_name(self) -> str:
         return f"linear program of {counted(self.m, 'row')} and {counted(self.n, 'variable')}"
@@ -462,112 +367,9 @@ class LinearProgram(Problem):
         """``c @ x + offset``."""
         return float(self.c @ np.asarray(x, np.float64)) + self.offset
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything, as named arrays; a sparse matrix as ``data``, ``indices`` and ``indptr``."""
-        arrays: dict[str, NDArray[Any]] = {
-            "c": self.c,
-            "lower": self.lower,
-            "upper": self.upper,
-            "row_lower": self.row_lower,
-            "row_upper": self.row_upper,
-            "offset": np.array(self.offset),
-            "maximize": np.array(self.maximize),
-            "relaxed": np.array(self.relaxed),
-            "m_ub": np.array(self.m_ub),
-        }
-        if isinstance(self.A, sp.csr_array):
-            arrays |= {"data": self.A.data, "indices": self.A.indices, "indptr": self.A.indptr}
-        else:
-            arrays["A"] = self.A
-        if self.integrality is not None:
-            arrays["integrality"] = self.integrality
-        if self.names is not None:
-            arrays["names"] = np.array(self.names)
-        if self.row_names is not None:
-            arrays["row_names"] = np.array(self.row_names)
-        return arrays
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; everything is checked again.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-        name : str
-
-        Raises
-        ------
-        ProblemError
-            If an array is missing or breaks a rule of the problem.
-        """
-        for needed in ("c", "lower", "upper", "row_lower", "row_upper"):
-            if needed not in arrays:
-                raise ProblemError(f"the arrays of a linear program lack '{needed}'; got {', '.join(arrays) or 'none'}")
-        shape = (arrays["row_lower"].size, arrays["c"].size)
-        for key, size in {"c": 1, "lower": 1, "upper": 1, "row_lower": 0, "row_upper": 0}.items():
-            if arrays[key].shape != (shape[size],):
-                raise ProblemError(f"the array '{key}' must have shape ({shape[size]},); got {arrays[key].shape}")
-        matrix: Matrix
-        if "A" in arrays:
-            matrix = np.asarray(arrays["A"], np.float64)
-        elif "data" in arrays:
-            require_arrays(arrays, ("indices", "indptr"), "a sparse linear program")
-            matrix = sparse_rows(arrays["data"], arrays["indices"], arrays["indptr"], shape, "the matrix")
-        else:
-            raise ProblemError("the arrays of a linear program lack its matrix, 'A' or 'data'")
-        if matrix.shape != shape:
-            raise ProblemError(f"the matrix must have shape {shape}; got {matrix.shape}")
-        low, high, lower, upper = (arrays[key] for key in ("row_lower", "row_upper", "lower", "upper"))
-        problem = cls.of_rows(arrays["c"], matrix, low, high, lower, upper, name)
-        problem.offset = float(arrays.get("offset", np.array(0.0)))
-        problem._set_sense(bool(arrays.get("maximize", np.array(False))))
-        problem._set_integrality(arrays.get("integrality"))
-        problem.relaxed = int(arrays.get("relaxed", np.array(0)))
-        problem.m_ub = int(arrays.get("m_ub", np.array(0)))
-        problem.names = tuple(arrays["names"].tolist()) if "names" in arrays else None
-        problem.row_names = tuple(arrays["row_names"].tolist()) if "row_names" in arrays else None
-        return problem
-
-    @classmethod
-    def of_rows(
-        cls,
-        c: ArrayLike,
-        matrix: Matrix,
-        row_lower: ArrayLike,
-        row_upper: ArrayLike,
-        lower: ArrayLike,
-        upper: ArrayLike,
-        name: str,
-        integrality: ArrayLike | None = None,
-    ) -> Self:
-        """A minimization of ``c x`` with ``row_lower <= A x <= row_upper`` and ``lower <= x <= upper``.
-
-        Parameters
-        ----------
-        c, lower, upper : array-like, shape (n,)
-        matrix : ndarray or sparse array, shape (m, n)
-        row_lower, row_upper : array-like, shape (m,)
-        name : str
-        integrality : array-like, shape (n,), optional
-
-        Raises
-        ------
-        ProblemError
-            If a cost or an entry is not finite, or a pair of bounds or sides has no number in between.
-        """
-        problem = cls.__new__(cls)
-        low, high, left, right = (np.asarray(part, np.float64) for part in (row_lower, row_upper, lower, upper))
-        problem._fill(np.asarray(c, np.float64), matrix, low, high, left, right)
-        problem._set_integrality(integrality)
-        problem.name = name
-        return problem
-
-
-def _unit(values: Vector) -> float:
-    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    return min(1.0, float(sizes.max())) if sizes.size else 1.0
-
-
-def _without_matrix(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: array for name, array in arrays.items() if name not in ("data", "indices", "indptr")}
+def _of_size(values: ArrayLike, name: str, size: int) -> Vector:
+    found = vector(values, name)
+    if found.size != size:
+        raise ProblemError(f"{name} must have {counted(size, 'entry', 'entries')}; got {found.size}")
+    return found

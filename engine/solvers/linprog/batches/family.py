@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....errors import ProblemError
 from ..arguments import infinite_from
 from ..forms.standard import equilibrate
+from ..highs.kept_basis import KeptBasis
 from ..problem import LinearProgram, sp
 from .chunks import by_chunks
 
@@ -36,6 +37,8 @@ class Family:
     row_lower, row_upper : ndarray, shape (k, m)
     offset, sign : ndarray, shape (k,)
         Constants of the objectives, as of minimizations; -1 where the program given is a maximization.
+    kept_basis : KeptBasis, optional
+        Shared by programs that are solved one after the other.
     """
 
     A: Any
@@ -46,6 +49,7 @@ class Family:
     row_upper: Vector
     offset: Vector
     sign: Vector
+    kept_basis: KeptBasis | None = None
 
     def __len__(self) -> int:
         return int(self.c.shape[0])
@@ -60,7 +64,7 @@ class Family:
         """Programs of one shape with dense matrices."""
         sign = np.array([-1.0 if problem.maximize else 1.0 for problem in problems])
         names = "lower", "upper", "row_lower", "row_upper"
-        parts = {name: np.stack([getattr(problem, name) for problem in problems]) for name in names}
+        parts: dict[str, Any] = {name: np.stack([getattr(problem, name) for problem in problems]) for name in names}
         first = problems[0].A
         one = all(problem.A is first for problem in problems)
         return cls(
@@ -121,6 +125,7 @@ class Family:
             row_upper=row_upper,
             offset=np.full(k, sign * problem.offset),
             sign=np.full(k, sign),
+            kept_basis=KeptBasis(),
         )
         family._require_programs()
         return family
@@ -146,7 +151,9 @@ class Family:
             "maximize": np.array(sign < 0.0),
         }
         arrays |= {key: getattr(self, key)[index] for key in ("lower", "upper", "row_lower", "row_upper")}
-        return LinearProgram.from_arrays(arrays, name or f"program {index}")
+        program = LinearProgram.from_arrays(arrays, name or f"program {index}")
+        program.kept_basis = self.kept_basis
+        return program
 
     def _matrix(self, index: int) -> dict[str, NDArray[Any]]:
         """The matrix of a program, as :meth:`LinearProgram.to_arrays` has it."""

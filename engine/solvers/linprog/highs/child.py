@@ -360,18 +360,23 @@ def _basis(highs: Any, ranging: bool) -> Point:
 
 
 def simplex(
-    model: Model, options: dict[str, Any], basis: tuple[Any, Any] | None = None, ranging: bool | None = None
+    model: Model,
+    options: dict[str, Any],
+    basis: Any = None,
+    ranging: bool | None = None,
+    keeps_basis: bool = False,
 ) -> Point:
-    """Solve by the simplex method.
+    """Solve by the simplex method, from a ``HighsBasis`` or from statuses of variables and rows, if one is given.
 
     Returns
     -------
     dict
-        As :func:`solve`, and as :func:`vertex` if a basis is wanted.
+        As :func:`solve`, as :func:`vertex` if a basis is wanted, and ``kept_basis``, a ``HighsBasis``, if it is kept.
     """
     highs = _kept_highs(options)
     try:
-        return _simplex(highs, model, basis, ranging)
+        found = _simplex(highs, model, basis, ranging)
+        return found | {"kept_basis": highs.getBasis()} if keeps_basis and found["status"] == "optimal" else found
     finally:
         highs.clearModel()
 
@@ -391,10 +396,12 @@ def _kept_highs(options: dict[str, Any]) -> Any:
     return highs
 
 
-def _simplex(highs: Any, model: Model, basis: tuple[Any, Any] | None, ranging: bool | None) -> Point:
+def _simplex(highs: Any, model: Model, basis: Any, ranging: bool | None) -> Point:
     if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed", "iterations": 0}
-    if basis is not None:
+    if isinstance(basis, highspy.HighsBasis):
+        highs.setBasis(basis)
+    elif basis is not None:
         known = {int(status): status for status in highspy.HighsBasisStatus.__members__.values()}
         given = highspy.HighsBasis()
         given.col_status, given.row_status = ([known[int(entry)] for entry in part] for part in basis)

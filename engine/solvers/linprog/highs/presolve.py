@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import LinearProgram
+from .kept_basis import KeptBasis
 from .model import Model, Scaling, model_of, program_of
 from .process import ChildError, ChildProcess, new_child
 from .threads import call_in_thread, start_in_kept_thread, wait_for
@@ -144,6 +145,7 @@ def simplex_here(
     basis: tuple[NDArray[np.int8], NDArray[np.int8]] | None,
     ranging: bool | None,
     poll: Callable[[], None] | None,
+    kept: KeptBasis | None = None,
 ) -> dict[str, Any]:
     """Solve by HiGHS's simplex method in this process.
 
@@ -159,6 +161,8 @@ def simplex_here(
         HiGHS is returned without one.
     poll : callable, optional
         Called meanwhile; may raise to end the waiting. Without it HiGHS is called on this thread.
+    kept : KeptBasis, optional
+        Begins with its basis, if none is given, and keeps the final one.
 
     Returns
     -------
@@ -174,11 +178,16 @@ def simplex_here(
     scaling = Scaling(model)
     scaled = scaling.scaled(model)
     highs = _highs()
-    work = functools.partial(highs.simplex, scaled, options, basis, ranging if scaled is model else None)
+    begin = kept.basis if kept is not None and basis is None else basis
+    asked = ranging if scaled is model else None
+    work = functools.partial(highs.simplex, scaled, options, begin, asked, kept is not None)
     try:
-        return scaling.back(work() if poll is None else wait_for(start_in_kept_thread(work), poll))
+        found = scaling.back(work() if poll is None else wait_for(start_in_kept_thread(work), poll))
     except _REFUSALS as error:
         raise _child_error(error) from error
+    if kept is not None:
+        kept.keep(found.pop("kept_basis", None))
+    return found
 
 
 def mixed_integer(model: Model, options: dict[str, Any], start: Vector | None) -> Any:

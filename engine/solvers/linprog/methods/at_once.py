@@ -41,6 +41,7 @@ _IN_A_RUN = 5_000  # and of sparse ones whose run has begun, where a race can go
 _FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
 _PATIENCE = 0.5  # seconds that HiGHS has where devices would have to be opened, which takes longer
 _WARM_NONZEROS, _WARM_SECONDS = 1_000_000, 1.0  # and of those that begin with a basis, which have more time
+_FIRST_SECONDS = 5.0  # and of the first of programs that share a basis
 
 
 @dataclass(frozen=True)
@@ -111,17 +112,19 @@ def solve_at_once(
     basis = given_basis(problem, options)
     filled = _is_filled(problem)
     sparse = _NONZEROS if poll is None else _IN_A_RUN
-    most = _WARM_NONZEROS if basis is not None else _DENSE_NONZEROS if filled else sparse
+    kept = problem.kept_basis if problem.kept_basis is not None and problem.kept_basis.is_of_use else None
+    begins = basis is not None or (kept is not None and kept.basis is not None)
+    most = _WARM_NONZEROS if begins or kept is not None else _DENSE_NONZEROS if filled else sparse
     if not _is_left_to_us(options) or problem.nonzeros > most:
         return None
-    patience = FIRST_WAIT if basis is None else _WARM_SECONDS
-    if filled and basis is None:
+    patience = _WARM_SECONDS if begins else FIRST_WAIT if kept is None else _FIRST_SECONDS
+    if filled and kept is None and basis is None:
         predicted = _DENSE_SECONDS * problem.nonzeros * min(problem.m, problem.n)
         if predicted > _DENSE_PATIENCE[not is_open]:
             return None
         patience = max(patience, 4.0 * predicted)
     is_helped = problem.nonzeros <= _FEW or (problem.nonzeros > _PRESOLVED and not filled)
-    presolved = options.presolve and is_helped
+    presolved = options.presolve and is_helped and not begins
     asked = min(1e-7, max(1e-10, options.tolerance))
     given: dict[str, Any] = {
         "solver": "simplex",
@@ -132,7 +135,7 @@ def solve_at_once(
     }
     ranging = options.ranging if options.basis or options.ranging else None
     try:
-        found = simplex_here(problem, given, basis, ranging, poll)
+        found = simplex_here(problem, given, basis, ranging, poll, kept)
     except ChildError:
         return AtOnce()
     iterations = int(found["iterations"])
