@@ -300,6 +300,7 @@ def ordered_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns of any size are ordered by a child process."""
     package("pymetis")
     monkeypatch.setattr(dissection, "_ORDERED_HERE", 0)
+    monkeypatch.setattr(dissection, "_ORDERED_UNLESS_READY", 0)
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")

@@ -214,7 +214,12 @@ class LinearProgram(ProgramData):
         return 0 if self.integrality is None else int(np.count_nonzero(self.integrality))
 
     def continuous(self, lower: Vector, upper: Vector) -> Self:
-        """The same program with continuous variables and other bounds (n,)."""
+        """The same program with continuous variables and other bounds.
+
+        Parameters
+        ----------
+        lower, upper : ndarray, shape (n,)
+        """
         changed = self._copy(self.c, self.row_lower, self.row_upper, lower, upper)
         changed.integrality = changed.kept_basis = None
         return changed

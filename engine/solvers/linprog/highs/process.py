@@ -21,7 +21,7 @@ from typing import Any
 
 from ....util import processes
 
-__all__ = ["ChildError", "ChildProcess", "give_back", "keep_children", "new_child", "release_children"]
+__all__ = ["ChildError", "ChildProcess", "give_back", "is_ready", "keep_children", "new_child", "release_children"]
 
 _CHILD = Path(__file__).with_name("child.py")
 _WAIT_SECONDS = 0.02
@@ -145,6 +145,11 @@ def keep_children(count: int, module: str = "") -> None:
             if module:
                 process.request("load", module)
             _ready[module].append(process)
+
+
+def is_ready(module: str = "") -> bool:
+    """Whether a child waits that has loaded the module."""
+    return bool(_ready[module])
 
 
 def new_child(module: str = "") -> ChildProcess:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..highs.process import ChildError, ChildProcess, give_back, new_child
+from ..highs.process import ChildError, ChildProcess, give_back, is_ready, new_child
 from . import orders
 
 __all__ = ["Dissection"]
 
-_ORDERED_HERE = 10_000  # entries of A A^T that METIS orders in some hundredths of a second, in which no thread goes on
+_ORDERED_HERE = 10_000  # entries of A A^T that METIS orders in some hundredths of a second, in which no thread goes on,
+_ORDERED_UNLESS_READY = 100_000  # and in less time than a child takes to start
 
 
 class Dissection:
@@ -40,7 +41,7 @@ class Dissection:
             If the run has ended.
         """
         self.require_going_on()
-        if rows.size > _ORDERED_HERE:
+        if rows.size > (_ORDERED_HERE if is_ready(orders.__file__) else _ORDERED_UNLESS_READY):
             with contextlib.suppress(ChildError), self._child() as process:
                 order = process.request("order", orders.__file__, "nested_dissection", m, rows, columns).result()
                 return np.asarray(order)
