@@ -42,32 +42,27 @@ def parameters(n: int, population: int = 20) -> Parameters:
 
 
 @examples(25)
-@given(n=st.integers(2, 14), seed=st.integers(0, 99), rule=st.sampled_from(["first", "steepest"]))
-def test_improved_individuals_have_their_values_and_ascents_end_in_local_optima(n: int, seed: int, rule: Any) -> None:
+@given(n=st.integers(2, 14), seed=st.integers(0, 99))
+def test_improved_individuals_have_their_values(n: int, seed: int) -> None:
     function = Random(n, seed)
     bits = np.random.default_rng(seed).integers(0, 2, (6, n)).astype(np.uint8)
-    host = HostEvaluation(function, Improvement(rule, 1000 * n, 0, 1))
+    host = HostEvaluation(function, Improvement("first", 1000 * n, 0, 1))
     values, before = function(bits), function.evaluations
     found = host.improve(bits, values, parameters(n), 4)
     assert found.evaluations == function.evaluations - before
     assert np.array_equal(found.keys, function(found.bits))
     assert (found.keys >= values).all()
-    for individual, key in zip(found.bits, found.keys, strict=True):
-        if rule == "first":  # which also crosses plateaus, and stops there
-            break
-        assert (function(individual ^ np.eye(n, dtype=np.uint8)) <= key).all(), "a flip improves it"
     assert np.array_equal(host.improve(bits, values, parameters(n), 4).bits, found.bits), "generations have one outcome"
 
 
-@pytest.mark.parametrize("rule", ["first", "steepest"])
-def test_local_search_keeps_to_its_share_and_its_evaluations(rule: Any) -> None:
+def test_local_search_keeps_to_its_share_and_its_evaluations() -> None:
     function = Random(12, 1)
     bits = np.random.default_rng(2).integers(0, 2, (40, 12)).astype(np.uint8)
     values = function(bits)
-    one = HostEvaluation(function, Improvement(rule, 48, 0, 1, 1 / 40)).improve(bits, values, parameters(12), None)
+    one = HostEvaluation(function, Improvement("first", 48, 0, 1, 1 / 40)).improve(bits, values, parameters(12), None)
     changed = np.flatnonzero((one.bits != bits).any(axis=1))
     assert list(changed) == [int(np.argmax(values))], "the best individual alone"
-    limited = HostEvaluation(function, Improvement(rule, 480, 0, 1), most_evaluations=100)
+    limited = HostEvaluation(function, Improvement("first", 480, 0, 1), most_evaluations=100)
     before = function.evaluations
     found = limited.improve(bits, values, parameters(12), None)
     assert 0 < found.evaluations == function.evaluations - before <= 100
@@ -83,11 +78,10 @@ def test_bit_planes_are_the_inverse_of_individuals(count: int, n: int, seed: int
     assert not individuals(planes, 96)[count:].any()
 
 
-@pytest.mark.parametrize("rule", ["first", "steepest"])
-def test_a_run_counts_the_evaluations_of_local_search_and_keeps_its_limit(device: Member, rule: str) -> None:
+def test_a_run_counts_the_evaluations_of_local_search_and_keeps_its_limit(device: Member) -> None:
     function = Random(16, 5)
     problem = engine.BOA(function, 16)
-    options = {"local_search": rule, "population": 32, "max_evaluations": 3000, "max_generations": 8, "patience": 50}
+    options = {"local_search": "first", "population": 32, "max_evaluations": 3000, "max_generations": 8, "patience": 50}
     result = engine.solve(problem, devices=[device.info.id], **options)
     assert result.counters["evaluations"] == function.evaluations <= 3000
     assert result.counters["flips"] > 0
@@ -113,11 +107,9 @@ def test_rules_that_need_tables_are_refused(device: Member) -> None:
         "C snippet": engine.BOA.snippet("fitness = BIT(0);", 8),
         "hiff": engine.BOA("hiff", 8),
     }
-    for rule in ("tabu", "anneal", "walk"):
+    for rule in ("steepest", "tabu", "anneal", "walk"):
         for text, problem in problems.items():
-            message = (
-                f"local_search = {rule} needs a function given by tables; got {text}, .* can have first or steepest"
-            )
+            message = f"local_search = {rule} needs a function given by tables; got {text}, .* can have first"
             with pytest.raises(OptionError, match=message):
                 engine.solve(problem, devices=[device.info.id], local_search=rule)
 

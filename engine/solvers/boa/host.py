@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ from .options import STREAM_IMPROVE, STREAM_IMPROVE_INITIAL, Improvement, Option
 
 __all__ = ["Evaluated", "FlippedKeys", "HostEvaluation", "choose_host_improvement"]
 
-_MOST_AT_ONCE, _MOST_GENES_AT_ONCE = 1 << 16, 1 << 24
-"""Strings that are evaluated in one call by a local search, and their genes: a run ends between two calls."""
+_MOST_AT_ONCE = 1 << 16  # strings that a local search evaluates in one call: a run ends between two calls
 
 Genes = NDArray[np.int64]
 FlippedKeys = Callable[[Bits, Genes], Keys]
@@ -55,10 +54,9 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
     rule = options.local_search
     if rule == "auto" and isinstance(fitness, Function) and fitness.each and fitness.processes == 1:
         rule = "first"
-    if isinstance(fitness, (Autocorrelation, Decomposable)) or rule not in ("first", "steepest"):
+    if isinstance(fitness, (Autocorrelation, Decomposable)) or rule != "first":
         return None
-    tries = options.flips or (4 * fitness.n if rule == "first" else max(4, fitness.n // 2) * fitness.n)
-    return Improvement(rule, tries, 0, 1, options.local_search_share or 0.0)
+    return Improvement(rule, options.flips or 4 * fitness.n, 0, 1, options.local_search_share or 0.0)
 
 
 class HostEvaluation:
@@ -147,100 +145,48 @@ class HostEvaluation:
         random = np.random.default_rng([parameters.seed, parameters.chain, stream, generation or 0])
         chosen = np.sort(np.argsort(-keys, kind="stable")[: improvement.count(len(keys))])
         evaluate = self.flipped_keys if flipped_keys is None else flipped_keys
-        search = _Search(evaluate, improvement.flips, self.left, random, interrupted)
-        improve = search.first_improvement if improvement.rule == "first" else search.steepest_ascent
+        found = _first_improvement(
+            *(bits[chosen], keys[chosen], evaluate, improvement.flips, self.left, random, interrupted)
+        )
         bits, keys = bits.copy(), keys.copy()
-        bits[chosen], keys[chosen] = improve(bits[chosen], keys[chosen])
-        self.left -= search.evaluations
-        return Evaluated(bits, keys, search.evaluations, search.flips, search.is_interrupted)
+        bits[chosen], keys[chosen] = found.bits, found.keys
+        self.left -= found.evaluations
+        return replace(found, bits=bits, keys=keys)
 
 
-class _Search:
-    """Improves individuals side by side, so that many flips are evaluated at a time."""
+def _first_improvement(
+    bits: Bits,
+    keys: Keys,
+    flipped_keys: FlippedKeys,
+    tries: int,
+    left: float,
+    random: np.random.Generator,
+    interrupted: Callable[[], bool],
+) -> Evaluated:
+    """Genes in a random order, many individuals side by side; a flip is kept unless it makes the individual worse.
 
-    def __init__(
-        self,
-        flipped_keys: FlippedKeys,
-        tries: int,
-        left: float,
-        random: np.random.Generator,
-        interrupted: Callable[[], bool],
-    ) -> None:
-        self._flipped_keys, self._tries, self._left, self._random = flipped_keys, tries, left, random
-        self._interrupted = interrupted
-        self.is_interrupted = False
-        self.evaluations = self.flips = 0
-
-    def _affordable(self, active: Genes, flips: int) -> Genes:
-        """The first of some individuals, so many that the evaluations left suffice for ``flips`` of each."""
-        return active[: int(min(len(active), (self._left - self.evaluations) // flips))]
-
-    def _evaluate(self, bits: Bits, genes: Genes) -> Keys:
-        self.evaluations += genes.size
-        return self._flipped_keys(bits, genes)
-
-    def _ends(self) -> bool:
-        """Whether the run is to end, so that no further call is made."""
-        self.is_interrupted = self.is_interrupted or self._interrupted()
-        return self.is_interrupted
-
-    def first_improvement(self, bits: Bits, keys: Keys) -> tuple[Bits, Keys]:
-        """Genes in a random order; a flip is kept unless it makes the individual worse.
-
-        Flips that change nothing are kept too, so that plateaus are crossed. An individual is left when as many flips
-        in a row as it has genes have not improved it.
-        """
-        count, n = bits.shape
-        bits, keys = bits.copy(), keys.copy()
-        orders = np.argsort(self._random.random((count, n)), axis=1)
-        stagnant = np.zeros(count, np.int64)
-        for turn in range(self._tries):
-            active = self._affordable(np.flatnonzero(stagnant < n), 1)
-            if not active.size or self._ends():
-                break
-            genes = orders[active, turn % n]
-            found = np.concatenate(
-                [
-                    self._evaluate(bits[active[part]], genes[part, None])[:, 0]
-                    for start in range(0, len(active), _MOST_AT_ONCE)
-                    for part in (slice(start, start + _MOST_AT_ONCE),)
-                ]
-            )
-            kept = found >= keys[active]
-            stagnant[active] = np.where(found > keys[active], 0, stagnant[active] + 1)
-            bits[active[kept], genes[kept]] ^= 1
-            keys[active[kept]] = found[kept]
-            self.flips += int(kept.sum())
-        return bits, keys
-
-    def steepest_ascent(self, bits: Bits, keys: Keys) -> tuple[Bits, Keys]:
-        """Every gene is tried, and the flip that improves most is kept, until none does.
-
-        Of equal ones it is the first from a random gene on.
-        """
-        count, n = bits.shape
-        bits, keys = bits.copy(), keys.copy()
-        together = max(1, min(_MOST_AT_ONCE, _MOST_GENES_AT_ONCE // n) // n)
-        active = np.arange(count)
-        for _ in range(self._tries // n):
-            origins = self._random.integers(0, n, (count, 1))
-            remaining: list[Genes] = []
-            active = self._affordable(active, n)
-            for start in range(0, len(active), together):
-                if self._ends():
-                    return bits, keys
-                some = active[start : start + together]
-                found = self._evaluate(bits[some], np.broadcast_to(np.arange(n), (len(some), n)))
-                distance = (np.arange(n) - origins[some]) % n
-                best = np.where(found == found.max(axis=1, keepdims=True), distance, n).argmin(axis=1)
-                rows = np.arange(len(some))
-                better = found[rows, best] > keys[some]
-                improved = some[better]
-                bits[improved, best[better]] ^= 1
-                keys[improved] = found[rows, best][better]
-                self.flips += len(improved)
-                remaining.append(improved)
-            active = np.concatenate(remaining) if remaining else active[:0]
-            if not active.size:
-                break
-        return bits, keys
+    Flips that change nothing are kept too, so that plateaus are crossed. An individual is left when as many flips in a
+    row as it has genes have not improved it.
+    """
+    count, n = bits.shape
+    bits, keys = bits.copy(), keys.copy()
+    orders = np.argsort(random.random((count, n)), axis=1)
+    stagnant = np.zeros(count, np.int64)
+    evaluations, flips, is_interrupted = 0, 0, False
+    for turn in range(tries):
+        active = np.flatnonzero(stagnant < n)
+        active = active[: int(min(len(active), left - evaluations))]
+        is_interrupted = bool(active.size) and interrupted()
+        if not active.size or is_interrupted:
+            break
+        evaluations += len(active)
+        genes = orders[active, turn % n]
+        starts = range(0, len(active), _MOST_AT_ONCE)
+        parts = [slice(start, start + _MOST_AT_ONCE) for start in starts]
+        found = np.concatenate([flipped_keys(bits[active[part]], genes[part, None])[:, 0] for part in parts])
+        kept = found >= keys[active]
+        stagnant[active] = np.where(found > keys[active], 0, stagnant[active] + 1)
+        bits[active[kept], genes[kept]] ^= 1
+        keys[active[kept]] = found[kept]
+        flips += int(kept.sum())
+    return Evaluated(bits, keys, evaluations, flips, is_interrupted)

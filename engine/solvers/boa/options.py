@@ -100,9 +100,9 @@ class Options(SolverOptions):
         "auto",
         description="local search that improves individuals: steepest (steepest ascent), tabu, anneal (simulated "
         "annealing; functions of pairs of genes), walk (over unsatisfied clauses), or none, as in the paper. Functions "
-        "that are not given by tables can have steepest and first (first improvement), where each flip costs an "
-        "evaluation. auto: by the kind of function; without tables first for Python functions that take individuals "
-        "one by one in one process, else none",
+        "that are not given by tables can have first (first improvement), where each flip costs an evaluation. auto: "
+        "by the kind of function; without tables first for Python functions that take individuals one by one in one "
+        "process, else none",
     )
     flips: int | None = Field(
         None,
@@ -110,8 +110,7 @@ class Options(SolverOptions):
         le=(1 << 31) - 1,
         description="maximum number of flips per individual; default: 20 per gene, 4 per gene for ascents. Annealing "
         "counts the flips it tries (default: 1000 per gene, 4000 where genes have more than 6 neighbours), and so do "
-        "functions that are not given by tables, where each is an evaluation (default: 4 per gene; genes / 2 per gene "
-        "for steepest)",
+        "functions that are not given by tables, where each is an evaluation (default: 4 per gene)",
     )
     local_search_share: float | None = Field(
         None,

@@ -90,24 +90,16 @@ class BitFunction(BOA):
     Parameters
     ----------
     function : callable
-        From an (m, n) uint8 array to m finite numbers; or, with ``each``, from one (n,) array to one number.
+        From an (m, n) uint8 array to m finite numbers; or, with ``each=True``, from one (n,) array to one number.
     n : int
         Bits.
-    each, processes
-        Whether it takes strings one by one, and how many processes share them; a function for several processes must be
-        importable by name.
-    minimize : bool
-        Whether the least value is sought.
-    optimum : number, optional
-        The best value, where known; reaching it ends a run.
-    seeds : array_like of 0 and 1, shape (s, n), optional
-        Known strings.
-    name : str, optional
+    **arguments
+        Of :class:`engine.BOA`: ``each``, ``processes``, ``minimize``, ``optimum``, ``seeds``, ``name``.
 
     Raises
     ------
     ProblemError
-        If it is no function, or a number makes no sense.
+        If it is no function, or an argument makes no sense.
 
     Examples
     --------
@@ -119,23 +111,10 @@ class BitFunction(BOA):
     kind: ClassVar[str] = "bit_function"
     _formats: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        function: Callable[[Any], Any],
-        n: int,
-        *,
-        each: bool = False,
-        processes: int = 1,
-        minimize: bool = False,
-        optimum: float | None = None,
-        seeds: ArrayLike | None = None,
-        name: str | None = None,
-    ) -> None:
+    def __init__(self, function: Callable[[Any], Any], n: int, **arguments: Any) -> None:
         if not callable(function):
             raise ProblemError(f"the function must be callable; got {type(function).__name__}")
-        super().__init__(
-            *(function, n), each=each, processes=processes, minimize=minimize, optimum=optimum, seeds=seeds, name=name
-        )
+        super().__init__(function, n, **arguments)
 
 
 class MaxCut(_Named, Problem[Cut]):

@@ -186,10 +186,10 @@ def _check_local_search(problem: BOA, options: Options) -> None:
                 "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
             )
         return
-    if rule not in ("first", "steepest"):
+    if rule != "first":
         raise OptionError(
             f"local_search = {rule} needs a function given by tables; got {fitness.text}, which is known by evaluation "
-            "only and can have first or steepest"
+            "only and can have first"
         )
 
 
