@@ -84,7 +84,8 @@ class Device(ABC):
         Raises
         ------
         engine.errors.KernelError
-            If the template does not render. Its kernels are compiled when they are first asked for.
+            If the template does not render. Its kernels are compiled when they are first asked for, or in the
+            background from now on.
 
         Examples
         --------
@@ -97,7 +98,11 @@ class Device(ABC):
             began = time.perf_counter()
             found = self._owned.programs[key] = Program(self, rendered(template, self.info.language, constants))
             self.building.rendering += time.perf_counter() - began
+            self._begin_build(found.source)
         return found
+
+    def _begin_build(self, source: Source) -> None:  # noqa: B027  a backend may have nothing to do
+        """Begin to compile in the background, where a backend can."""
 
     @abstractmethod
     def _build(self, source: Source, signature: Signature) -> Any:

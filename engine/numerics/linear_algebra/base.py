@@ -73,6 +73,9 @@ class LinearAlgebra(Closing):
 
     # --- the interface ------------------------------------------------------------------------------------------
 
+    def begin_factor(self) -> None:
+        """Begin to compile what factorisations and solutions take."""
+
     def gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer) -> None:
         """``out = A diag(scale) A^T``, lower triangle."""
         batch, m, n = _matrices("matrix", matrix)

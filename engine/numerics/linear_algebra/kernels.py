@@ -166,6 +166,11 @@ class Kernels(LinearAlgebra):
         part = max(depth, -(-part // depth) * depth)
         return max(1, -(-k // part)), part
 
+    def begin_factor(self) -> None:
+        """Begin to compile what factorisations and solutions take."""
+        for name in ("cholesky", "triangular"):
+            self.device.program(f"numerics/{name}", size=_SIZE, block=self._block)
+
     def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:
         outer = _SIZE if self._block == 1 else _OUTER
         launch = self._panel(matrix, status, batch, n)

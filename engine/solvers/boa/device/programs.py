@@ -259,12 +259,14 @@ class Programs:
         self.fitness = None if isinstance(fitness, Function) else self._made(_fitness_spec(fitness, shapes))
         self.fitness_block = shapes.evaluate_block if isinstance(fitness, Decomposable) else shapes.block
         self.fitness_individuals = 32 if isinstance(fitness, Decomposable) else shapes.block
-        self.improve: Kernel | None = None
-        if local_search is not None:
-            self.improve = self._made(improve_spec(shapes, local_search)).kernel(improve_kernel(local_search))
         self.partition: Program | None = None
         if parameters.mixes and isinstance(fitness, Decomposable):
             self.partition = self._made(_partition_spec(shapes, fitness))
+        if counting != "popcount" or not shapes.simt:  # else its constants depend on how much is counted
+            self._made(_counting_spec(shapes, counting, max_parents, shapes.count_each))
+        self.improve: Kernel | None = None
+        if local_search is not None:
+            self.improve = self._made(improve_spec(shapes, local_search)).kernel(improve_kernel(local_search))
 
     def _made(self, spec: Spec) -> Program:
         template, constants = spec

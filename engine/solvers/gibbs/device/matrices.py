@@ -86,6 +86,7 @@ class Matrices:
         own = settings.provider is None and q < _LIBRARY_FROM.get(capabilities.linear_algebra, 0)
         self._algebras: list[LinearAlgebra] = []
         algebra = self._algebra("kernels" if own else settings.provider)
+        algebra.begin_factor()
         self.groups = self._grouped(algebra)
         self.gram_algebra = self._algebra(None) if own else algebra
         self.cancelled = threading.Event()

@@ -290,6 +290,11 @@ class Programs:
         setattr(self, name, program)
         return program
 
+    def begin(self, *names: str) -> None:
+        """Compile templates that will be used, in the background where the device can."""
+        for name in names:
+            getattr(self, name)
+
     def for_long_vectors(self) -> tuple[Program, Program, int]:
         """``scales`` and ``rescale`` for groups that go over many columns or rows alone, and their work-items."""
         block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
@@ -377,16 +382,24 @@ class Programs:
                 **arguments,
             )
 
+    def begin_sweep(self, mode: Mode, betas: int) -> None:
+        """Compile the passes over the rows for so many vectors, in the background where the device can."""
+        for _, count in chain_groups(betas):
+            self._sweep_program(count, mode)
+
+    def _sweep_program(self, count: int, mode: Mode) -> tuple[Program, SweepShape]:
+        shape = sweep_shape(self._device.capabilities, self.layout.stride, self.layout.strip_rows, count, self.storage)
+        template, constants = shape.constants(count, self.storage, mode, self.family)
+        if mode in ("score", "margins"):
+            constants |= self._weighted
+        return self._device.program(template, **constants), shape
+
     def _sweep(self, count: int, mode: Mode) -> tuple[Kernel, SweepShape, int]:
         found = self._sweeps.get((count, mode))
         if found is None:
-            capabilities, layout = self._device.capabilities, self.layout
-            shape = sweep_shape(capabilities, layout.stride, layout.strip_rows, count, self.storage)
-            template, constants = shape.constants(count, self.storage, mode, self.family)
-            most = self._most_groups if shape.serial else (6 if shape.lanes >= 64 else 4) * capabilities.compute_units
-            if mode in ("score", "margins"):
-                constants |= self._weighted
-            program = self._device.program(template, **constants)
+            program, shape = self._sweep_program(count, mode)
+            each = 6 if shape.lanes >= 64 else 4
+            most = self._most_groups if shape.serial else each * self._device.capabilities.compute_units
             found = self._sweeps[count, mode] = program.sweep, shape, most
         return found
 

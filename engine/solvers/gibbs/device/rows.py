@@ -157,6 +157,10 @@ class Rows:
             yield block, self._ring[ring]
             self._used[ring] = device.record_event()
 
+    def begin_sweep(self, mode: Mode, betas: int) -> None:
+        """See :meth:`Programs.begin_sweep`."""
+        self.programs.begin_sweep(mode, betas)
+
     def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """One pass over this device's rows; see :meth:`Programs.sweep`."""
         for block, buffer in self._each_block():

@@ -172,6 +172,9 @@ class SparseRows(Rows):
         )
         return of_rows, of_columns
 
+    def begin_sweep(self, mode: Any, betas: int) -> None:
+        """Its programs are others."""
+
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride.
 
