@@ -49,12 +49,15 @@ def gibbs() -> tuple[Any, dict[str, Any]]:
 
 def linprog() -> tuple[Any, dict[str, Any]]:
     random = np.random.default_rng(8)
-    m, n = 400, 900
-    A = random_array((m, n), density=5 / m, rng=random, data_sampler=lambda size: random.integers(1, 10, size)).tocsr()
+    m, n = 900, 1400
+    A = random_array((m, n), density=8 / m, rng=random, data_sampler=lambda size: random.integers(1, 10, size)).tocsr()
     x = random.random(n) * 3
     b = A @ x + random.random(m) * (random.random(m) < 0.5)
     c = A.T @ -random.random(m) + random.random(n) * (x > 1.5)
-    return engine.LinearProgram(c.round(3), A, b.round(3), bounds=(0, 4), name="blending"), {"method": "mpc"}
+    return engine.LinearProgram(c.round(3), A, b.round(3), bounds=(0, 4), name="blending"), {
+        "method": "mpc",
+        "linear_solver": "cholesky",
+    }
 
 
 RUNS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {

@@ -85,8 +85,6 @@ class KnapsackPanel(Panel):
         for plot in (self.over, self.exchanged):
             self._more.reveal(plot, len(self.devices) > 1)
 
-    # --- events -------------------------------------------------------------------------------------------------
-
     def _range_low(self, event: Metric) -> None:
         self._low[event.device or ""] = event.value
 

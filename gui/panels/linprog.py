@@ -80,7 +80,7 @@ class LinearProgramPanel(Panel):
         self.errors: LivePlot = self.add(errors, race)
         self.follow(self.errors, "interior_error", "pdhg_error", names=["interior point", "pdhg"])
         for name in ("interior_error", "pdhg_error"):
-            self.route(name, lambda _event: self._show_race(True))
+            self.route(name, lambda _event: self._show_race(len(self.errors.curves) > 1))
         empty = "The methods of a race are listed when the run ends; HiGHS reports nothing while it works."
         self.racers = self.add(Listing("Methods", theme=theme, key="racers", empty=empty), race)
         patterns = self.page("Factor", columns=2)
@@ -200,7 +200,7 @@ class LinearProgramPanel(Panel):
             self.factor.hint(processed["no factor"])
         if "matrix" not in processed:
             self.matrix.hint("The problem of this run is not at hand.")
-        self._show_race("racers" in processed or self.errors.curves_have_data)
+        self._show_race("racers" in processed or len(self.errors.curves) > 1)
 
 
 def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[str, Any]:

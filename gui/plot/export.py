@@ -23,8 +23,6 @@ class FigureExport:
     def __init__(self, figure: Any) -> None:
         self._figure = figure
 
-    # --- files --------------------------------------------------------------------------------------------------
-
     def write(self, path: str | Path, millimetres: int = TWO_COLUMNS, described: bool = False) -> None:
         """Save the figure by the suffix of the path; :class:`OSError` if it cannot be written.
 
@@ -61,8 +59,6 @@ class FigureExport:
             self.write(path.with_suffix(".csv"))
             text = f"{figure.title} ({figure.unit}). {figure.caption}".replace(" ()", "")
             path.with_suffix(".txt").write_text(f"{text}\n\n{figure.command()}\n", encoding="utf-8")
-
-    # --- pictures -----------------------------------------------------------------------------------------------
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
         """The picture with title and legend, ``scale`` pixels for each unit of the screen.
@@ -114,8 +110,6 @@ class FigureExport:
             figure.paint(painter, whole)
             painter.end()
         return bytes(data.data())
-
-    # --- the menu -----------------------------------------------------------------------------------------------
 
     def menu(self) -> QMenu:
         """A menu that is filled when it is first opened, since a dashboard has many."""

@@ -145,8 +145,6 @@ class Series:
         else:
             self.clear()
 
-    # --- reading ------------------------------------------------------------------------------------------------
-
     def points(self) -> tuple[Floats, Floats]:
         """Times and mean values of the buckets: the points themselves while ``stride`` is 1."""
         counts = np.full(self._used, float(self.stride))

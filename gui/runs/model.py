@@ -34,8 +34,6 @@ class RunModel(QAbstractTableModel):
         self._known: dict[str, tuple[object, ...]] = {}
         self._dots: dict[str, QIcon] = {}
 
-    # --- what views ask -----------------------------------------------------------------------------------------
-
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """One row per run."""
         return 0 if parent.isValid() else len(self.notes)
@@ -75,8 +73,6 @@ class RunModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and column.name == "state" and self.theme is not None:
             return QColor(state_colour(self.theme, note.state, len(note.warnings)))
         return None
-
-    # --- changes ------------------------------------------------------------------------------------------------
 
     def distinction(self, note: RunNote) -> str:
         """By what a run differs from others of its title; empty if it has the title alone."""

@@ -68,8 +68,6 @@ class AllRuns(QObject):
             return None
         return self.table.selected()
 
-    # --- what the user notes ------------------------------------------------------------------------------------
-
     def ask_tags(self) -> None:
         """Ask for the tags of runs."""
         notes = list(self._targets())

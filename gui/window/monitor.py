@@ -60,8 +60,6 @@ class MonitorTab(Cleanup, QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(page)
 
-    # --- the child ----------------------------------------------------------------------------------------------
-
     def showEvent(self, event: QShowEvent) -> None:
         """Ask the devices."""
         super().showEvent(event)
@@ -92,8 +90,6 @@ class MonitorTab(Cleanup, QWidget):
         while self._process is not None and self._process.canReadLine():
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 self.take(json.loads(bytes(self._process.readLine().data())))
-
-    # --- what it says -------------------------------------------------------------------------------------------
 
     def take(self, report: dict[str, Any]) -> None:
         """Show one report of ``quintet devices --watch``."""

