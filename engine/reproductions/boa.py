@@ -197,8 +197,7 @@ def _measure_complexity(study: Study) -> None:
     study.section(
         "Complexity of the greedy search",
         "The network of pBOA in C, learned from individuals in which the bits of each group of five are noisy copies "
-        "of "
-        "one, so that genes get all k parents; CPU seconds, best of three.",
+        "of one, so that genes get all k parents; CPU seconds, best of three.",
     )
     if serial.compiler() is None:
         study.judge("complexity", None, _NO_COMPILER)
@@ -288,9 +287,8 @@ def _measure_model(study: Study) -> None:
     study.section(
         "Permutation and model",
         f"trap-5 with {n} genes, {population} individuals, 60 generations, {seeds} seeds: in C under a new "
-        "permutation in "
-        "each generation, under one for all, and with a check for cycles; on the device under new ones, and without "
-        "edges (UMDA).",
+        "permutation in each generation, under one for all, and with a check for cycles; on the device under new "
+        "ones, and without edges (UMDA).",
     )
     best: dict[str, list[float]] = {}
     for edges in get_args(serial.Edges) if serial.compiler() is not None else ():

@@ -66,11 +66,9 @@ def _measure_time(study: Study, paper: Paper) -> None:
     study.section(
         "Figure 1: time by size of the data",
         f"Seconds of {iterations:,} iterations of one chain, from a shorter run: the kernel gibbs on standard normal "
-        "X, "
-        f"and the same sampler in NumPy with BLAS on one thread and on {host_cores()} cores. The paper's laptop ran R "
-        "on "
-        "a Core i5 3210M, its workstation Scala on 16 cores of two Xeon E5-2650, its GPU is a Titan X. Figure 1 is an "
-        "image that is lost in our text; the paper's points are those that the text has (its laptop's "
+        f"X, and the same sampler in NumPy with BLAS on one thread and on {host_cores()} cores. The paper's laptop "
+        "ran R on a Core i5 3210M, its workstation Scala on 16 cores of two Xeon E5-2650, its GPU is a Titan X. "
+        "Figure 1 is an image that is lost in our text; the paper's points are those that the text has (its laptop's "
         "largest size is (1000, 100) in one sentence, and (10,000, 1000) in another). (1,000,000, 10,000) was too "
         "large for its GPU, and takes long here.",
     )
@@ -237,8 +235,7 @@ def _measure_synthetic(study: Study) -> None:
     study.section(
         "Synthetic data with a known answer",
         f"{n:,} rows, {p} independent columns, six of which matter (coefficients -2 to 5; the formula of the paper's "
-        "data "
-        "is lost in our text).",
+        "data is lost in our text).",
     )
     result = study.engine.solve(
         _signals(n, p, study.seed + 4), seed=study.seed, draws=study.pick(100, None, 500), time_limit=30
@@ -250,8 +247,7 @@ def _measure_synthetic(study: Study) -> None:
         "identified",
         bool(found[:6].all() and noise < 0.1),
         f"{int(found[:6].sum())} of 6 have 90 % intervals without 0, {int(found[6:].sum())} of {p - 6} others; the "
-        "largest "
-        f"mean of these is {noise:.3f} (ours to call it zero: 0.1)",
+        f"largest mean of these is {noise:.3f} (ours to call it zero: 0.1)",
     )
 
 
@@ -352,9 +348,9 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
         "Figure 2: rare events",
         f"The paper's data (N = 1,295,848, p = 141, mean of y 0.0048) are private. In their place: {n:,} generated "
         f"rows, {p} columns with a common factor, mean of y {ones:g}, a fifth of the coefficients 0, the others 0.03 "
-        "to 0.12. The kernel "
-        f"gibbs from beta = 0, {draws:,} draws of each of four chains; columns are standardized, and there is an "
-        "intercept. Another fifth of rows is held out. The published traces are an image that is lost in our text.",
+        f"to 0.12. The kernel gibbs from beta = 0, {draws:,} draws of each of four chains; columns are standardized, "
+        "and there is an intercept. Another fifth of rows is held out. The published traces are an image that is "
+        "lost in our text.",
     )
     X, y = _rare_events(n * 5 // 4, p, ones, study.seed)
     problem = HorseshoeProbit(X[:n], y[:n], name="rare events")
@@ -387,8 +383,8 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
         "cold_start",
         last <= 200,
         f"half of the coefficients are within 3 sd of the mean (ours) after {median} iterations, all but "
-        f"{int((reached >= draws).sum())} "
-        f"of {len(reached)} after {int(reached[reached < draws].max(initial=0))} of {draws:,}",
+        f"{int((reached >= draws).sum())} of {len(reached)} after {int(reached[reached < draws].max(initial=0))} of "
+        f"{draws:,}",
     )
     low, high = paper.points["autocorrelation"]
     seen = f"{typical:.3f} for the median coefficient of generated data"
@@ -400,8 +396,7 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
         "long_run",
         bool(apart.max() <= 0.5),
         f"the means of draws after the first quarter are {np.median(apart):.2f} sd (median), at most "
-        f"{apart.max():.1f} sd, from "
-        "those of the default kernel (ours to call it nearly identical: 0.5)",
+        f"{apart.max():.1f} sd, from those of the default kernel (ours to call it nearly identical: 0.5)",
     )
     means, spreads = slopes(exact, "mean")[:p], slopes(exact, "sd")[:p]
     dropped = float((np.abs(means) <= _INTERVAL * spreads).mean())
@@ -419,8 +414,7 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
         "prediction",
         gain > 2 * error,
         f"the held-out log loss of the posterior mean is {100 * gain / base:.2f} % less than that of maximum "
-        "likelihood, with a "
-        f"standard error of {100 * error / base:.2f} % (ours: two of them)",
+        f"likelihood, with a standard error of {100 * error / base:.2f} % (ours: two of them)",
     )
 
 

@@ -135,10 +135,9 @@ def measure_public_code(study: Study) -> None:
     count: int = study.pick(1500, 8000, 8000)
     study.section(
         "The public code, and single precision",
-        "On one of its paths the authors' public code leaves tau out of the precision of beta. Both samplers in NumPy, "
-        "in double precision, on 200 rows and 10 columns, three of which matter; and this solver, whose rows and "
-        "latent "
-        "normals are in single precision (its factors in double; the paper has single throughout).",
+        "On one of its paths the authors' public code leaves tau out of the precision of beta. Both samplers in "
+        "NumPy, in double precision, on 200 rows and 10 columns, three of which matter; and this solver, whose rows "
+        "and latent normals are in single precision (its factors in double; the paper has single throughout).",
     )
     random = np.random.Generator(np.random.PCG64(20240))
     X = random.standard_normal((200, 10))

@@ -126,8 +126,7 @@ def _measure_updates(study: Study) -> None:
         "storage",
         bool(apart < _ACCEPTABLE),
         f"computed anew for each update, in NumPy and in C: {apart:.0e} from the Cholesky solution. The devices keep "
-        "A, "
-        "(A A^T)^-1 A, V and Y (four arrays of m x n), and x apart",
+        "A, (A A^T)^-1 A, V and Y (four arrays of m x n), and x apart",
     )
 
 
@@ -238,8 +237,7 @@ def _judge_iterations(
         "once",
         more < 1,
         f"it can ({setups[0]:.2g} s once, with {m:.0f} rows), but then an iteration ({setups[1]:.2g} s in C) takes "
-        f"{more:.1f} times "
-        "as long as A D A^T and its factor made anew",
+        f"{more:.1f} times as long as A D A^T and its factor made anew",
     )
 
 
@@ -262,12 +260,10 @@ def _measure_whole(study: Study, paper: Paper) -> None:
     study.section(
         "Figures 5 and 6: the whole algorithm",
         "Seconds to a relative gap of 1e-6. mpc with a dense Cholesky factor is Mehrotra's method on the device, as "
-        "Jung "
-        "and O'Leary's; in C the same method, affine scaling with Cholesky factors, and a two-phase simplex method on "
-        "a "
-        "dense tableau; HiGHS's dual simplex beside it. Neither Jung and O'Leary's program nor Spampinato and "
-        "Elster's simplex method "
-        "on a GPU can be had; the figures are images that are lost in our text.",
+        "Jung and O'Leary's; in C the same method, affine scaling with Cholesky factors, and a two-phase simplex "
+        "method on a dense tableau; HiGHS's dual simplex beside it. Neither Jung and O'Leary's program nor "
+        "Spampinato and Elster's simplex method on a GPU can be had; the figures are images that are lost in our "
+        "text.",
     )
     methods = {
         "updates, block 1": {**_WAYS["updates, block 1"], "step": 0.9},
