@@ -341,9 +341,9 @@ def _log_loss(eta: Floats, y: NDArray[np.int8]) -> Floats:
 
 def _measure_rare_events(study: Study, paper: Paper) -> None:
     """Section 6.2: generated data in place of the private data."""
-    n, p = study.pick((2000, 10), (20_000, 40), (500_000, 141))
+    n, p = study.pick((2000, 10), (20_000, 40), (200_000, 141))
     ones: float = paper.points["ones"] if study.profile == "gpu" else 0.03
-    draws: int = study.pick(200, 2000, 5000)
+    draws: int = study.pick(200, 2000, 3000)
     study.section(
         "Figure 2: rare events",
         f"The paper's data (N = 1,295,848, p = 141, mean of y 0.0048) are private. In their place: {n:,} generated "

@@ -61,7 +61,7 @@ def _seconds(engine: Engine, problem: Knapsack, **options: Any) -> tuple[float, 
     return time.perf_counter() - began, int(result.objective or 0)
 
 
-def _mean(measure: Callable[[Knapsack], float], problems: Sequence[Knapsack], seconds: float) -> tuple[float, int]:
+def _mean(measure: Callable[[Knapsack], float], problems: Iterator[Knapsack], seconds: float) -> tuple[float, int]:
     """The mean over instances, of which so many are measured as take that long, and their number."""
     found: list[float] = []
     for problem in problems:
@@ -80,12 +80,12 @@ def _measure_sizes(study: Study, paper: Paper, one: Engine, two: Engine | None) 
         "w is uniform in [1, 1000], p = w + 50, and C is half the sum of the weights; the value only, without bounds "
         "and reductions. The paper's kernel is one launch per item (rows); tiles and classes fuse several items. The "
         f"serial program is the paper's Algorithm 1 in C ({serial.compiler() or 'no C compiler here: left out'}; -O2, "
-        "one thread, CPU seconds); of tables that take long its first items are measured, and scaled by the number of "
+        "one thread, CPU seconds); of tables that take long some items are measured, and scaled by the number of "
         "cells. The paper used a Xeon 3.0 GHz and GPUs of a Tesla S1070. Ours, beyond the "
         "paper: a ring of devices exchanges the borders of a row from GPU to GPU where they can read each other's "
         "memory, not through the CPU.",
     )
-    problems = {n: [_instance(n, study.seed + each) for each in range(10)] for n in sizes}
+    first = {n: _instance(n, study.seed) for n in sizes}
     found: Times = {n: {} for n in sizes}
     wrong = runs = 0
 
@@ -93,6 +93,8 @@ def _measure_sizes(study: Study, paper: Paper, one: Engine, two: Engine | None) 
         def measure(problem: Knapsack) -> float:
             nonlocal wrong, runs
             seconds, value = _seconds(engine, problem, items=False, **options)
+            if seconds < limit:  # without what the first run compiles
+                seconds = min(seconds, _seconds(engine, problem, items=False, **options)[0])
             wrong, runs = wrong + (value != _upper_bound(problem)), runs + 1
             return seconds
 
@@ -102,16 +104,15 @@ def _measure_sizes(study: Study, paper: Paper, one: Engine, two: Engine | None) 
     if two is not None:
         measured |= {f"{variant}, two": timed(two, variant=variant, minimum_share=1) for variant in _VARIANTS}
     for measure in measured.values():
-        measure(problems[sizes[0]][0])  # compiles
+        measure(first[sizes[0]])  # compiles
     rows = []
     counts: list[int] = []
     for at, n in enumerate(sizes):
         times = found[n]
         if serial.compiler() is not None:
-            first = problems[n][0]
-            _, times["serial"] = serial.knapsack_rows(first.weights, first.profits, first.capacity, 2 * limit)
+            _, times["serial"] = serial.knapsack_rows(first[n].weights, first[n].profits, first[n].capacity, 3 * limit)
         for name, measure in measured.items():
-            times[name], count = _mean(measure, problems[n], limit)
+            times[name], count = _mean(measure, (_instance(n, study.seed + each) for each in range(10)), limit)
             counts.append(count)
         published = study.profile == "gpu"
         rows.append(
@@ -191,7 +192,7 @@ def _judge_order(study: Study, text: str) -> None:
     if serial.compiler() is None:
         study.judge("quadratic", None, text)
         return
-    sizes: Sequence[int] = study.pick((250, 500), (500, 1000, 2000), (1000, 2000, 4000))
+    sizes: Sequence[int] = study.pick((250, 500), (500, 1000, 2000), (500, 1000, 2000))
     taken = []
     for n in sizes:
         problem = _instance(n, study.seed)
@@ -213,7 +214,9 @@ def _measure_weights(study: Study, one: Engine) -> None:
     problems = {kind: _instance(n, study.seed, kind) for kind in _TYPES}
     random = np.random.default_rng(study.seed)
     aligned = 32 * random.integers(1, 32, n)
-    for name, weights in (("weights of 32 j", aligned), ("weights of 32 j + 1", aligned + 1)):
+    unaligned = aligned + 1
+    aligned[0] = 1  # else all weights would be divided by 32
+    for name, weights in (("weights of 32 j", aligned), ("weights of 32 j + 1", unaligned)):
         problems[name] = Knapsack(weights + 50, weights, int(weights.sum() // 2))
     per_cell = {}
     rows = []

@@ -147,7 +147,7 @@ def _parts(start: Start) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, F
 def _measure_iterations(study: Study, paper: Paper) -> None:
     """Figures 2 to 4: an iteration on the devices and in C, by way of solving the normal equations."""
     sizes: Sequence[tuple[int, int]] = study.pick(((20, 60),), ((100, 300), (200, 600), (300, 900)),
-                                                  ((100, 300), (250, 750), (500, 1500), (1000, 3000), (2000, 6000)),
+                                                  ((100, 300), (250, 750), (500, 1500), (1000, 3000)),
     )  # fmt: skip
     largest: int = study.pick(20, 300, 1000)
     named = serial.compiler() or "no C compiler here: left out"
@@ -281,12 +281,12 @@ def _measure_whole(study: Study, paper: Paper) -> None:
             result = study.engine.solve(problem, presolve=False, tolerance=_ACCEPTABLE, acceptable=1e-5, **options)
             if result.status == "optimal":
                 lines[name][m] = time.perf_counter() - began
-        if serial.compiler() is not None and m <= 500:
+        if serial.compiler() is not None and m <= 250:
             program, point = _parts(start)
             scaled = serial.affine_scaling(program, point, 0.9, "cholesky", _ACCEPTABLE)
             solved = (scaled, serial.predictor_corrector(program, point, _ACCEPTABLE), serial.simplex(program))
             lines |= {name: {**lines[name], m: found.seconds} for name, found in zip(in_c, solved, strict=True)}
-        if m <= 500:
+        if m <= 250:
             lines["HiGHS, dual simplex"][m] = _highs_seconds(start)
     rows = [
         (f"{m} x {n}", *(f"{lines[name][m]:.4f}" if m in lines[name] else None for name in lines)) for m, n in sizes

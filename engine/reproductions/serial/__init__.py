@@ -123,8 +123,8 @@ def knapsack_rows(
     Parameters
     ----------
     seconds : float
-        Where the whole would take longer, only so many are spent, on items from the middle of the table; the value is
-        None then, and the seconds are those of all cells at this rate.
+        Where the whole would take longer, only so many are spent; the value is None then, and the seconds are those of
+        all cells at the median rate of the items computed.
     """
     w, p = weights.astype(np.int32), profits.astype(np.int32)
     later = int(weights.sum()) - np.cumsum(weights)
@@ -138,13 +138,14 @@ def knapsack_rows(
         return value, time.process_time() - began
 
     some = min(len(w), 1 + int(2e7 / max(1, capacity)))
-    first, spent, done = 0, 0.0, 0
-    while first < len(w) and (spent < seconds or done < some):
+    spent: list[float] = []
+    for first in range(0, len(w), some):
+        if spent and sum(spent) > seconds:
+            rates = np.array(spent) / np.add.reduceat(cells[:first], range(0, first, some))
+            return None, float(np.median(rates) * cells.sum())
         value, taken = advance(first, min(len(w), first + some))
-        spent, done, first = spent + taken, done + some, first + some
-    if first >= len(w):
-        return value, spent
-    return None, spent * float(cells.sum()) / float(cells[:first].sum())
+        spent.append(taken)
+    return value, sum(spent)
 
 
 @dataclass(frozen=True)
