@@ -66,6 +66,8 @@ class Model:
         if not len(y) or y.shape != weights.shape or y.shape != offset.shape or not weights.sum() > 0.0:
             raise ValueError("y, weights and offset do not fit")
         share = weights / weights.sum()
+        if "X_codes" in data:
+            return None, "there is no such check for genotypes"
         if "X_data" in data:
             rows, columns = (int(size) for size in data["X_shape"])
             X: Any = sparse_rows(data["X_data"], data["X_indices"], data["X_indptr"], (rows, columns), "X")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.problem import frozen, require_arrays, sparse_rows
 from ...errors import ProblemError
-from ...formats import tables
+from ...formats import plink, tables
 from .design.features import is_sparse
 from .families import AUXILIARY
 
@@ -31,18 +31,23 @@ MOST_COUNT = 1_000_000
 """The largest count; margins are in float32, which bounds the precision of the mean to about 1e-6."""
 
 _LARGEST_OFFSET = 1e6
+_VALUES_AT_ONCE = 1 << 24
 
 
-def checked_features(X: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
-    """The features, checked, and their names."""
+def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[Any, tuple[str, ...]]:
+    """The features, checked, and their names; ``rows`` are those of blocks one after the other."""
+    values: Any
     if tables.is_frame(X):
         values, found = tables.from_frame(X)
-        names = found if names is None else names
+        values, names = frozen(values), found if names is None else names
     elif is_sparse(X):
         values = _sparse_matrix(X)
+    elif isinstance(X, plink.Genotypes) or _is_map(X):
+        values = X
+    elif isinstance(X, Iterator):
+        values = _stacked(X, rows)
     else:
         values = _matrix(X)
-    if not is_sparse(values):
         values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
     if values.ndim != 2 or not min(values.shape):
         raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
@@ -52,9 +57,14 @@ def checked_features(X: Any, names: Sequence[str] | None) -> tuple[Any, tuple[st
     if len(set(chosen)) < len(chosen):
         twice = next(name for name in chosen if chosen.count(name) > 1)
         raise ProblemError(f"two columns are called '{twice}'")
-    entries = values.data if is_sparse(values) else values
-    if not np.isfinite(entries).all():
-        first = np.argwhere(~np.isfinite(entries))[0]
+    entries: Any = values.data if is_sparse(values) else values
+    step = max(1, _VALUES_AT_ONCE // max(1, entries.size // len(entries))) if len(entries) else 1
+    for begin in range(0, len(entries) if not isinstance(values, plink.Genotypes) else 0, step):
+        finite = np.isfinite(entries[begin : begin + step])
+        if finite.all():
+            continue
+        first = np.argwhere(~finite)[0]
+        first[0] += begin
         row, column = first if not is_sparse(values) else _place(values, int(first[0]))
         raise tables.RowError(f"X must be finite; column '{chosen[column]}' has {values[row, column]}", int(row))
     return values, chosen
@@ -81,6 +91,32 @@ def _place(X: Any, entry: int) -> tuple[int, int]:
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
 
 
+def _is_map(X: Any) -> bool:
+    """Whether this is a read-only map of a file, which needs no copy."""
+    if not isinstance(X, np.memmap) or X.flags.writeable:
+        return False
+    return X.dtype in (np.float32, np.float64) and bool(X.flags.c_contiguous)
+
+
+def _stacked(blocks: Iterator[Any], rows: int) -> NDArray[np.float32]:
+    """Rows that come block by block, in one array of float32."""
+    X, at = np.empty((rows, 0), np.float32), 0
+    for number, block in enumerate(blocks):
+        part = _matrix(block)
+        if part.ndim != 2 or (number and part.shape[1] != X.shape[1]):
+            raise ProblemError(f"block {number} of X has shape {part.shape}; those before have {X.shape[1]} columns")
+        if not number:
+            X = np.empty((rows, part.shape[1]), np.float32)
+        if at + len(part) > rows:
+            raise ProblemError(f"the blocks of X have more than the {rows} rows of y")
+        X[at : at + len(part)] = part
+        at += len(part)
+    if at < rows:
+        raise ProblemError(f"the blocks of X have {at} rows, y has {rows}")
+    X.setflags(write=False)
+    return X
+
+
 def _matrix(X: ArrayLike) -> NDArray[Any]:
     try:
         values = np.asarray(X)
@@ -98,6 +134,8 @@ def _matrix(X: ArrayLike) -> NDArray[Any]:
 
 def feature_arrays(X: Any) -> dict[str, NDArray[Any]]:
     """The features as a run folder keeps them."""
+    if isinstance(X, plink.Genotypes):
+        return {"X_codes": X.codes, "X_means": X.means, "X_columns": X.columns}
     if not is_sparse(X):
         return {"X": X}
     return {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
@@ -107,6 +145,12 @@ def features_of(arrays: Mapping[str, NDArray[Any]]) -> Any:
     """The inverse of :func:`feature_arrays`."""
     if "X" in arrays:
         return arrays["X"]
+    if "X_codes" in arrays:
+        require_arrays(arrays, ("X_codes", "X_means", "X_columns"), "genotypes")
+        codes, means, others = arrays["X_codes"], arrays["X_means"], arrays["X_columns"]
+        if codes.dtype != np.uint8 or codes.shape != (len(means), -(-len(others) // 4)) or others.ndim != 2:
+            raise ProblemError(f"genotypes of {len(others)} people and {len(means)} variants do not have these shapes")
+        return plink.Genotypes(codes, means, others)
     require_arrays(arrays, ("X_data", "X_indices", "X_indptr", "X_shape"), "a regression")
     rows, columns = (int(size) for size in arrays["X_shape"])
     return sparse_rows(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (rows, columns), "X")

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from ...base.problem import Problem, ReadOptions
 from ...errors import ProblemError
-from ...formats import tables
+from ...formats import plink, tables
 from ...util.text import counted
 from . import formulas
 from .data import (
@@ -48,6 +48,10 @@ class TargetOption(ReadOptions):
     unpenalized: str | None = Field(
         None, description="names of columns outside the horseshoe, with a normal prior, separated by commas"
     )
+    covariates: str | None = Field(
+        None,
+        description="beside genotypes of PLINK: a file of numbers for each person, which are outside the horseshoe",
+    )
 
 
 class RegressionOptions(TargetOption):
@@ -64,8 +68,9 @@ class HorseshoeProbit(Problem[Posterior]):
 
     Parameters
     ----------
-    X : array-like, SciPy sparse array or data frame, shape (N, p)
-        Finite numbers, kept as float32 or float64; the columns of a pandas or Polars frame have their own names.
+    X : array-like, SciPy sparse array or data frame, shape (N, p), or iterator of blocks of rows
+        Finite numbers, kept as float32 or float64; the columns of a pandas or Polars frame have their own names. A map
+        of a file, ``np.load(path, mmap_mode="r")``, is not copied; blocks are put into one array of float32.
     y : array-like, shape (N,)
         Two different values, numbers or words; the larger (or later) one counts as 1. Also all 0 or all 1.
     names : sequence of str, optional
@@ -130,7 +135,7 @@ class HorseshoeProbit(Problem[Posterior]):
         penalize: ArrayLike | Sequence[str] | None = None,
     ) -> None:
         self.X: Any
-        self.X, self.names = checked_features(X, names)
+        self.X, self.names = checked_features(X, names, np.size(y))
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
         self.y, self.classes = self._target(y)
@@ -153,9 +158,13 @@ class HorseshoeProbit(Problem[Posterior]):
         weights: str | None = None,
         offset: str | None = None,
         unpenalized: str | None = None,
+        covariates: str | Path | None = None,
         **keywords: Any,
     ) -> Self:
-        """Read CSV, TSV, LIBSVM or Parquet; see :func:`engine.formats.tables.read`.
+        """Read CSV, TSV, LIBSVM, Parquet or genotypes of PLINK (.bed beside .bim and .fam).
+
+        Genotypes are counts of the first allele, a missing one the mean of its variant, with two bits each in memory;
+        the target is the phenotype.
 
         Parameters
         ----------
@@ -168,6 +177,8 @@ class HorseshoeProbit(Problem[Posterior]):
             Names of the columns that hold them.
         unpenalized : str, optional
             Names of the columns outside the horseshoe, separated by commas.
+        covariates : path-like, optional
+            Beside genotypes: a file of PLINK with the header ``FID IID name ...``; outside the horseshoe.
         **keywords
             Others of the class.
 
@@ -176,6 +187,12 @@ class HorseshoeProbit(Problem[Posterior]):
         ProblemError
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
+        if Path(path).suffix.lower() == ".bed":
+            X, names, y = plink.read(path, covariates)
+            inside = np.arange(len(names)) >= X.columns.shape[1]
+            return cls(X, y, names=names, name=Path(path).stem, penalize=inside, **keywords)
+        if covariates is not None:
+            raise ProblemError("covariates are read beside genotypes (.bed) only; a table holds its own columns", path)
         table = tables.read(path, target, encode)
         with table.located(path):
             own = {"weights": weights, "offset": offset}
@@ -218,7 +235,7 @@ class HorseshoeProbit(Problem[Posterior]):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is LIBSVM, Parquet, or a CSV or TSV whose header names a target.
+        """Whether a file is BED, LIBSVM, Parquet, or a CSV or TSV whose header names a target.
 
         Parameters
         ----------
@@ -226,7 +243,7 @@ class HorseshoeProbit(Problem[Posterior]):
         head : str
             The beginning of the file.
         """
-        return tables.recognize(path, head) is not None
+        return plink.is_bed(path, head) or tables.recognize(path, head) is not None
 
     @property
     def _default_name(self) -> str:
