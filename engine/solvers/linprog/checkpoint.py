@@ -19,7 +19,7 @@ from .options import Options
 from .problem import LinearProgram
 from .schema import SCHEMA, CheckpointState, Form, has_interior, has_pdhg
 
-__all__ = ["Restored", "check_restored", "restored_of", "saved"]
+__all__ = ["Restored", "audit", "restore", "save"]
 
 Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
 
@@ -31,7 +31,7 @@ _ITERATES: dict[type[Method], tuple[Callable[[CheckpointState], bool], tuple[str
 """Whether each method has saved an iterate, and the scalars of it; the schema names the arrays."""
 
 
-def restored_of(run: RunContext) -> Restored | None:
+def restore(run: RunContext) -> Restored | None:
     """The checkpoint that a run resumes from, if it does."""
     if run.restored is None:
         return None
@@ -40,7 +40,7 @@ def restored_of(run: RunContext) -> Restored | None:
     return run.restored.arrays, checked
 
 
-def check_restored(restored: Restored, prepared: Prepared, program: LinearProgram, options: Options) -> None:
+def audit(restored: Restored, prepared: Prepared, program: LinearProgram, options: Options) -> None:
     """Refuse a checkpoint that does not belong to the program after presolve.
 
     Parameters
@@ -86,7 +86,7 @@ def _free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
     return free
 
 
-def saved(
+def save(
     methods: Sequence[Method],
     ended: Sequence[Method],
     form: Form,

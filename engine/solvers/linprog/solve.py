@@ -16,7 +16,7 @@ from ...devices.host import host_cores
 from ...errors import DeviceError, ProblemError, RelaxationWarning
 from ...util.quirks.switch_interval import PROMPT_THREADS
 from ...util.text import counted
-from .checkpoint import check_restored, restored_of, saved
+from . import checkpoint
 from .forms.balance import balanced
 from .forms.standard import NoOptimum, Prepared, prepare
 from .highs.presolve import Presolve
@@ -106,7 +106,7 @@ class _Solving:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._initial = initial_point(problem, options) if run.restored is None else None
         self._form: Form = "presolved"  # of the program that our methods work on
-        self.restored = restored_of(run)
+        self.restored = checkpoint.restore(run)
         if self.restored is not None:
             arrays, state = self.restored
             self.race.counters |= state.counters
@@ -304,7 +304,7 @@ class _Solving:
             self.race.is_solved = self.race.verdict.consider(*point) <= self.options.acceptable
             return
         if self.restored is not None:
-            check_restored(self.restored, prepared, program, self.options)
+            checkpoint.audit(self.restored, prepared, program, self.options)
         if self.method == "pdhg":
             self._start_pdhg(program, restore)
         else:
@@ -431,7 +431,9 @@ class _Solving:
     def _save_checkpoint(self) -> None:
         if self.run.keeps_checkpoints:
             race, is_pdhg = self.race, self.method == "pdhg"
-            found = saved(race.methods, race.finished, self._form, race.counters, race.history, is_pdhg, self.restored)
+            found = checkpoint.save(
+                race.methods, race.finished, self._form, race.counters, race.history, is_pdhg, self.restored
+            )
             self.run.save_checkpoint(*found)
 
     # --- the end ------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sparse
@@ -24,8 +25,15 @@ Picture = tuple[NDArray[np.int32], NDArray[np.int64]]
 sp: Any = sparse
 
 
-class Factors(Protocol):
+class Factors(ABC):
     """A symmetric factorisation for a fixed pattern.
+
+    Parameters
+    ----------
+    indices, starts : ndarray
+        The pattern of the lower triangle in sorted compressed columns.
+    negative : int
+        Negative pivots that the factor is to have.
 
     Attributes
     ----------
@@ -33,14 +41,24 @@ class Factors(Protocol):
         Entries of the last factor.
     """
 
-    nonzeros: int
+    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
+        self._negative, self._numeric, self.nonzeros = negative, cast(Any, None), 0
+        m, numbers = starts.size - 1, np.arange(1, indices.size + 1, dtype=np.float64)
+        self._analyse(sp.csc_array((numbers, indices, starts), shape=(m, m)))
 
+    def _analyse(self, lower: Any) -> None:
+        """Prepare for the pattern; the entries of the triangle are numbered from 1 on."""
+        raise NotImplementedError
+
+    @abstractmethod
     def factor(self, values: Vector) -> bool:
         """Factorise the matrix with these values of its lower triangle; whether so many pivots are negative."""
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve for one right-hand side (m,) or several (m, k)."""
+        return np.asarray(self._numeric.solve(rhs))
 
+    @abstractmethod
     def picture(self) -> Picture:
         """Entries of the last factor in blocks of rows and columns (k, k), in the order of elimination.
 
@@ -63,28 +81,13 @@ def _are_right(pivots: Vector, negative: int) -> bool:
     return bool((pivots < 0.0).sum() == negative and (pivots > 0.0).sum() == pivots.size - negative)
 
 
-def _lower(indices: NDArray[np.integer], starts: NDArray[np.integer], values: Vector) -> Any:
-    m = starts.size - 1
-    return sp.csc_array((values, indices, starts), shape=(m, m))
-
-
 class Supernodal(Factors):
-    """Factors by rslab, on all cores.
+    """Factors by rslab, on all cores."""
 
-    Parameters
-    ----------
-    indices, starts : ndarray
-        The pattern of the lower triangle in sorted compressed columns.
-    negative : int
-        Negative pivots that the factor is to have.
-    """
-
-    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
-        self._negative = negative
-        pattern = _lower(indices, starts, np.ones(indices.size))
-        self._symbolic = rslab().analyze(pattern, path="ldlt")
-        self._numeric: Any = None
-        self.nonzeros = 0
+    @override
+    def _analyse(self, lower: Any) -> None:
+        lower.data[:] = 1.0
+        self._symbolic = rslab().analyze(lower, path="ldlt")
 
     @override
     def factor(self, values: Vector) -> bool:
@@ -98,7 +101,7 @@ class Supernodal(Factors):
     @override
     def solve(self, rhs: Vector) -> Vector:
         if rhs.ndim == 1:
-            return np.asarray(self._numeric.solve(rhs))
+            return super().solve(rhs)
         return np.asarray(self._numeric.solve_many(np.asfortranarray(rhs)))
 
     @override
@@ -110,25 +113,14 @@ class Supernodal(Factors):
 
 
 class SuperLU(Factors):
-    """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots.
+    """Factors by SciPy's SuperLU, in symmetric mode with diagonal pivots."""
 
-    Parameters
-    ----------
-    indices, starts : ndarray
-        The pattern of the lower triangle in sorted compressed columns.
-    negative : int
-        Negative pivots that the factor is to have.
-    """
-
-    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
-        self._negative = negative
-        lower = _lower(indices, starts, np.arange(1, indices.size + 1, dtype=np.float64))
+    @override
+    def _analyse(self, lower: Any) -> None:
         self._full = sp.csc_array(lower + sp.tril(lower, -1).T)
         self._full.sort_indices()
         self._source = self._full.data.astype(np.int64) - 1
         self._order: NDArray[np.int64] | None = None  # of rows and columns, where one was found before
-        self._numeric: Any = None
-        self.nonzeros = 0
 
     @override
     def factor(self, values: Vector) -> bool:
@@ -147,7 +139,7 @@ class SuperLU(Factors):
     @override
     def solve(self, rhs: Vector) -> Vector:
         if self._order is None:
-            return np.asarray(self._numeric.solve(rhs))
+            return super().solve(rhs)
         found = np.empty_like(rhs)
         found[self._order] = self._numeric.solve(rhs[self._order])
         return found
@@ -182,24 +174,13 @@ def _picture(lower: Any) -> Picture:
 
 
 class Simplicial(Factors):
-    """Factors by qdldl, one column after another in the order of AMD: the fastest where few entries are filled in.
+    """Factors by qdldl, one column after another in the order of AMD: the fastest where few entries are filled in."""
 
-    Parameters
-    ----------
-    indices, starts : ndarray
-        The pattern of the lower triangle in sorted compressed columns.
-    negative : int
-        Negative pivots that the factor is to have.
-    """
-
-    def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
-        self._negative = negative
-        upper = sp.csc_matrix(_lower(indices, starts, np.arange(1, indices.size + 1, dtype=np.float64)).T)
-        upper.sort_indices()
-        self._source = upper.data.astype(np.int64) - 1
-        self._upper = upper
-        self._numeric: Any = None
-        self.nonzeros = 0
+    @override
+    def _analyse(self, lower: Any) -> None:
+        self._upper = sp.csc_matrix(lower.T)
+        self._upper.sort_indices()
+        self._source = self._upper.data.astype(np.int64) - 1
 
     @override
     def factor(self, values: Vector) -> bool:
@@ -215,10 +196,6 @@ class Simplicial(Factors):
         lower, pivots, _ = self._numeric.factors()
         self.nonzeros = int(lower.nnz) + pivots.size
         return _are_right(pivots, self._negative)
-
-    @override
-    def solve(self, rhs: Vector) -> Vector:
-        return np.asarray(self._numeric.solve(rhs))
 
     @override
     def picture(self) -> Picture:
