@@ -71,4 +71,4 @@ def test_an_unbounded_program_names_the_variables_of_its_ray(qtbot: Any, open_wi
     headers, rows = table(tab.panel, "variables")
     assert headers[:2] == ["variable", "change"]
     assert {name: change for name, change, *_ in rows} == {"x": 1.0, "y": 1.0}
-    assert "page Solution" in tab.panel.objectives._hint_text or tab.panel.objectives.curves_have_data
+    assert "tab Solution" in tab.panel.objectives._hint_text or tab.panel.objectives.curves_have_data
