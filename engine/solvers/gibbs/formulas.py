@@ -26,7 +26,7 @@ def read(formula: str, data: Any) -> tuple[NDArray[Any], NDArray[np.float64], li
         import formulaic
         from formulaic.errors import FormulaicError
     except ImportError as error:
-        raise missing_package("from_formula", "formulaic", "pip install formulaic") from error
+        raise missing_package("from_formula", "formulaic") from error
     target, tilde, terms = formula.partition("~")
     if not tilde or "~" in terms or not target.strip() or not terms.strip():
         raise ProblemError(f"a formula has a target and terms, as 'y ~ a + b'; got {formula!r}")

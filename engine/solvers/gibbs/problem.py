@@ -219,13 +219,6 @@ class HorseshoeProbit(Problem[Posterior]):
         ------
         ProblemError
             If a term is not a column or has missing values, or the rest is no regression.
-
-        Examples
-        --------
-        >>> import engine, pandas as pd
-        >>> data = pd.DataFrame({"sick": [0, 1, 0, 1, 1, 0], "dose": [1, 5, 2, 4, 6, 1], "sex": list("mffmfm")})
-        >>> engine.HorseshoeLogit.from_formula("sick ~ dose + C(sex)", data).names
-        ('dose', 'C(sex)[T.m]')
         """
         y, X, names = formulas.read(formula, data)
         for name in ("weights", "offset"):
