@@ -58,23 +58,24 @@ class Packed:
         weights = np.concatenate([problem.weights for problem in problems])
         sizes = np.array([problem.n for problem in problems], np.int64)
         capacities = np.array([problem.capacity for problem in problems], np.int64)
-        owner = np.repeat(np.arange(len(problems)), sizes)
-        items = np.arange(len(weights)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        kept = (profits > 0) & (weights <= capacities[owner])
-        counts = np.bincount(owner[kept], minlength=len(problems))
+        kept = np.flatnonzero((profits > 0) & (weights <= np.repeat(capacities, sizes)))
+        owner = np.repeat(np.arange(len(problems)), sizes)[kept]
+        items, weights, profits = kept - (np.cumsum(sizes) - sizes)[owner], weights[kept], profits[kept]
+        counts = np.bincount(owner, minlength=len(problems))
         total_weight, total_profit = (
-            np.bincount(owner[kept], weights=values[kept], minlength=len(problems)) for values in (weights, profits)
+            np.bincount(owner, weights=values, minlength=len(problems)) for values in (weights, profits)
         )
         capacities = np.minimum(capacities, np.minimum(total_weight, 2.0**62).astype(np.int64))
         suited = (counts <= MOST_ITEMS) & (capacities <= MOST_CAPACITY) & (total_profit < _MOST_PROFIT)
-        kept &= suited[owner]
+        if not suited.all():
+            items, weights, profits = (values[suited[owner]] for values in (items, weights, profits))
         starts = np.concatenate([[0], np.cumsum(counts[suited])])
         return cls(
             np.flatnonzero(suited).astype(np.int64),
             starts.astype(np.int32),
-            items[kept].astype(np.int32),
-            weights[kept].astype(np.int32),
-            profits[kept].astype(np.int32),
+            items.astype(np.int32),
+            weights.astype(np.int32),
+            profits.astype(np.int32),
             capacities[suited].astype(np.int32),
         )
 
