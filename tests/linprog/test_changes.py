@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,18 @@ def test_the_basis_is_shared_and_shortens_the_next_solving(owner: engine.Engine)
     assert warm < cold / 4
     many = engine.solve_many(base, b_ub=[base.row_upper, 1.01 * base.row_upper], engine=owner, method="mpc")
     assert many.objective == pytest.approx([owner.solve(problem).objective for problem in (first, second)])
+
+
+@pytest.mark.full
+@pytest.mark.host
+def test_a_thousand_solvings_on_fresh_threads_have_one_answer(owner: engine.Engine) -> None:
+    problem, found = engine.LinearProgram(**PLAIN), []
+    for turn in range(1000):
+        changed = problem.with_changes(b_ub=[4.0 + turn % 5, 6.0])
+        thread = threading.Thread(target=lambda given=changed: found.append(owner.solve(given).objective))
+        thread.start()
+        thread.join()
+    assert found == pytest.approx([-4.5] * 1000)
 
 
 @pytest.mark.parametrize(
