@@ -7,16 +7,22 @@ import hashlib
 import importlib.util
 import os
 import threading
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ...errors import BackendUnavailable, KernelError
-from ..kernels.cache import keep, kept
+from ..kernels.cache import alone, keep, kept
 from ..kernels.source import Source, compiler_location, dump
 
-__all__ = ["compile_cubin", "require_compiler"]
+__all__ = ["begin_cubin", "compile_cubin", "require_compiler"]
 
 _OPTIONS = "-lineinfo"
 _LOADING = threading.Lock()
+_THREADS = 16
+_BEGINNING = threading.Lock()
+_BEGUN: weakref.WeakValueDictionary[tuple[str, str], Future[bytes]] = weakref.WeakValueDictionary()
+"""What a device of this process waits for, by the source's digest and the architecture."""
 _INSTALLATION = "pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
 
 
@@ -51,6 +57,21 @@ def _imported_core() -> tuple[Any, str]:
     return core, f"{major}.{minor}"
 
 
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1), thread_name_prefix="compiler")
+
+
+def begin_cubin(source: Source, architecture: str, device: str) -> Future[bytes]:
+    """:func:`compile_cubin` in the background; the same one for all devices of an architecture that still want it."""
+    key = (source.digest, architecture)
+    with _BEGINNING:
+        found = _BEGUN.get(key)
+        if found is None or found.cancelled():
+            found = _BEGUN[key] = _threads().submit(compile_cubin, source, architecture, device)
+        return found
+
+
 def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
     """Machine code of rendered CUDA source for one architecture.
 
@@ -65,6 +86,11 @@ def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
     key = hashlib.sha256(f"{source.digest} {architecture} {version} {_OPTIONS}".encode()).hexdigest()
     if (binary := kept(f"{key}.cubin")) is not None:
         return binary
+    with alone(key):  # another process may be compiling it
+        return kept(f"{key}.cubin") or _compiled(core, key, source, architecture, device)
+
+
+def _compiled(core: Any, key: str, source: Source, architecture: str, device: str) -> bytes:
     if os.environ.get("QUINTET_DUMP_KERNELS"):
         dump(source)
     options = core.ProgramOptions(arch=architecture, name=f"{source.template}.mako", lineinfo=True)

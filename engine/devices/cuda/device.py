@@ -10,6 +10,7 @@ import ctypes
 import functools
 import importlib.util
 import sys
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 from typing_extensions import override
@@ -21,7 +22,7 @@ from ..device import Device
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.program import Signature
 from ..kernels.source import Source
-from .compiler import compile_cubin, require_compiler
+from .compiler import begin_cubin, compile_cubin, require_compiler
 from .graph import has_graphs
 from .queue import CudaQueue
 
@@ -151,11 +152,15 @@ class CudaDevice(Device):
         self._owned.stack.callback(self._forget)
         self._queue = self.queue = CudaQueue(self, self._driver)
         self._modules: dict[str, Any] = {}
+        self._cubins: dict[str, Future[bytes]] = {}
         self._peers: set[int] = set()
         major, minor = device.compute_capability()
         self._architecture = f"sm_{major}{minor}"
 
     def _forget(self) -> None:
+        for cubin in self._cubins.values():
+            cubin.cancel()
+        self._cubins.clear()
         self._queue.close()
         self._modules.clear()
 
@@ -166,13 +171,23 @@ class CudaDevice(Device):
         return MemoryInfo(total, free)
 
     @override
+    def _begin_build(self, source: Source) -> None:
+        if source.digest not in self._modules and source.digest not in self._cubins:
+            self._report_compile(source)
+            self._cubins[source.digest] = begin_cubin(source, self._architecture, self.info.id)
+
+    @override
     def _build(self, source: Source, signature: Signature) -> Any:
         try:
             module = self._modules.get(source.digest)
             if module is None:
-                self._report_compile(source)
-                cubin = compile_cubin(source, self._architecture, self.info.id)
-                module = self._modules[source.digest] = self._driver.module_from_buffer(cubin)
+                self._begin_build(source)
+                cubin = self._cubins.pop(source.digest)
+                try:
+                    code = cubin.result()
+                except CancelledError:  # by another device of this process, which was closed
+                    code = compile_cubin(source, self._architecture, self.info.id)
+                module = self._modules[source.digest] = self._driver.module_from_buffer(code)
             function = module.get_function(signature.name)
             if signature.local_bytes + function.shared_size_bytes > 48 * 1024:  # dynamic and static together
                 attribute = self._driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
