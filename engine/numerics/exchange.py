@@ -80,6 +80,8 @@ class Peer:
 
     def exchange(self, *parts: Part) -> None:
         """Fill each buffer, all of one type, with what the other devices have made of theirs."""
+        if len({part.buffer.dtype for part in parts}) > 1:  # which an outbox cannot hold
+            raise TypeError("exchange: the parts are of several types")
         mine = self._leave(parts)
         for number, message in enumerate(self._communicator.all_gather(self.number, mine)):
             if number != self.number:
