@@ -99,10 +99,10 @@ def gap_text(gap: float | None) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share of a whole in percent, to four digits: ``35.97 %``; below all of it never ``100 %``."""
-    if 0.99995 <= share < 1:
+    """A share of a whole in percent, to three digits: ``36.2 %``; below all of it never ``100 %``."""
+    if 0.9995 <= share < 1:
         return f"{100 * share:.4f} %" if share < 0.9999995 else "> 99.9999 %"
-    return f"{100 * share:.4g} %"
+    return f"{100 * share:.3g} %"
 
 
 def short_number_text(value: float) -> str:

@@ -116,8 +116,10 @@ class StatisticsTab(Cleanup, QWidget):
             _rise(self.solved, group.name, *solved_within(group.runs))
         profiles = performance_profiles(self.notes)
         self.profile.setVisible(len(profiles) > 1)
-        for name, steps in profiles.items() if len(profiles) > 1 else ():
-            _rise(self.profile, name, *steps)
+        self.profile.set_origin(1.0)
+        if len(profiles) > 1:
+            for name in sorted(profiles):  # the groups' order, and so their colours
+                _rise(self.profile, name, *profiles[name])
         for plot in (self.solved, self.profile):
             _end(plot)
 

@@ -35,6 +35,7 @@ from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.series import Series
 from gui.problem.command_line import commands_of
+from gui.runs.columns import solver_title
 from gui.runs.notes import COLOURS, RunNote, distinctions
 from gui.runs.player import Player
 from gui.runs.view import RunView, state_text
@@ -46,8 +47,9 @@ _ROWS = ("solver", "state", "best", "bound", "gap", "time", "rate")
 class CompareTab(Cleanup, QWidget):
     """Two or more recorded runs, compared.
 
-    Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. More than two runs are
-    numbered, in the table and in the legends. Objectives are drawn on one axis if all runs have the same instance.
+    Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. More than two runs,
+    or two of one title, are numbered, in the table and in the legends. Objectives are drawn on one axis if all runs
+    have the same instance.
     ``ready()`` is emitted when all are read.
     """
 
@@ -192,11 +194,8 @@ class CompareTab(Cleanup, QWidget):
             self._point(place, "_gap", "", time, 100 * gap)
 
     def _name(self, place: int) -> str:
-        """The run's number in the table, or its title where there are two, with its place where both have the same."""
-        if len(self.notes) > 2:
-            return str(place + 1)
-        same = [note.title for note in self.notes].count(self.notes[place].title) > 1
-        return f"{self.notes[place].title} ({place + 1})" if same else self.notes[place].title
+        """The run's number in the table, or its title where that tells two apart."""
+        return str(place + 1) if _numbered(self.notes) else self.notes[place].title
 
     def _point(self, place: int, metric: str, what: str, time: float, value: float, device: str | None = None) -> None:
         figure = self._figure(metric)
@@ -244,7 +243,7 @@ class CompareTab(Cleanup, QWidget):
         for column, (note, view) in enumerate(zip(self.notes, self._views, strict=True), start=1):
             known = note if view.live else view  # the events of a killed run, or a damaged record, have no end
             values = (
-                note.solver.replace("_", " "),
+                solver_title(note.solver),
                 state_text(known.state, len(view.warnings)),
                 value_text(known.best),
                 value_text(known.bound),
@@ -298,15 +297,20 @@ def _colours(notes: Sequence[RunNote]) -> list[str]:
     return own if len(set(own)) == len(own) else [COLOURS[place % len(COLOURS)] for place in range(len(notes))]
 
 
+def _numbered(notes: Sequence[RunNote]) -> bool:
+    """Whether runs are named by numbers: there are more than two, or two of one title."""
+    return len(notes) > 2 or len({note.title for note in notes}) < len(notes)
+
+
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
-    """An empty table with a column for each run; more than two are numbered."""
+    """An empty table with a column for each run."""
     colours, differs = _colours(notes), distinctions(notes)
     table = QTableWidget(len(_ROWS), 1 + len(notes))
     table.setAccessibleName("The runs side by side")
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
     for column, note in enumerate(notes, start=1):
         name = differs.get(note.key) or note.title
-        header = QTableWidgetItem(f"{column} {name}" if len(notes) > 2 else name)
+        header = QTableWidgetItem(f"{column} {name}" if _numbered(notes) else name)
         header.setToolTip(f"{note.title} {differs.get(note.key, '')}".strip())
         header.setIcon(dot(colours[column - 1]))
         table.setHorizontalHeaderItem(column, header)

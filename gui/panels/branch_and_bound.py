@@ -130,7 +130,7 @@ class BranchAndBoundPanel(Panel):
 
     def _explored(self, event: Metric) -> None:
         self.explored.put_whole(event.value)
-        self.tile("Explored").show_value(share_text(event.value))
+        self.tile("Leaves explored").show_value(share_text(event.value))
 
     def _insertions(self, event: Metric) -> None:
         """Schedules are improved without a tree: a curve of its own, and why the figures of the tree are empty."""
@@ -177,7 +177,7 @@ class BranchAndBoundPanel(Panel):
             self.best.set_unit(f"gap {gap_text(event.gap)}")
         if (nodes := event.counters.get("nodes")) is not None:
             self.tile("Nodes").show_value(value_text(nodes))
-            if "Explored" not in dict(self.summary()):
+            if "Leaves explored" not in dict(self.summary()):
                 self.explored.hint(NOTHING_REPORTED)
             if not nodes and event.status == "optimal" and event.objective == event.bound:
                 self._explain_root("the first solution optimal")

@@ -128,6 +128,7 @@ class GibbsPanel(Panel):
                 return None
             plot = LivePlot(_title(name), theme=self.theme, key=f"trace {name}", across="iteration", from_zero=False)
             plot.latest = False
+            plot.legend_at = self.traces.get("log_tau")
             self.traces[name] = self.add(plot, self.trace_page)
             if self._warmup:
                 plot.shade(0.0, self._warmup, "warm-up")
@@ -153,7 +154,9 @@ class GibbsPanel(Panel):
             return
         value = event.values[0]
         self._iteration = max(self._iteration, float(event.iteration))
-        plot.series(f"chain {event.chain + 1}").append(event.iteration, value)
+        for one in (self.traces["log_tau"], plot):  # whose legend is that of all
+            curve = one.series(f"chain {event.chain + 1}", self.theme.colour(event.chain), self.theme.dash(event.chain))
+        curve.append(event.iteration, value)
         if event.iteration >= self._warmup and event.name != "log_tau":
             self._note(event.name, value)
 

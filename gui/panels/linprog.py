@@ -16,6 +16,7 @@ from engine.events import Finished, Metric, Progress
 from engine.util.text import counted, gap_text, short_number_text, short_seconds_text, value_text
 from gui.panels.base import Panel
 from gui.plot.charts import Bars, Pixels
+from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.series import Series
@@ -112,6 +113,11 @@ class LinearProgramPanel(Panel):
     def _show_race(self, shown: bool) -> None:
         """Show the page of the race where there is one."""
         self.pages.setTabVisible(self.pages.indexOf(self.race), shown)
+
+    def plots(self) -> list[Figure]:
+        """All figures; those of the race only where there was one."""
+        shown = self.pages.isTabVisible(self.pages.indexOf(self.race))
+        return [figure for figure in super().plots() if shown or figure not in (self.errors, self.racers)]
 
     # --- events -------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class Figure(Cleanup, QFrame):
 
     ``title``, ``unit``: shown above the picture; ``unit`` is the vertical axis's.
     ``key``: identifies the figure in every run of a solver.
+    ``legend_at``: another figure with curves of the same names whose legend stands for this one's on the screen.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Figure(Cleanup, QFrame):
         super().__init__(parent)
         self.title, self.unit, self.theme, self.key = title, unit, theme, key or title
         self.entries: list[LegendEntry] = []
+        self.legend_at: Figure | None = None
         self.dirty = True
         self.export = FigureExport(self)
         self.export_scale = 1.0
@@ -125,7 +127,8 @@ class Figure(Cleanup, QFrame):
 
     def reserve_legend_height(self) -> None:
         """Keep the least height of the picture, however many lines the legend has."""
-        lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if self.entries else 0
+        own = self.entries and self.legend_at is None
+        lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if own else 0
         self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + self._heading.height() + self.least_height))
 
     least_height = 132
@@ -347,7 +350,7 @@ class Figure(Cleanup, QFrame):
             self._stack.addWidget(self._table)
         if shown:
             self._model.show(self.table())
-        self._legend.setVisible(not shown and len(self.entries) > 0)
+        self._legend.setVisible(not shown and len(self.entries) > 0 and self.legend_at is None)
         self._stack.setCurrentWidget(self._table if shown and self._table is not None else self._view or self._room)
         self.dirty = True
         self.refresh()
@@ -358,7 +361,11 @@ class Figure(Cleanup, QFrame):
         entry.toggled.connect(self._toggled)
         self.entries.append(entry)
         self._flow.addWidget(entry)
-        self._legend.setVisible(not self.data_button.isChecked())
+        self._legend.setVisible(not self.data_button.isChecked() and self.legend_at is None)
+        for other in self.legend_at.entries if self.legend_at is not None else ():
+            if other.name == name:
+                entry.setChecked(other.isChecked())
+                other.toggled.connect(entry.setChecked)
         self.reserve_legend_height()
         return entry
 

@@ -156,7 +156,7 @@ class LegendEntry(QAbstractButton):
         self.name, self.colour, self.dash, self.filled = name, colour, dash, filled
         self.theme = theme
         self.value = ""
-        self._widest = 0
+        self.widest = 0
         self.setText(name)
         self.setCheckable(True)
         self.setChecked(True)
@@ -172,9 +172,9 @@ class LegendEntry(QAbstractButton):
             return False
         self.value = value
         width = self.fontMetrics().horizontalAdvance(value)
-        grown = width > self._widest  # grows only: the legend stays where it is as values change
+        grown = width > self.widest  # grows only: the legend stays where it is as values change
         if grown:
-            self._widest = width
+            self.widest = width
             self.updateGeometry()
         self.update()
         return grown
@@ -182,7 +182,7 @@ class LegendEntry(QAbstractButton):
     def sizeHint(self) -> QSize:
         """Room for the line, the name and the widest value so far."""
         metrics = self.fontMetrics()
-        width = 28 + metrics.horizontalAdvance(self.name) + (self._widest + 6 if self._widest else 0) + 4
+        width = 28 + metrics.horizontalAdvance(self.name) + (self.widest + 6 if self.widest else 0) + 4
         return QSize(width, metrics.height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -243,7 +243,10 @@ class LivePlot(Figure):
         """The run has ended: end the horizontal axis where the curves end."""
         self._end = 0.0
         self.finished = True
-        self.latest = self.latest and not self.y_title.endswith("/s")  # the last of its moments says nothing of a run
+        if self.latest and self.y_title.endswith("/s"):  # the last of its moments says nothing of a run
+            self.latest = False
+            for curve in self.curves:
+                curve.entry.widest = 0
         if self._void:
             self.hint(NOTHING_REPORTED if self.empty == WAITING else self.empty)
         self.dirty = True

@@ -53,7 +53,8 @@ class LaneTimeline(LivePlot):
         lane = self._shares_of(device)
         if kind not in lane:
             lane[kind] = Series()
-            self.series(kind)
+            kinds = [curve.name for curve in self.curves if curve.name != _TICKS]
+            self.series(kind, self.theme.colour(len(kinds)))
         lane[kind].append(time, share)
         self._point_added(time)
 

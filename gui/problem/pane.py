@@ -29,7 +29,7 @@ from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form, HelpLine, form_area
 from gui.problem.gallery import Gallery, elided
 from gui.problem.instance import AS, Instance
-from gui.problem.samples import short_title
+from gui.runs.columns import solver_title
 
 _MOST = 16_777_215  # pixels: Qt's greatest height
 _GALLERY = 130  # pixels, once a problem is loaded
@@ -265,7 +265,7 @@ class ProblemPane(QWidget):
                 several = instance.problem.instances_in_file > 1
                 names = [name for name in instance.reader.model_fields if several or name != "instance"]
                 self._add_read_form(instance.path, instance.reader, instance.reading, names)
-            self._forms.addWidget(_heading(short_title(instance.solver.title)))
+            self._forms.addWidget(_heading(solver_title(instance.solver.name)))
             self._forms.addWidget(self.form)
             self._forms.addSpacing(6)
             self._forms.addWidget(_heading("Run settings"))

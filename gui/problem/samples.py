@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from engine.cli.samples import samples
 from engine.errors import QuintetError
 from engine.runs.folder.run_folder import RunFolder
 from engine.settings.config import resolve
-from engine.solvers import discover
 from gui.problem.instance import read_instance
+from gui.runs.columns import solver_title
 
 
 @dataclass(frozen=True)
@@ -31,18 +30,12 @@ class Sample:
     recorded: bool = False
 
 
-def short_title(title: str) -> str:
-    """The title of a solver without what it solves and how: "Knapsack" of "Knapsack by dynamic programming"."""
-    return re.split(r" \(|:| by | over ", title, maxsplit=1)[0]
-
-
 def find_samples() -> list[Sample]:
     """The bundled instances by solver, the one with a TOML file first; then the recorded runs."""
     found: list[Sample] = []
     recorded: list[Sample] = []
     for toml in samples():
-        solver = discover().get(toml.stem)
-        title = short_title(solver.title) if solver is not None else toml.stem
+        title = solver_title(toml.stem)
         folder = toml.parent / toml.stem
         named = resolve(file=toml).problem
         for path in (toml, *sorted(folder.glob("*"))):
@@ -59,8 +52,7 @@ def find_samples() -> list[Sample]:
             described = RunFolder.open(folder).description
         except QuintetError:
             continue
-        solver = discover().get(str(described.get("solver")))
-        title = short_title(solver.title) if solver is not None else folder.name
+        title = solver_title(str(described.get("solver")))
         name = str(described.get("problem", {}).get("name") or folder.name)
         recorded.append(Sample(folder, "Recorded runs", name, f"{title}: a recorded run to replay", recorded=True))
     return found + recorded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -34,6 +35,12 @@ def _plain(name: str, title: str, value: Callable[[RunNote], Any]) -> Column:
     return Column(name, title, value, lambda note: _shown(value(note)))
 
 
+def solver_title(name: str) -> str:
+    """A solver's title without what it solves and how: "Knapsack" of "Knapsack by dynamic programming"."""
+    declared = discover().get(name)
+    return name.replace("_", " ") if declared is None else re.split(r" \(|:| by | over ", declared.title, maxsplit=1)[0]
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
@@ -44,7 +51,7 @@ def _shown(value: Any) -> str:
 
 COLUMNS: tuple[Column, ...] = (
     _plain("title", "Title", lambda note: note.title),
-    _plain("solver", "Solver", lambda note: note.solver.replace("_", " ")),
+    Column("solver", "Solver", lambda note: note.solver.replace("_", " "), lambda note: solver_title(note.solver)),
     _plain("instance", "Instance", lambda note: note.problem),
     Column(
         "state", "State", lambda note: state_text(note.state), lambda note: state_text(note.state, len(note.warnings))
@@ -115,5 +122,6 @@ def value_of(note: RunNote, name: str) -> Any:
 
 def searchable_text(note: RunNote) -> str:
     """Where a word without a field is looked for, in lower case."""
-    parts = (note.title, note.problem, note.solver, state_text(note.state), *note.tags, note.comment, note.sweep)
+    solver = f"{note.solver} {solver_title(note.solver)}"
+    parts = (note.title, note.problem, solver, state_text(note.state), *note.tags, note.comment, note.sweep)
     return " ".join(parts).lower()

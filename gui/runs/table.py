@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QPoint, QSettings, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtCore import QPoint, QSettings, QSortFilterProxyModel, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QToolButton,
     QVBoxLayout,
     QWidget,
+    QWidgetAction,
 )
 
 from engine.util.text import counted
@@ -34,7 +35,7 @@ _WIDTHS = {
     "device": 110,
     "tags": 120,
     "note": 160,
-    "solver": 125,
+    "solver": 215,
     "state": 85,
     "best": 80,
     "bound": 80,
@@ -190,6 +191,14 @@ class RunTable(QWidget):
 
     def _fill_columns_menu(self) -> None:
         self.columns_menu.clear()
+        search = QLineEdit()
+        search.setPlaceholderText("Search")
+        search.setAccessibleName("Search in columns")
+        search.textChanged.connect(self._search_columns)
+        first = QWidgetAction(self.columns_menu)
+        first.setDefaultWidget(search)
+        self.columns_menu.addAction(first)
+        QTimer.singleShot(0, search, search.setFocus)
         for name in [column.name for column in COLUMNS] + extra_columns(self._library.notes):
             kind = name.partition(".")[0] if "." in name else ""
             title = column_named(name).title
@@ -197,6 +206,11 @@ class RunTable(QWidget):
             action.setCheckable(True)
             action.setChecked(name in self.columns)
             action.toggled.connect(lambda on, name=name: self._toggle_column(name, on))
+
+    def _search_columns(self, words: str) -> None:
+        """Offer the columns whose titles have all words."""
+        for action in self.columns_menu.actions()[1:]:
+            action.setVisible(all(word in action.text().lower() for word in words.lower().split()))
 
     def _toggle_column(self, name: str, on: bool) -> None:
         others = [other for other in self.columns if other != name]

@@ -71,7 +71,7 @@ def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any
         assert numbers["Best"] == value_text(result.objective)
         assert numbers["Gap"] == gap_text(result.gap)
     if name == "branch_and_bound":
-        assert "Explored" not in numbers
+        assert "Leaves explored" not in numbers
         assert tab.panel.explored._hint_text == "the run reported no such values"  # type: ignore[attr-defined]
     tab.close_sources()
 

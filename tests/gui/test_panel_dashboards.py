@@ -65,7 +65,6 @@ def test_all_figures_of_a_finished_run_have_numbers(qtbot: Any, folder: Path) ->
     panel = played(qtbot, folder)
     bare = {"power", "temperature"}  # a CPU does not tell them
     bare |= {"active_tiles", "item picture"}  # of a sparse table, and of none; the recorded one is dense
-    bare |= {"race", "racers"}  # the recorded program was solved by one method
     for one in panel.plots():
         if one.key not in bare:
             assert one.table()[1], f"{folder.name}: {one.title}"

@@ -312,6 +312,13 @@ def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> Non
         assert points(figure(live, f"trace {name}"), "chain 2") == expected
     chain = [value for at, value in points(figure(panel, "trace log_tau"), "chain 1") if at >= 300]
     assert chain == pytest.approx(result.arrays["log_tau"][0].tolist())
+    legend = figure(panel, "trace log_tau").entries
+    legend[1].setChecked(False)
+    for plot in panel.traces.values():
+        assert [(e.name, e.colour, e.isChecked()) for e in plot.entries] == [
+            (e.name, e.colour, e.isChecked()) for e in legend
+        ]
+        assert (plot.legend_at is None) == (not plot._legend.isHidden()) == (plot.entries is legend)
     forest = figure(panel, "forest").table()[1]
     sizes = [abs(row[1]) for row in forest]
     assert sizes == sorted(sizes, reverse=True)
@@ -406,7 +413,9 @@ def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_p
     assert dict(panel.summary())["Winner"] == rows[0][0]
     alone = tmp_path / "alone"
     engine.solve(problem, method="pdhg", tolerance=1e-3, acceptable=1e-2, run_folder=alone, backend="opencl")
-    headers, rows = figure(played(qtbot, alone), "race").table()
+    panel = played(qtbot, alone)
+    assert not {"race", "racers"} & {one.key for one in panel.plots()}
+    headers, rows = panel.errors.table()
     assert headers[1:] == ["pdhg"]
     assert rows[-1][1] <= 1e-3
 

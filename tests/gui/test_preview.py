@@ -24,6 +24,7 @@ RANDOM = np.random.default_rng(5)
 PROBLEMS: dict[str, Any] = {
     "flowshop": lambda: engine.Flowshop.taillard(1),
     "atsp": lambda: engine.ATSP(RANDOM.integers(1, 99, (7, 7))),
+    "bits": lambda: engine.BitFunction(np.sum, 20, optimum=20),
     "queens": lambda: engine.Queens(9),
     "knapsack": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20), RANDOM.integers(1, 99, 20), 300),
     "scaled": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20) / 4, RANDOM.integers(1, 99, 20), 300),

@@ -79,7 +79,15 @@ def test_memory_is_in_the_same_unit_everywhere(qtbot: Any) -> None:
 
 
 def test_a_share_is_all_only_when_it_is(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {0.35974: "35.97 %", 0.5: "50 %", 0.99996: "99.9960 %", 1 - 1e-9: "> 99.9999 %", 1.0: "100 %", 0.0: "0 %"}
+    texts = {
+        0.35974: "36 %",
+        0.0002228: "0.0223 %",
+        0.5: "50 %",
+        0.99996: "99.9960 %",
+        1 - 1e-9: "> 99.9999 %",
+        1.0: "100 %",
+        0.0: "0 %",
+    }
     written: list[str] = []
     monkeypatch.setattr(charts, "draw_text", lambda _painter, _at, text, *_: written.append(text))
     panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
@@ -89,7 +97,7 @@ def test_a_share_is_all_only_when_it_is(qtbot: Any, monkeypatch: pytest.MonkeyPa
         panel.feed([Metric(time=1.0, name="explored_share", value=share)])
         written.clear()
         figure(panel, "explored").to_image(1.0)
-        assert dict(panel.summary())["Explored"] == written[-1] == text
+        assert dict(panel.summary())["Leaves explored"] == written[-1] == text
 
 
 def test_a_rate_and_a_large_number_have_one_form(qtbot: Any) -> None:

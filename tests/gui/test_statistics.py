@@ -188,10 +188,15 @@ def test_profiles_and_times_to_solution_are_those_of_counting(qtbot: Any) -> Non
         )
     tab = StatisticsTab(notes, LIGHT)
     qtbot.addWidget(tab)
-    assert len(tab.profile.curves) == 3
-    assert [curve.data.last for curve in tab.profile.curves] == pytest.approx(
-        [100 * s[-1] for _, s in profiles.values()]
+    assert {curve.name: curve.data.last for curve in tab.profile.curves} == pytest.approx(
+        {name: 100 * shares[-1] for name, (_, shares) in profiles.items()}
     )
+    tab.close_sources()
+    notes = [note for note in notes if note.problem == "one"]  # one instance: a group has one colour in all figures
+    tab = StatisticsTab(notes[::-1], LIGHT)
+    qtbot.addWidget(tab)
+    assert [(c.name, c.colour) for c in tab.profile.curves] == [(c.name, c.colour) for c in tab.solved.curves]
+    tab.close_sources()
 
 
 def test_unlike_objectives_share_no_axis(qtbot: Any) -> None:

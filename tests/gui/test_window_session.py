@@ -118,7 +118,7 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
     assert figure.curves[0].colour != figure.curves[1].colour
     for place, note in enumerate(tab.notes):
         events = [event for event in RunFolder.open(note.folder).events() if event.type == "metric"]
-        assert curve(figure, f"small ({place + 1})") == ([e.time for e in events], [e.value for e in events])
+        assert curve(figure, str(place + 1)) == ([e.time for e in events], [e.value for e in events])
     cells = [[tab.table.item(row, column).text() for column in range(3)] for row in range(tab.table.rowCount())]
     assert ["best", *(value_text(note.best) for note in tab.notes)] in cells
     assert ["step", *(str(RunFolder.open(n.folder).description["options"]["step"]) for n in tab.notes)] in cells
