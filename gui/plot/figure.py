@@ -129,7 +129,8 @@ class Figure(Cleanup, QFrame):
         """Keep the least height of the picture, however many lines the legend has."""
         own = self.entries and self.legend_at is None
         lines = self._flow.heightForWidth(max(self.width(), _MINIMUM_SIZE.width()) - 12) if own else 0
-        self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + self._heading.height() + self.least_height))
+        if not self.fine:
+            self.setMinimumHeight(max(_MINIMUM_SIZE.height(), lines + self._heading.height() + self.least_height))
 
     least_height = 132
     """Height that the picture needs with its axes, on the screen and in exports."""
@@ -212,18 +213,24 @@ class Figure(Cleanup, QFrame):
         if self.width() < 320 or self.height() < 200 or not shown:
             self.resize(self.size().expandedTo(_SIZE_IF_HIDDEN))
         if size is not None:
-            self.resize(size.expandedTo(QSize(0, self.minimumHeight())))
+            self.resize(size)
+            self.reserve_legend_height()
         if tabled:
             self.data_button.setChecked(False)
+        limits = self.minimumSize(), self.maximumSize()
+        self.fine = True
+        if size is not None:
+            self.setFixedSize(size.expandedTo(QSize(0, self.minimumHeight())))  # pages would resize it
         self.view.setEnabled(True)  # creates the view
         self.grab()  # lays out what was never shown
         self.cache_axes(False)
-        self.fine = True
         self.redraw()
         yield QSize(self.view.width() + 16, self.view.height() + self._heading.height() + self.legend_height() + 10)
+        self.fine = False
+        self.setMinimumSize(limits[0])
+        self.setMaximumSize(limits[1])
         self.resize(before)
         self.cache_axes(True)
-        self.fine = False
         if tabled:
             self.data_button.setChecked(True)
         self.dirty = True

@@ -203,7 +203,9 @@ class LegendEntry(QAbstractButton):
             swatch = QRectF(rect.x() + 2, middle - 4, 18, 8)
             painter.fillRect(swatch, QColor(self.colour if on else self.theme.border))
         else:
-            painter.setPen(pen_of(self.colour if on else self.theme.border, self.dash, 1.6))
+            pen = pen_of(self.colour if on else self.theme.border, self.dash, 1.6)
+            pen.setCosmetic(False)  # as wide in exports as the curves
+            painter.setPen(pen)
             painter.drawLine(rect.x() + 1, round(middle), rect.x() + 23, round(middle))
         metrics = self.fontMetrics()
         painter.setPen(QColor(self.theme.text if on else self.theme.muted))

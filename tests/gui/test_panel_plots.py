@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
+from PySide6.QtWidgets import QTabWidget
 
 import engine
 from gui.app.theme import DARK, DASHES, LIGHT, Theme
@@ -25,6 +26,7 @@ from gui.plot.charts import BandPlot, Bars, Pixels
 from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
+from gui.plot.page import Page
 from gui.plot.stacked import StackedPlot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -97,8 +99,16 @@ def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
 def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
     qtbot: Any, tmp_path: Path, theme: Theme, millimetres: int
 ) -> None:
-    for figure in figures(theme):
-        qtbot.addWidget(figure)  # never shown: exports do not need that
+    pages = QTabWidget()
+    qtbot.addWidget(pages)
+    made = figures(theme)
+    for figure in made:
+        page = Page(2)
+        page.put(figure, wide=2)
+        pages.addTab(page, figure.title)
+    pages.resize(1200, 900)
+    pages.setVisible(theme is LIGHT)  # exports do not need that, and pages that are not seen do not resize them
+    for figure in made:
         figure.describe("It means something.", lambda: "quintet solve a.txt")
         figure.export.write(tmp_path / "figure.png", millimetres, described=True)
         assert (tmp_path / "figure.txt").read_text().endswith("It means something.\n\nquintet solve a.txt\n")
@@ -107,6 +117,7 @@ def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
         assert image.pixelColor(2, 2) == QColor(LIGHT.base), figure.title
         assert image.width() / image.dotsPerMeterX() == pytest.approx(millimetres / 1000, rel=0.02), figure.title
         assert figure.theme is theme
+        assert figure.maximumWidth() > 9999
         figure.export.write(tmp_path / "figure.pdf", millimetres)
         assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
         figure.export.write(tmp_path / "figure.svg", millimetres)
