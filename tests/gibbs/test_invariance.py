@@ -140,15 +140,14 @@ def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str,
 OFFSET = np.array([0.8, -0.5, 0.3, -1.1, 0.4, 0.9])
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kernel", "intercept", "unpenalized", "with_offset"),
     [
         ("hmc", True, 1, True),
-        ("lines", True, 2, True),
         *(
             pytest.param(*case, marks=pytest.mark.full)
             for case in (
+                ("lines", True, 2, True),
                 ("gibbs", True, 1, False),
                 ("px", False, 1, False),
                 ("hmc", False, 1, True),

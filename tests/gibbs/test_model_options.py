@@ -36,7 +36,7 @@ def problem_of(family, **own):
 @pytest.mark.parametrize(
     ("family", "kernel", "own"),
     [
-        *((family, "hmc", ("weights", "offset", "penalize")) for family in ("counts", "logit", *TARGETS)),
+        *((family, "hmc", ("weights", "offset", "penalize")) for family in TARGETS),
         ("probit", "gibbs", ("penalize",)),
         ("probit", "px", ("penalize",)),
         ("logit", "cg", ("penalize",)),
