@@ -67,7 +67,14 @@ class StatisticsTab(Cleanup, QWidget):
             top=100.0,
             y_title="%",
         )
-        self.bands = LivePlot("Best value over time", theme=theme, key="bands", from_zero=False, y_title="objective")
+        self._several = len({note.problem for note in notes}) > 1
+        self.bands = LivePlot(
+            "Best value over time",
+            theme=theme,
+            key="bands",
+            from_zero=False,
+            y_title="%" if self._several else "objective",
+        )
         self.reached = LivePlot("Time to target", "% of each group", theme=theme, key="target", top=100.0)
         for plot in (self.bands, self.reached):
             plot.hint("Reading the runs…")
@@ -130,12 +137,13 @@ class StatisticsTab(Cleanup, QWidget):
     def _show_progressions(self, read: list[Progression]) -> None:
         """Medians and quartiles of each group over time: of the objective, or where instances differ of distances."""
         self._progressions = distances(read)
-        several = len({one.note.problem for one in read}) > 1
-        self.bands.set_unit(f"{'% above the best found, ' if several else ''}median and quartiles of each group")
-        for group in self.groups:
-            own = [one for one in (self._progressions if several else read) if one.note in group.runs]
+        unit = "% from the best found, " if self._several else ""
+        self.bands.set_unit(f"{unit}median and quartiles of each group")
+        for place, group in enumerate(self.groups):
+            own = [one for one in (self._progressions if self._several else read) if one.note in group.runs]
             if own:
-                self.bands.series(group.name).replace(Series.band(*bands(own)))
+                curve = self.bands.series(group.name, self.theme.colour(place), self.theme.dash(place))
+                curve.replace(Series.band(*bands(own)))
         _end(self.bands)
         self._show_reached()
 

@@ -257,6 +257,7 @@ class Figure(Cleanup, QFrame):
             axis = self.plot.getAxis(side)
             mode = axis.CacheMode.DeviceCoordinateCache if cached else axis.CacheMode.NoCache
             axis.setCacheMode(mode)
+            axis.setPen(axis.pen().color(), width=1.0 if cached else self.export_scale)
 
     def legend_height(self) -> int:
         """Height of the legend at the present width."""

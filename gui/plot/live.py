@@ -215,14 +215,14 @@ class LivePlot(Figure):
 
     def _colour_extras(self) -> None:
         for line in self._session_lines:
-            line.setPen(pen_of(self.theme.muted, (4, 3), 1.0))
+            line.setPen(pen_of(self.theme.muted, (4, 3), self.pixels))
             line.label.setColor(QColor(self.theme.muted))
             line.label.fill = QBrush(QColor(self.theme.base))
             line.label.update()
         if self._shade is not None:
             self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
         if self._mark is not None:
-            self._mark.setPen(pen_of(self.theme.warning, (6, 4), 1.0))
+            self._mark.setPen(pen_of(self.theme.warning, (6, 4), self.pixels))
         if self._line is not None:
             self._line.setPen(pen_of(self.theme.muted, (3, 3), 1.0))
 
@@ -247,6 +247,7 @@ class LivePlot(Figure):
             self.latest = False
             for curve in self.curves:
                 curve.entry.widest = 0
+                curve.entry.updateGeometry()
         if self._void:
             self.hint(NOTHING_REPORTED if self.empty == WAITING else self.empty)
         self.dirty = True
@@ -270,6 +271,11 @@ class LivePlot(Figure):
     """Pixels of line when it was last drawn."""
 
     # --- drawing ------------------------------------------------------------------------------------------------
+
+    def cache_axes(self, cached: bool) -> None:
+        """Marks are as wide as axes."""
+        super().cache_axes(cached)
+        self._colour_extras()
 
     def redraw(self) -> None:
         """Draw the curves at the resolution of the picture."""

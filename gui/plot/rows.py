@@ -113,7 +113,7 @@ class IntervalPlot(RowPlot):
         shown = self._intervals[: self.MOST]
         if not shown:
             return
-        painter.setPen(pen_of(theme.muted, (3, 3), 1.0))
+        painter.setPen(pen_of(theme.muted, (3, 3), self.pixels))
         painter.drawLine(QPointF(0, 0), QPointF(0, len(shown)))
         for place, row in enumerate(shown):
             y = place + 0.5

@@ -131,6 +131,16 @@ def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
         assert len(rows) == len(figure.table()[1]) > 0, figure.title
 
 
+def test_a_mark_is_as_wide_in_print_as_the_axes(qtbot: Any) -> None:
+    plot = wave(LivePlot("Speed", theme=LIGHT))
+    qtbot.addWidget(plot)
+    plot.mark(0.5)
+    for scale in (1, 3):
+        image = plot.to_image(scale)
+        shades = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
+        assert (shades == QColor(LIGHT.warning).rgb()).sum(axis=0).max() == scale
+
+
 def test_the_table_has_every_point_in_full(qtbot: Any) -> None:
     plot = LivePlot("Speed", theme=LIGHT)
     qtbot.addWidget(plot)
