@@ -18,7 +18,7 @@ from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
 from engine.solvers.linprog.highs.model import model_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
-from engine.solvers.linprog.highs.process import ChildProcess, release_children
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess, release_children
 from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.methods import highs as racer
 from engine.solvers.linprog.methods import interior, race, start
@@ -215,6 +215,18 @@ def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[t
 
     monkeypatch.setattr(race.Race, "_audited", judged)
     return seen
+
+
+def test_a_proof_ends_a_race_that_highs_has_given_up(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def given_up(here: HighsHere, *_: Any) -> dict[str, Any]:
+        here.presolved.set_exception(ChildError("given up"))
+        return {"status": "unknown", "iterations": 7}
+
+    monkeypatch.setattr(HighsHere, "run", given_up)
+    no_interior_point(monkeypatch)
+    a = np.array([[1.0, 1.0, -1.0], [-2.0, -1.0, 0.5], [1.0, 0.0, 1.0]])
+    result = owner.solve(engine.LinearProgram(np.ones(3), A_ub=a, b_ub=[-1.0, 0.5, 0.4]), method="race")
+    assert (result.status, result.counters["highs_iterations"]) == ("infeasible", 7)
 
 
 def test_a_refused_point_is_not_offered_again(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

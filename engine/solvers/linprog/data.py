@@ -20,7 +20,7 @@ _HANDY = 1 << 14  # entries, zeros counted, of a sparse matrix that is audited a
 
 
 class ProgramData(Problem):
-    """The arrays of a linear program; see :class:`engine.LinearProgram`."""
+    """The arrays of a linear program."""
 
     c: Vector
     A: Matrix

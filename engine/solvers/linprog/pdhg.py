@@ -76,10 +76,7 @@ def pdhg_bytes(m: int, n: int, nonzeros: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Rank:
-    """One of several devices that share a program: its number, the exchange with the others, and whether it is direct.
-
-    See :class:`engine.numerics.exchange.Peer`.
-    """
+    """A device that shares a program with others: its number, the exchange with them, and whether it is direct."""
 
     rank: int
     communicator: Communicator

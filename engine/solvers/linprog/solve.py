@@ -105,6 +105,7 @@ class _Solving:
         self.sign = -1.0 if problem.maximize else 1.0
         self.arrays: dict[str, NDArray[Any]] = {}
         self._initial = initial_point(problem, options) if run.restored is None else None
+        self._is_searched = problem.nonzeros > _SOON_NONZEROS  # for a proof, early
         self._form: Form = "presolved"  # of the program that our methods work on
         self.restored = checkpoint.restore(run)
         if self.restored is not None:
@@ -230,10 +231,15 @@ class _Solving:
             race.methods += start_highs_interior(problem, tolerance, self.run, self.pool.members[0], race.methods)
 
     def _await_highs(self, until: float) -> None:
-        """Give HiGHS its time before our methods start; it may decide the race."""
+        """Give HiGHS its time before our methods start; a proof is looked for where it gives a small program up."""
         race = self.race
         while race.has_work and not race.is_decided and (left := until - time.perf_counter()) > 0.0:
             race.listen(min(left, WAIT_SECONDS))
+            if not self._is_searched and any(
+                isinstance(method, HighsThread) and method.gave_up for method in race.finished
+            ):
+                self._is_searched = True
+                self._search_proof(limited=False)
 
     def _presolved(self, stack: contextlib.ExitStack) -> tuple[LinearProgram | None, Restore]:
         """The program that the methods work on, and the way back; None if presolve found that there is no optimum."""
@@ -389,19 +395,22 @@ class _Solving:
             judge_by_highs(self.problem, self.race.verdict, self.race.poll)
             if self.race.is_decided:
                 return None
-        prepared = prepare(self.problem, scale=self.options.scale)
-        if isinstance(prepared, NoOptimum):
-            self.race.verdict.judge_no_optimum(prepared)
-            return None if self.race.verdict.proof is not None else Status.ITERATION_LIMIT
-        search = Certificates(self.problem, self.options, self.pool, self.run, self.race.counters)
         self.race.close_all()
         limited = any(isinstance(method, InteriorMethod) and method.limited for method in self.race.finished)
         verdict = self.race.verdict
-        verdict.proof = search.proof(prepared, verdict.best, limited)
+        self._search_proof(limited)
         if verdict.proof is None and self.options.method == "auto" and not (limited or self._asks_highs_first):
             judge_by_highs(self.problem, verdict, self.race.poll)
         found = verdict.proof is not None or verdict.best_is(self.options.acceptable)
         return None if found else Status.ITERATION_LIMIT
+
+    def _search_proof(self, limited: bool) -> None:
+        prepared, verdict = prepare(self.problem, scale=self.options.scale), self.race.verdict
+        if isinstance(prepared, NoOptimum):
+            verdict.judge_no_optimum(prepared)
+            return
+        search = Certificates(self.problem, self.options, self.pool, self.run, self.race.counters)
+        verdict.proof = search.proof(prepared, verdict.best, limited)
 
     @property
     def _asks_highs_first(self) -> bool:

@@ -87,7 +87,7 @@ class TogetherWorker:
     device : Device
     family : Family
     scales : tuple of ndarray
-        See :meth:`Family.scales`.
+        Powers of two of rows and of columns.
     tolerance : float
     most : int
         Iterations of each program.

@@ -164,7 +164,7 @@ class Presolved:
                 highs.setOptionValue("time_limit", 0.0)
 
     def solve(self) -> Point:
-        """Solve by the simplex method; see :func:`solve`."""
+        """Solve by the simplex method; what :func:`solve` returns."""
         if self.status == "empty":
             nothing = np.zeros(0)
             point = dict.fromkeys(("x", "reduced_costs", "activities", "row_duals"), nothing)
@@ -342,7 +342,7 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
 
 
 def _basis(highs: Any, ranging: bool) -> Point:
-    """The status of each column and row, and ranges, where HiGHS has a basis; see :func:`vertex`."""
+    """The status of each column and row, and ranges, where HiGHS has a basis."""
     found: Point = {}
     basis = highs.getBasis()
     if basis.valid:

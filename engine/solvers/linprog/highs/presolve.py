@@ -122,7 +122,7 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     Returns
     -------
     dict
-        See :func:`engine.solvers.linprog.highs.child.solve`.
+        What :func:`engine.solvers.linprog.highs.child.solve` returns.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def simplex_here(
     Returns
     -------
     dict
-        See :func:`engine.solvers.linprog.highs.child.simplex`.
+        What :func:`engine.solvers.linprog.highs.child.simplex` returns.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def to_vertex(
     Returns
     -------
     dict
-        See :func:`engine.solvers.linprog.highs.child.vertex`.
+        What :func:`engine.solvers.linprog.highs.child.vertex` returns.
 
     Raises
     ------
@@ -249,7 +249,7 @@ class Presolve:
     Attributes
     ----------
     status : str
-        See :class:`engine.solvers.linprog.highs.child.Presolved`.
+        ``"reduced"``, ``"empty"``, ``"infeasible"`` or another of HiGHS's presolve.
     program : LinearProgram or None
         The reduced program (a minimization), if it was reduced to one that is not empty.
 

@@ -53,7 +53,7 @@ class Launches:
 
 
 def launch_kernel(device: Device, program: Program, entry: str, grid: int, block: int, /, **arguments: Any) -> None:
-    """Launch a kernel by its name; see :func:`launch_new`."""
+    """Launch a kernel by its name."""
     launch_new(device, lambda: functools.partial(program.kernel(entry), grid, block, **arguments))
 
 

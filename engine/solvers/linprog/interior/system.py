@@ -88,7 +88,7 @@ class System:
         return np.concatenate([parts[0][:, :first], *parts[1:], parts[0][:, first:]], axis=1)
 
     def set_point(self, *point: Vector) -> None:
-        """Take a point; see :class:`Shard`."""
+        """Take a point: x, s, w, z (k, N)."""
         split = [self._split(values) for values in point]
         self.map(Shard.set_point, list(zip(*split, strict=True)))
 
@@ -106,10 +106,10 @@ class System:
         """``A^T y`` (k, N)."""
         return self._joined(self.each(Shard.transposed, y))
 
-    # --- see Shard ----------------------------------------------------------------------------------------------
+    # --- as for a shard -----------------------------------------------------------------------------------------
 
     def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
-        """See :class:`Shard`."""
+        """``A x`` of all shards, and their sums, largest and smallest values together."""
         began = self._phases.begin()
         found = self.each(Shard.assess, y, rho, rho_free)
         sums = found[0][1]
@@ -121,12 +121,12 @@ class System:
         return _sum([part[0] for part in found]), sums
 
     def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """See :class:`Shard`."""
+        """Theta for other ``rho``; its smallest and largest value (k, 2)."""
         found = np.stack(self.each(Shard.scale, rho, rho_free))
         return np.stack([found[:, :, 0].min(axis=0), found[:, :, 1].max(axis=0)], axis=1)
 
     def unit_scale(self) -> None:
-        """See :class:`Shard`."""
+        """Theta = 1."""
         self.each(Shard.unit_scale)
 
     def form(self) -> None:
@@ -175,21 +175,21 @@ class System:
         self.first(DeviceShard.add_lower, found[1:])
 
     def normal(self, p: Vector) -> Vector:
-        """See :class:`Shard`."""
+        """``A Theta A^T p`` (k, m)."""
         began = self._phases.begin()
         found = _sum(self.each(Shard.normal, p))
         self._phases.end("products", began)
         return found
 
     def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        """See :class:`Shard`."""
+        """Right-hand sides of complementarity; ``A Theta g`` (k, m)."""
         began = self._phases.begin()
         found = _sum(self.each(Shard.target, kind, sigma_mu, primal, dual))
         self._phases.end("products", began)
         return found
 
     def direction(self, dy: Vector) -> Vector:
-        """See :class:`Shard`."""
+        """The direction from dy; ``A dx`` (k, m)."""
         began = self._phases.begin()
         found = _sum(self.each(Shard.direction, dy))
         self._phases.end("products", began)
@@ -220,7 +220,7 @@ class System:
         return dy, self.direction(dy)
 
     def complete(self) -> Vector:
-        """See :class:`Shard`."""
+        """Extents of the last direction (k, 5)."""
         found = self.each(Shard.complete)
         if len(found) == 1:
             return np.asarray(found[0])
@@ -228,11 +228,11 @@ class System:
         return np.concatenate([each[:, :, :2].max(axis=0), each[:, :, 2:].sum(axis=0)], axis=1)
 
     def advance(self, primal: Vector, dual: Vector) -> None:
-        """See :class:`Shard`."""
+        """Take the step."""
         self.each(Shard.advance, primal, dual)
 
     def swap_slots(self) -> None:
-        """See :class:`Shard`."""
+        """Keep the present direction."""
         self.each(Shard.swap_slots)
 
     def run(self, function: Callable[[], T]) -> T:

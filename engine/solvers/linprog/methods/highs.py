@@ -26,6 +26,7 @@ from .base import Method, MethodUpdate
 __all__ = ["HighsInteriorThread", "HighsMethod", "HighsThread"]
 
 Vector = NDArray[np.float64]
+_NO_STATUS = "not set", "unknown"
 _LAST_POINT = 0.3  # seconds that a run which is stopped waits for the simplex method's point
 _BEFORE_LIMIT, _PART_BEFORE_LIMIT = 0.3, 0.1  # seconds, at most a part of them, by which HiGHS ends before the run
 
@@ -72,9 +73,12 @@ class HighsThread(Method):
         Its presolve is that of our methods too.
     is_final : bool
         Whether its point cannot be improved.
+    gave_up : bool
+        Whether HiGHS has ended without a status, as it does for many programs without an optimum.
     """
 
     shows_last = is_final = True
+    gave_up = False
 
     def __init__(self, problem: LinearProgram, tolerance: float) -> None:
         self.name = "HiGHS simplex"
@@ -91,6 +95,7 @@ class HighsThread(Method):
         except ChildError:
             return MethodUpdate(ended=True)
         self.iterations = int(found["iterations"])
+        self.gave_up = found["status"] in _NO_STATUS
         return _update_of(found, final=self.is_final)
 
     def judge(self, verdict: Verdict) -> None:

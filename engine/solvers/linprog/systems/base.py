@@ -31,7 +31,7 @@ class FactorStatistics:
     fronts, device_bytes : int
         Of a sparse factor on the device.
     picture : tuple of ndarray, optional
-        See :meth:`~engine.solvers.linprog.sparse.factors.Factors.picture`.
+        Of a sparse factor: entries and fronts.
     update_solves : int
         Solutions by updates.
     update_residual : float
