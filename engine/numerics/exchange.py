@@ -79,13 +79,13 @@ class Peer:
         return self._communicator.size
 
     def exchange(self, *parts: Part) -> None:
-        """Fill each buffer, all of one type, with what the other devices have made of theirs."""
-        if len({part.buffer.dtype for part in parts}) > 1:  # which an outbox cannot hold
-            raise TypeError("exchange: the parts are of several types")
-        mine = self._leave(parts)
-        for number, message in enumerate(self._communicator.all_gather(self.number, mine)):
-            if number != self.number:
-                self._take(parts, message)
+        """Fill each buffer with what the other devices have made of theirs; an outbox takes the parts of one type."""
+        for dtype in dict.fromkeys(part.buffer.dtype for part in parts):
+            alike = [part for part in parts if part.buffer.dtype == dtype]
+            mine = self._leave(alike)
+            for number, message in enumerate(self._communicator.all_gather(self.number, mine)):
+                if number != self.number:
+                    self._take(alike, message)
 
     def largest(self, value: float) -> float:
         """The largest of the devices' values; all threads wait for each other."""

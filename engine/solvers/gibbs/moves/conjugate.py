@@ -201,9 +201,7 @@ class ConjugateMoves:
         peer, chains = self._rows.peer, self._chains
         if peer is None:
             return
-        first = chains.count * (peer.number == 0)
-        peer.exchange(
-            *(Part(buffer, 0, first * self._rows.layout.columns) for buffer in (chains.beta, chains.local_precision))
-        )
-        peer.exchange(Part(chains.chain_state, 0, first))
+        q = self._rows.layout.columns
+        parts = [(chains.beta, q), (chains.local_precision, q), (chains.chain_state, 1)]
+        peer.exchange(*(Part(buffer, 0, chains.count * width * (peer.number == 0)) for buffer, width in parts))
         chains.round_beta()
