@@ -184,7 +184,7 @@ def _judge_time(study: Study, ours: dict[str, dict[Size, float]], products: dict
     most = max(device, key=lambda size: size[0] * size[1])
     widest = max(device, key=lambda size: (size[1], size[0]))
     seen = "; ".join(f"({n:,}, {p:,}): {device[n, p]:.3g} s" for n, p in dict.fromkeys((most, widest)))
-    study.judge("scales", most[0] >= 1e6 and widest[1] >= 1e4, seen)
+    study.judge("scales", (most[0] >= 1e6 and widest[1] >= 1e4) or None, seen)  # sizes left out refute nothing
     ratios = {size: one[size] / device[size] for size in one}
     small = min(ratios, key=lambda size: ratios[size])
     seen = (
@@ -364,7 +364,10 @@ def _measure_rare_events(study: Study, paper: Paper) -> None:
     chosen = [names.index("intercept"), *(at for at, name in enumerate(names) if name != "intercept")][:3]
 
     traces: dict[str, dict[float, float]] = {
-        names[at]: dict(enumerate((cold.arrays["beta"][0, :2000, at] - mean[at]) / sd[at], 1)) for at in chosen
+        names[at]: dict(
+            zip(range(1, 2001, 10), (cold.arrays["beta"][0, :2000:10, at] - mean[at]) / sd[at], strict=False)
+        )
+        for at in chosen
     }
     title, caption = "Traces of the intercept and two coefficients from a cold start", "Figure 2: ours only."
     study.curves("traces", title, traces, "iteration", "distance from the mean, in sd", caption, "linear symlog")
