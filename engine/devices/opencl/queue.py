@@ -191,7 +191,7 @@ class OpenCLQueue(CommandQueue):
             compiled.add(block)
             with alone(hashlib.sha256(f"{kernel.source.digest} {kernel.entry} {block}".encode()).hexdigest()):
                 self.launch(kernel, grid, block, native)
-                self._finish()
+                self.sync()
             return
         try:
             for index, code in unchecked:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....numerics.threads import in_order
-
 __all__ = ["EntrySummary", "column_moments", "dense_rows", "density", "entry_summary", "is_sparse", "sparse_rows"]
 
 Floats = NDArray[np.float64]
@@ -95,6 +93,8 @@ def column_moments(
 
 
 def _dense_moments(X: Any, between: Callable[[], None], weights: Floats | None) -> tuple[Floats, Floats]:
+    from ....numerics.threads import in_order  # brings the devices, which reading a problem does not need
+
     total = len(X) if weights is None else float(weights.sum())
     rows = max(1, _ROWS_AT_ONCE // X.shape[1])
     parts = [slice(begin, begin + rows) for begin in range(0, len(X), rows)]
