@@ -172,7 +172,9 @@ def _covariates(path: Path, people: list[tuple[str, str]]) -> tuple[NDArray[np.f
             raise ProblemError(f"covariates are numbers: {error}", path, number) from error
     missing = [person for person in people if person not in found]
     if missing:
-        raise ProblemError(f"{len(missing):,} people have no covariates, the first of them '{missing[0][1]}'", path)
+        raise ProblemError(
+            f"{len(missing):,} of {len(people):,} people have no covariates, the first of them '{missing[0][1]}'", path
+        )
     values = np.array([found[person] for person in people], np.float32)
     if not np.isfinite(values).all():
         raise ProblemError("covariates must be finite", path)

@@ -48,13 +48,18 @@ class Typed(QWidget):
 class _Cells(QTableWidget):
     """Cells of numbers, an empty one 0; a block of a spreadsheet can be pasted into them."""
 
+    wanted = Signal(int, int)  # rows and columns that a pasted block reaches to
+
     def number(self, row: int, column: int) -> float:
         item = self.item(row, column)
         text = "" if item is None else item.text().strip()
         try:
-            return float(text or 0)
+            value = float(text or 0)
         except ValueError as error:
             raise InputError(f"row {row + 1}, column {column + 1}: {text!r} is not a number") from error
+        if not abs(value) < 2**53:  # NaN neither
+            raise InputError(f"row {row + 1}, column {column + 1}: {text!r} is not a number below 2^53")
+        return value
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Paste; all other keys are Qt's."""
@@ -62,8 +67,10 @@ class _Cells(QTableWidget):
             super().keyPressEvent(event)
             return
         top, left = max(0, self.currentRow()), max(0, self.currentColumn())
-        for row, line in enumerate(QGuiApplication.clipboard().text().splitlines(), top):
-            for column, cell in enumerate(line.split("\t"), left):
+        block = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
+        self.wanted.emit(top + len(block), left + max(map(len, block), default=0))
+        for row, line in enumerate(block, top):
+            for column, cell in enumerate(line, left):
                 if row < self.rowCount() and column < self.columnCount():
                     self.setItem(row, column, QTableWidgetItem(cell))
 
@@ -86,7 +93,12 @@ class _Table(Typed):
         layout.addLayout(self.form)
         layout.addWidget(self.cells, 1)
         self.count.valueChanged.connect(self.resize_table)
+        self.cells.wanted.connect(self.make_room)
         self.cells.cellChanged.connect(lambda _row, _column: self.changed.emit())
+
+    def make_room(self, rows: int, _columns: int) -> None:
+        """Have so many rows at least, up to the most that a table has."""
+        self.count.setValue(max(self.count.value(), rows))
 
     def resize_table(self, count: int) -> None:
         """Have so many rows."""
@@ -126,6 +138,10 @@ class _Matrix(_Table):
         super().__init__()
         self.cells.setToolTip("The sum of Q[i, j] x[i] x[j] over all cells is minimised; x[i] is 0 or 1")
         self.count.setValue(5)
+
+    def make_room(self, rows: int, columns: int) -> None:
+        """Have so many rows and columns at least."""
+        super().make_room(max(rows, columns), columns)
 
     def resize_table(self, count: int) -> None:
         """Have so many rows and columns."""

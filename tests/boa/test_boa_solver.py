@@ -236,7 +236,7 @@ def test_function_one_by_one_may_be_shared_by_processes(running: engine.Engine) 
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda bits: bits.sum(), "must return 64 values for 64 individuals"),
+        (lambda bits: bits.sum(), "must return a value for each string, here 64"),
         (lambda bits: np.where(bits[:, 0] == 1, np.nan, 1.0), r"returned nan for 1[01]{9}"),
         (lambda bits: 1 / bits.sum(axis=1, keepdims=True), "array of shape"),
         (lambda bits: ["x"] * len(bits), "must be real numbers"),

@@ -89,7 +89,7 @@ FAULTS = [
     (".fam", lambda old: old + b"f6 p6\n", "a line of the people has 6 fields; got 2"),
     (".bim", lambda old: b"", "the file of the variants is empty"),
     (".bim", None, "cannot be read"),
-    (".cov", lambda old: old.replace(b"f2 p2", b"f2 p9"), "1 people have no covariates, the first of them 'p2'"),
+    (".cov", lambda old: old.replace(b"f2 p2", b"f2 p9"), "1 of 6 people have no covariates, the first of them 'p2'"),
     (".cov", lambda old: old.replace(b"FID", b"x"), "a file of covariates begins with FID, IID and their names"),
     (".cov", lambda old: old + b"f7 p7 a b\n", "covariates are numbers"),
 ]
@@ -103,6 +103,20 @@ def test_files_that_do_not_fit_are_refused(tmp_path, suffix, change, message):
     place.unlink() if change is None else place.write_bytes(change(place.read_bytes()))
     with pytest.raises(engine.ProblemError, match=message):
         engine.HorseshoeProbit.read(path, covariates=path.with_suffix(".cov"))
+
+
+@pytest.mark.parametrize("option", ["target", "weights", "offset", "unpenalized", "encode"])
+def test_options_of_tables_are_refused(tmp_path, option):
+    path = write(tmp_path, drawn(np.random.default_rng(5), 6, 4), [1, 2, 1, 2, 1, 2])
+    with pytest.raises(engine.ProblemError, match=rf"{option} is for tables; .* \(.*cohort.bed\)"):
+        engine.HorseshoeProbit.read(path, **{option: True if option == "encode" else "rs1"})
+
+
+def test_a_phenotype_that_is_a_number_is_told_apart(tmp_path):
+    path = write(tmp_path, drawn(np.random.default_rng(5), 6, 4), [0.5, 2, 1.5, 2, 1, 3])
+    with pytest.raises(engine.ProblemError, match=r"y must have two .*; HorseshoeRegression has .* \(.*cohort.bed\)"):
+        engine.HorseshoeProbit.read(path)
+    assert engine.HorseshoeRegression.read(path).y.tolist() == [0.5, 2, 1.5, 2, 1, 3]
 
 
 def test_covariates_belong_to_genotypes(tmp_path):

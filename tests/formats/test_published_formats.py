@@ -174,7 +174,7 @@ def test_tables_of_goldman_wrap_around(tmp_path, k):
         ("a.mc", "3 2\n1 2 1\n2 2 1\n", r"two different vertices \(.*, line 3\)"),
         ("a.sg", "3 2\n1 1 1\n2 3 1\n", r"two different spins \(.*, line 2\)"),
         ("a.bq", "3 3\n1 2 1\n2 1 1\n1 2 4\n", r"the pair 1 2 was given before, in line 2 \(.*, line 4\)"),
-        ("a.mat", "2\n1 2\n3 1\n", r"is none of: DIMACS CNF or WCNF, .*, QUBO matrix"),
+        ("a.mat", "2\n1 2\n3 1\n", r"the file is none of: DIMACS CNF or WCNF, .*, QUBO matrix"),
         ("bqp", "1\n3 -2\n1 2 3\n", r"m must be at least 0; got -2 \(.*, line 2\)"),
         ("bqp", "1\n3 2\n1 2 3\n", r"there must be 2 lines of weights; got 1"),
         ("a.col", "p edge 3 2\ne 1 2\n", r"there must be 2 edges; got 1"),

@@ -185,7 +185,7 @@ def test_a_problem_comes_back_from_its_arrays_and_a_generated_one_from_its_file(
     ("X", "y", "message"),
     [
         ([[1.0, np.nan]], [1], "column 'x1' has nan in row 0"),
-        ([[1.0], [2.0], [3.0]], [0, 1, 2], "y must have two different values; it has 3: 0, 1, 2"),
+        ([[1.0], [2.0], [3.0]], [0, 1, 2], "y must have two different values; it has 3: 0, 1, 2; Horse"),
         ([[1.0], [2.0]], [0, 1, 1], "y must have one value for each of the 2 rows"),
         ([[1.0], [2.0]], ["a", "a"], "y has one value only, 'a'; write it as 0 or 1"),
         ([["a"], ["b"]], [0, 1], "X must hold numbers"),

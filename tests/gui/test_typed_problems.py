@@ -46,9 +46,13 @@ def test_what_is_typed_or_pasted_is_read_again(qtbot: Any, tmp_path: Path, name:
     else:
         assert (problem.n, problem.m, problem.sense) == (3, 2, "maximize")
     if name in SHEETS:
-        editor.cells.item(0, 0).setText("many")
-        with pytest.raises(InputError, match="row 1, column 1: 'many' is not a number"):
-            editor.text()
+        for wrong in ("many", "nan", "-inf", "9007199254740993"):
+            editor.cells.item(0, 0).setText(wrong)
+            with pytest.raises(InputError, match=f"row 1, column 1: '{wrong}' is not a number"):
+                editor.text()
+        QGuiApplication.clipboard().setText("1\t2\n" * 30)
+        qtbot.keyClick(editor.cells, Qt.Key.Key_V, CONTROL)
+        assert editor.count.value() == 30  # a block that is longer than the table is not cut
 
 
 def test_the_tab_key_goes_through_the_fields_before_the_file_name(qtbot: Any, tmp_path: Path) -> None:

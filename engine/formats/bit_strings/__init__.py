@@ -94,7 +94,8 @@ def read(path: str | Path, instance: int = 1) -> Parsed:
     found = recognize(plain, head) or recognize_faulty(plain, head)
     if found is None:
         raise ProblemError(
-            "is none of: DIMACS CNF or WCNF, NK landscape, Ising glass, graph to be cut, QUBO matrix, boa", path
+            "the file is none of: DIMACS CNF or WCNF, NK landscape, Ising glass, graph to be cut, QUBO matrix, boa",
+            path,
         )
     lines = Lines(path, text)
     if found == "beasley":

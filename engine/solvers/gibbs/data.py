@@ -278,6 +278,7 @@ def two_classes(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, 
     if len(classes) != 2:
         some = ", ".join(map(repr, classes[:5]))
         raise ProblemError(
-            f"y must have two different values; it has {len(classes)}: {some}" + ", ..." * (len(classes) > 5)
+            f"y must have two different values; it has {len(classes)}: {some}{', ...' * (len(classes) > 5)}; "
+            "HorseshoeRegression has families for more"
         )
     return frozen(values == classes[1]), (classes[0], classes[1])

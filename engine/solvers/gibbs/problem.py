@@ -14,6 +14,7 @@ from typing_extensions import override
 from ...base.problem import Problem, ReadOptions
 from ...errors import ProblemError
 from ...formats import plink, tables
+from ...formats.instances import located
 from ...util.text import counted
 from . import formulas
 from .data import (
@@ -188,9 +189,13 @@ class HorseshoeProbit(Problem[Posterior]):
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
         if Path(path).suffix.lower() == ".bed":
+            of_tables = {"target": target, "weights": weights, "offset": offset, "unpenalized": unpenalized}
+            for name in [name for name, value in of_tables.items() if value is not None] + ["encode"] * encode:
+                raise ProblemError(f"{name} is for tables; genotypes take their columns from covariates", path)
             X, names, y = plink.read(path, covariates)
             inside = np.arange(len(names)) >= X.columns.shape[1]
-            return cls(X, y, names=names, name=Path(path).stem, penalize=inside, **keywords)
+            with located(path):
+                return cls(X, y, names=names, name=Path(path).stem, penalize=inside, **keywords)
         if covariates is not None:
             raise ProblemError("covariates are read beside genotypes (.bed) only; a table holds its own columns", path)
         table = tables.read(path, target, encode)

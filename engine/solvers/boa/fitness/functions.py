@@ -320,7 +320,7 @@ class Function(Fitness):
         values = real_values(raw, f"the values of the fitness {self.text}")
         if values.shape != (len(bits),):
             raise ProblemError(
-                f"the fitness {self.text} must return {len(bits)} values for {len(bits)} individuals; "
+                f"the fitness {self.text} must return a value for each string, here {len(bits)}; "
                 f"it returned an array of shape {values.shape}"
             )
         wrong = np.flatnonzero(~np.isfinite(values))
