@@ -79,7 +79,7 @@ class Follower(QObject):
         """Not possible: only its parent can pause it."""
 
     def resume(self) -> None:
-        """See :meth:`pause`."""
+        """Not possible: only its parent can resume it."""
 
     def stop(self) -> None:
         """Ask the process to stop by SIGTERM: it keeps its best solution and a checkpoint."""

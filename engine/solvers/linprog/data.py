@@ -65,18 +65,18 @@ class ProgramData(Problem):
     @functools.cached_property
     def row_sizes(self) -> Vector:
         """The largest entry of each row by size (m,)."""
-        A = self.handy_matrix
-        if isinstance(A, sp.csr_array):
-            return np.asarray(abs(A).max(axis=1).todense(), np.float64).ravel() if A.nnz else np.zeros(self.m)
-        return np.asarray(np.maximum(A.max(axis=1, initial=0.0), -A.min(axis=1, initial=0.0)))
+        return self._largest(1, self.m)
 
     @functools.cached_property
     def column_sizes(self) -> Vector:
         """The largest entry of each column by size (n,)."""
+        return self._largest(0, self.n)
+
+    def _largest(self, axis: int, count: int) -> Vector:
         A = self.handy_matrix
         if isinstance(A, sp.csr_array):
-            return np.asarray(abs(A).max(axis=0).todense(), np.float64).ravel() if A.nnz else np.zeros(self.n)
-        return np.asarray(np.maximum(A.max(axis=0, initial=0.0), -A.min(axis=0, initial=0.0)))
+            return np.asarray(abs(A).max(axis=axis).todense(), np.float64).ravel() if A.nnz else np.zeros(count)
+        return np.asarray(np.maximum(A.max(axis=axis, initial=0.0), -A.min(axis=axis, initial=0.0)))
 
     @functools.cached_property
     def units(self) -> tuple[float, float]:

@@ -158,7 +158,7 @@ class Rows:
             self._used[ring] = device.record_event()
 
     def begin_sweep(self, mode: Mode, betas: int) -> None:
-        """See :meth:`Programs.begin_sweep`."""
+        """Make the sums of the programs ready for a sweep."""
         self.programs.begin_sweep(mode, betas)
 
     def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
