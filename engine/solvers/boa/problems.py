@@ -116,6 +116,12 @@ class BitFunction(BOA):
             raise ProblemError(f"the function must be callable; got {type(function).__name__}")
         super().__init__(function, n, **arguments)
 
+    @classmethod
+    @override
+    def recognizes(cls, path: Path, head: str) -> bool:
+        """Never: files are read as :class:`engine.BOA`."""
+        return False
+
 
 class MaxCut(_Named, Problem[Cut]):
     """Maximum cut: divide the vertices of a graph so that the edges between both sides weigh most.
