@@ -26,13 +26,6 @@ def executor_of(places: Mapping[str, Any], backend: Backend | None, devices: Seq
         Those of :data:`EXECUTORS`, and ``"executor"``; at most one is not None.
     backend, devices : optional
         As the engine was given them.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If more than one is given.
-    engine.errors.ClusterError
-        If packages of a cluster are missing.
     """
     given = [name for name, value in places.items() if value is not None]
     if len(given) > 1:

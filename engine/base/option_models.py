@@ -74,13 +74,7 @@ def validated(
     of: str = "",
     hint: Callable[[str], str] = lambda name: "",
 ) -> M:
-    """Create the model, or raise an error that names every mistake.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        With one sentence for each unknown name and each value that is not allowed, in the order of ``given``.
-    """
+    """Create the model, or raise an error that names every mistake."""
     wrong = {
         name: f"unknown {what} '{name}'{of}{hint(name) or nearest(name, model.model_fields)}{value.where}"
         for name, value in given.items()

@@ -244,15 +244,7 @@ class Result(Displayed):
 
 
 def read_result(path: str | Path, classes: Iterable[type[Result]] = ()) -> Result:
-    """Read a file that :meth:`Result.save` wrote.
-
-    Raises
-    ------
-    ValueError
-        If the file is none, or damaged.
-    OSError
-        If it cannot be read.
-    """
+    """Read a file that :meth:`Result.save` wrote."""
     with open_regular(path) as stream:
         if not zipfile.is_zipfile(stream):
             raise ValueError("it is no archive of arrays")

@@ -233,11 +233,6 @@ def record(*devices: Device) -> Iterator[Recording]:
     """Record the work given inside the ``with`` to devices that one thread has opened.
 
     An event that was recorded on one of them can be waited for on another. See :meth:`engine.devices.Device.record`.
-
-    Raises
-    ------
-    engine.errors.RecordingError
-        As for one device.
     """
     for device in devices:
         if isinstance(device.queue, GraphQueue):

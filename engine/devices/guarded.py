@@ -86,13 +86,7 @@ _KNOWN: dict[int, _Faults] = {}
 
 
 class GuardedMemory:
-    """Host memory between pages that nobody may touch; given back with the last view of ``array``.
-
-    Raises
-    ------
-    engine.errors.DeviceError
-        If there are no addresses left, or the system is not Linux on 64 bits.
-    """
+    """Host memory between pages that nobody may touch; given back with the last view of ``array``."""
 
     def __init__(self, nbytes: int) -> None:
         if sys.platform != "linux" or sys.maxsize < 2**32:

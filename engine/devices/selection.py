@@ -42,13 +42,6 @@ def select(backend: Backend = "auto", names: Sequence[str] | None = None) -> lis
     ``backend``: ``"auto"`` (CUDA where it can be used, else OpenCL), or a backend's name; ``names``: devices by id,
     index, part of the name or UUID, in the order to use them; the same may be named twice. By default all GPUs of the
     backend, or its first device if it has no GPU.
-
-    Raises
-    ------
-    engine.errors.BackendUnavailable
-        If the backend has no device, saying what is missing.
-    engine.errors.DeviceNotFound
-        If a name matches nothing, saying what there is.
     """
     found, missing = available(backend)
     if not found:

@@ -40,11 +40,6 @@ class Ssh(Executor):
         A saved host, or a destination of ssh: ``[USER@]HOST``; see :mod:`engine.execution.hosts`.
     backend, devices : optional
         Of the host; by default its own configuration.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the name cannot be one.
     """
 
     def __init__(self, name: str, backend: Backend | None = None, devices: Sequence[str] | None = None) -> None:

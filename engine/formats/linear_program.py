@@ -75,13 +75,7 @@ def recognize(path: Path, head: str) -> bool:
 
 
 def read(path: str | Path) -> ParsedProgram:
-    """Read a linear program.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read, or breaks its format; with the line.
-    """
+    """Read a linear program."""
     path = Path(path)
     text = read_text(path, "the linear program", _MEMORY_PER_BYTE)
     if not text.strip():
@@ -401,11 +395,6 @@ def write(
         Of variables and rows.
     integrality : ndarray, shape (n,), optional
         See :class:`ParsedProgram`.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be written.
     """
     column_names, row_names = names
     row_lower, row_upper = rows

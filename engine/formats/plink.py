@@ -111,11 +111,6 @@ def read(path: str | Path, covariates: str | Path | None = None) -> tuple[Genoty
     ----------
     covariates : path-like, optional
         A file of PLINK: a header ``FID IID name ...``, and a line for each person, in any order.
-
-    Raises
-    ------
-    ProblemError
-        If a file is missing or cut short, or people have no phenotype, or no covariates.
     """
     path = Path(path)
     people = _fields(path.with_suffix(".fam"), 6, "the people")

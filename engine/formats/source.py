@@ -103,12 +103,6 @@ def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
         What the file should be, with its article, for messages: ``"the knapsack file"``.
     memory_per_byte : int
         Bytes of memory that reading takes in all for a byte of the content.
-
-    Raises
-    ------
-    ProblemError
-        If it is no file, cannot be read or unpacked, would take more memory than the limit, or unpacks to more than
-        64 MB and 100 times its size.
     """
     try:
         path = Path(path)

@@ -199,14 +199,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 
 def read(path: str | Path, target: str | int | None = None, encode: bool = False) -> Table:
-    """Read a table of any of these formats.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be read, is in none of these formats, would take more memory than the limit, or a feature
-        holds text that is not to be encoded; with the column or line.
-    """
+    """Read a table of any of these formats."""
     path = Path(path)
     try:
         head = read_head(path, 1 << 16)

@@ -47,15 +47,7 @@ class Scanner(Closing):
         self._totals.clear()
 
     def exclusive(self, values: Buffer, prefixes: Buffer, count: int | None = None) -> int:
-        """Write the sum of the first ``i`` values to ``prefixes[i]``, and return the sum of all.
-
-        Raises
-        ------
-        TypeError
-            If the types are not one of these pairs.
-        ValueError
-            If a buffer holds fewer elements.
-        """
+        """Write the sum of the first ``i`` values to ``prefixes[i]``, and return the sum of all."""
         total = self.exclusive_unread(values, prefixes, count)
         return 0 if total is None else int(self._device.get(total)[0])
 

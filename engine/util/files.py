@@ -71,7 +71,6 @@ def read_toml(path: Path, error: type[Exception], what: str = "") -> tuple[dict[
 
     Parameters
     ----------
-    path : Path
     error : type
         Raised if the file cannot be read.
     what : str

@@ -28,12 +28,6 @@ class ChildProcess:
         As for ``subprocess.Popen``.
     own_group : bool
         Whether Ctrl-C is for this process alone, and what the process has started ends with it.
-    environment : mapping, optional
-
-    Raises
-    ------
-    OSError
-        If it cannot be started.
     """
 
     def __init__(

@@ -73,15 +73,7 @@ def begin_cubin(source: Source, architecture: str, device: str) -> Future[bytes]
 
 
 def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
-    """Machine code of rendered CUDA source for one architecture.
-
-    Raises
-    ------
-    engine.errors.KernelError
-        If the source does not compile; with the compiler's log and the template's line.
-    engine.errors.BackendUnavailable
-        If NVRTC or its binding is not installed.
-    """
+    """Machine code of rendered CUDA source for one architecture."""
     core, version = _core()
     key = hashlib.sha256(f"{source.digest} {architecture} {version} {_OPTIONS}".encode()).hexdigest()
     if (binary := kept(f"{key}.cubin")) is not None:

@@ -28,11 +28,6 @@ class GuardedDeviceMemory:
     """Memory of a GPU between addresses that are not mapped; ``begin`` is what kernels are given.
 
     ``index``: of the GPU; ``readers``: the GPUs that may use the memory too.
-
-    Raises
-    ------
-    engine.errors.DeviceError
-        If the driver refuses.
     """
 
     def __init__(self, index: int, nbytes: int, readers: tuple[int, ...] = ()) -> None:

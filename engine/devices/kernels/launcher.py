@@ -33,13 +33,7 @@ class Launcher:
         self._bound.clear()
 
     def __call__(self, kernel: Kernel, grid: int, block: int, /, **own: Any) -> None:
-        """Launch a kernel; ``own`` are the arguments that are not shared, or in place of shared ones.
-
-        Raises
-        ------
-        engine.errors.KernelArgumentError
-            As of a :class:`Kernel`; also if a later launch of a kernel names others than its first.
-        """
+        """Launch a kernel; ``own`` are the arguments that are not shared, or in place of shared ones."""
         bound = self._bound.get(kernel)
         if bound is None:
             names = [parameter.name for parameter in kernel.signature.parameters]

@@ -66,13 +66,7 @@ class Signature:
 
 
 def signatures(source: Source) -> dict[str, Signature]:
-    """The kernels of a rendered template by name.
-
-    Raises
-    ------
-    engine.errors.KernelError
-        If a parameter's type, or the size of a ``DYNAMIC_LOCAL_ARRAY``, cannot be read.
-    """
+    """The kernels of a rendered template by name."""
     commentless = _COMMENT.sub(" ", source.text)
     macros = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(commentless)}
     text = _DIRECTIVE.sub("", commentless)
@@ -144,11 +138,6 @@ class Kernel:
     ----------
     handle : object
         The backend's own kernel.
-
-    Raises
-    ------
-    engine.errors.KernelArgumentError
-        If a name is unknown or missing, a buffer has another element type, or a scalar is not of its type's range.
     """
 
     def __init__(self, device: Device, source: Source, signature: Signature, handle: Any) -> None:

@@ -32,13 +32,7 @@ _CPU_DRIVERS = ("pocl", "intel")
 
 
 def prepare() -> Path | None:
-    """Register Intel's driver for this process, if it is installed; the library, or None if nothing is changed.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If ``QUINTET_CPU_DRIVER`` is neither ``auto``, ``intel`` nor ``pocl``, or ``intel`` is not installed.
-    """
+    """Register Intel's driver for this process, if it is installed; the library, or None if nothing is changed."""
     wanted = os.environ.get(VARIABLE, "auto")
     if wanted not in ("auto", "intel", "pocl"):
         raise OptionError(f"{VARIABLE} must be auto, intel or pocl; got {wanted!r}")

@@ -79,13 +79,6 @@ class Connection:
         For every worker, instead of its own configuration. The workers of ``local:N`` share the devices in turn.
     must_be_usable : bool
         Whether :meth:`require_usable` is called; without, the workers are known, and why they cannot be used.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If what is given is none of these, or leads to another host without TLS and that is not allowed.
-    engine.errors.ClusterError
-        If there is no scheduler, no worker, no worker with devices, or versions differ.
     """
 
     def __init__(

@@ -136,15 +136,7 @@ class Coordinator:
         self.statistics = Statistics()
 
     def solve(self) -> Result:
-        """The result, also of a run that was stopped.
-
-        Raises
-        ------
-        engine.errors.ClusterError
-            If the connection to the cluster is lost, or there are no workers for too long; a checkpoint was written.
-        engine.errors.AuditError
-            If the parts do not add up.
-        """
+        """The result, also of a run that was stopped."""
         status: Status | None = None
         try:
             while not self._divided.finished:

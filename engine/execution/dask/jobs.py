@@ -100,13 +100,7 @@ class ClusterFile(BaseModel):
 
 
 def read_file(path: Path) -> ClusterFile:
-    """Read a cluster's file.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If it cannot be read, or a value is unknown or not allowed.
-    """
+    """Read a cluster's file."""
     content, _ = read_toml(path, OptionError, "the cluster file ")
     try:
         found = ClusterFile.model_validate(content)
@@ -132,13 +126,6 @@ def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = Fal
         Ends the jobs when it is closed.
     insecure : bool
         Whether jobs without TLS are allowed whatever the file says.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the file is not one of a cluster, or has jobs without TLS and does not allow that.
-    engine.errors.ClusterError
-        If the jobs cannot be prepared.
     """
     file = read_file(path)
     if file.tls is not None:

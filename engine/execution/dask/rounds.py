@@ -66,15 +66,7 @@ class RoundCaller:
         self._first = 0
 
     def __call__(self, works: Sequence[Any]) -> list[Any]:
-        """The answers to all works, in their order.
-
-        Raises
-        ------
-        engine.base.context.StopRequested
-            If the run must end; the works of this round count as not begun.
-        engine.errors.ClusterError
-            If the connection is lost.
-        """
+        """The answers to all works, in their order."""
         parts = _Round(works)
         coordinator = Coordinator(
             self._transport, self._context, parts, self._timing, stopped=(), first=self._first, **self._clock

@@ -95,13 +95,7 @@ class Transport(Protocol):
         """
 
     def messages(self, timeout: float) -> list[Message]:
-        """What has come since the last call; waits up to ``timeout`` seconds for the first.
-
-        Raises
-        ------
-        engine.errors.ClusterError
-            If the connection is lost.
-        """
+        """What has come since the last call; waits up to ``timeout`` seconds for the first."""
 
     def share(self, value: Any) -> None:
         """Let all tasks in progress know a value, soon."""

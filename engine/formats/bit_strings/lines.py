@@ -108,7 +108,6 @@ class Lines:
 
         Parameters
         ----------
-        what : str
         comments : list, optional
             Takes the numbers and texts of the comments.
         """

@@ -110,13 +110,7 @@ def write(
     optimum: int | None = None,
     counts: ArrayLike | None = None,
 ) -> None:
-    """Write an instance; the file appears whole or not at all.
-
-    Raises
-    ------
-    ProblemError
-        If the format is unknown, the arrays are not integers of one length, or the file cannot be written.
-    """
+    """Write an instance; the file appears whole or not at all."""
     if format not in FORMATS:
         known = ", ".join(FORMATS)
         raise ProblemError(f"unknown knapsack format '{format}'{nearest(format, FORMATS)} (known: {known})", path)

@@ -40,11 +40,6 @@ def parse(text: bytes, first_line: int, path: str | Path | None, instance: int =
         Only for messages.
     instance : int
         The block, from 1.
-
-    Raises
-    ------
-    ProblemError
-        If it breaks the format, or there are fewer blocks.
     """
     starts = _starts(text)
     require_instance(instance, len(starts), path)

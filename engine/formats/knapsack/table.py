@@ -68,13 +68,7 @@ def _name(sizes: Sequence[int]) -> str | None:
 
 
 def parse(words: Words) -> ParsedKnapsack:
-    """The instance that the words of a file make, in whichever of these formats its first two lines are.
-
-    Raises
-    ------
-    ProblemError
-        If they are in none, or break it.
-    """
+    """The instance that the words of a file make, in whichever of these formats its first two lines are."""
     layout = _layout(words)
     if words.faulty == 0:
         raise words.refuse(0, f"the {_N}")

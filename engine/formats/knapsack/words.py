@@ -36,11 +36,6 @@ class Words:
         The number of its first line in the file.
     path : path-like or None
         Only for messages.
-
-    Raises
-    ------
-    ProblemError
-        If the words would take more memory than the limit.
     """
 
     def __init__(self, text: bytes, first_line: int, path: str | Path | None) -> None:

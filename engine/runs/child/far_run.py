@@ -60,15 +60,7 @@ def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceIn
 
 
 def solve_in_child(run: Run) -> Result:
-    """Solve a run's problem in a child process, on devices that the child opens.
-
-    Raises
-    ------
-    engine.errors.DeviceError
-        If the process ends without an answer, as by a wild pointer, or is ended because the snippet does not return.
-    engine.errors.QuintetError
-        What ended the run in the child.
-    """
+    """Solve a run's problem in a child process, on devices that the child opens."""
     run.patience = 2.0 * WATCHDOG_SECONDS  # the child's run ends on time
     program = f"import sys; sys.path[:] = {sys.path!r}; from {__package__}.far_side import main; main()"
     try:

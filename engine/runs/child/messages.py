@@ -50,15 +50,7 @@ def write(stream: IO[bytes], content: Mapping[str, Any], arrays: Mapping[str, ND
 
 
 def read(stream: IO[bytes]) -> Message:
-    """The next message; lines that are none, such as the greeting of a shell, are skipped.
-
-    Raises
-    ------
-    EOFError
-        If the stream has ended.
-    ValueError
-        If it cannot be read.
-    """
+    """The next message; lines that are none, such as the greeting of a shell, are skipped."""
     while line := stream.readline(_LONGEST_LINE):
         try:
             content = json.loads(line)

@@ -35,13 +35,7 @@ _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class FolderLock:
-    """The right to write to a run folder, from construction to :meth:`release`.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If another run, of this process or of another, writes to the folder; or if the folder is read-only.
-    """
+    """The right to write to a run folder, from construction to :meth:`release`."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / _NAME

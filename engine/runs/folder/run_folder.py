@@ -62,17 +62,7 @@ _HOUR = 3600.0
 
 
 def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = None, **reading: Any) -> Problem:
-    """Read the problem of an instance file, or the one that a run folder contains.
-
-    Raises
-    ------
-    engine.errors.InputError
-        If it is no instance file that can be read.
-    engine.errors.RunFolderError
-        If it is a folder, but no run folder.
-    engine.errors.UntrustedCode
-        If solving the problem executes code that is not trusted.
-    """
+    """Read the problem of an instance file, or the one that a run folder contains."""
     try:
         is_folder = path.is_dir()
     except (OSError, ValueError) as error:
@@ -285,15 +275,7 @@ class RunFolder(RunFiles):
 
 
 def class_of(about: Mapping[str, str], solver: Solver, trust: bool = False) -> type[Problem] | None:
-    """The class of a problem that :func:`described` describes; None if there is none.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If its file cannot be read.
-    engine.errors.UntrustedCode
-        If its file is not trusted.
-    """
+    """The class of a problem that :func:`described` describes; None if there is none."""
     if "module" in about:
         return _own_class(about["module"], about.get("file"), about["class"], trust)
     return next((kind for kind in solver.problems if kind.__name__ == about["class"]), None)

@@ -92,13 +92,7 @@ class RunFiles:
         return self.path / "events.jsonl"
 
     def events(self) -> Iterator[Event]:
-        """Every whole event; lines that a kill has cut short are skipped.
-
-        Raises
-        ------
-        engine.errors.RunFolderError
-            If there are events which cannot be read.
-        """
+        """Every whole event; lines that a kill has cut short are skipped."""
         try:
             with open_regular(self.events_path) as stream:
                 for line in iter(lambda: stream.readline(_LONGEST_LINE), b""):
@@ -110,13 +104,7 @@ class RunFiles:
             raise RunFolderError(f"{self.events_path} cannot be read: {reason_of(error)}") from error
 
     def first_event(self) -> Event:
-        """The first whole event.
-
-        Raises
-        ------
-        engine.errors.RunFolderError
-            If there is none.
-        """
+        """The first whole event."""
         for event in self.events():
             return event
         if self.events_path.is_file() and self.events_path.stat().st_size:
@@ -131,15 +119,7 @@ class RunFiles:
     # --- checkpoints --------------------------------------------------------------------------------------------
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint and remove those before the last two.
-
-        Raises
-        ------
-        SchemaError
-            If it is not as the solver's schema declares.
-        OSError
-            If it cannot be written; the earlier ones are as they were.
-        """
+        """Add a checkpoint and remove those before the last two."""
         self.require_same_run()
         state = checkpoint.state
         if self.schema is not None and self.schema.checkpoint is not None:
@@ -162,13 +142,7 @@ class RunFiles:
         self._remove_orphans()
 
     def checkpoint(self) -> Checkpoint | None:
-        """The newest checkpoint that is whole, or None if the run never came so far.
-
-        Raises
-        ------
-        engine.errors.RunFolderError
-            If there are checkpoints and all are damaged, or of another run, or of an unknown version.
-        """
+        """The newest checkpoint that is whole, or None if the run never came so far."""
         faults: list[str] = []
         for number in sorted(self._generations(), reverse=True):
             try:
@@ -239,13 +213,7 @@ class RunFiles:
                     path.unlink()
 
     def restart(self) -> None:
-        """Remove the result and all checkpoints.
-
-        Raises
-        ------
-        engine.errors.RunFolderError
-            If one of them cannot be removed.
-        """
+        """Remove the result and all checkpoints."""
         try:
             for pattern in ("result.json", "result.npz", "checkpoint-*.json", "checkpoint-*.npz"):
                 for path in self.path.glob(pattern):
@@ -257,13 +225,7 @@ class RunFiles:
     # --- result -------------------------------------------------------------------------------------------------
 
     def save_result(self, result: Result) -> None:
-        """Write the result, in place of an earlier one of the same run; ``result.json`` is written last.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Write the result, in place of an earlier one of the same run; ``result.json`` is written last."""
         self.require_same_run()
         remove_temporaries(self.path, _OURS)
         arrays = dict(result.arrays)
@@ -275,13 +237,7 @@ class RunFiles:
         self._write_json(self.path / "result.json", {"result": result.to_dict(), "arrays": digest})
 
     def result(self) -> Result | None:
-        """The result, or None if the run has not ended with one.
-
-        Raises
-        ------
-        engine.errors.RunFolderError
-            If it is damaged, of another run, or not as the solver's schema declares.
-        """
+        """The result, or None if the run has not ended with one."""
         path = self.path / "result.json"
         if not path.exists():
             return None
@@ -299,12 +255,7 @@ class RunFiles:
     # --- identity and digests -----------------------------------------------------------------------------------
 
     def require_same_run(self) -> None:
-        """Refuse to write if the folder is gone or another run's folder has been put in its place.
-
-        Raises
-        ------
-        OSError
-        """
+        """Refuse to write if the folder is gone or another run's folder has been put in its place."""
         found = identity_in(self.path / "run.toml")
         if found != self.identity:
             raise OSError(f"{self.path} is no longer the folder of this run")
