@@ -1,4 +1,4 @@
-"""The runs as a table model, which views of the list and of the table share: every change is announced."""
+"""The runs as a table model, which list and table share: every change is announced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gui.runs.columns import DEFAULT_COLUMNS, Column, column_named
 from gui.runs.notes import RunNote, distinctions
 
 Index = QModelIndex | QPersistentModelIndex
-NOTE, SORT, DISTINCTION = (Qt.ItemDataRole.UserRole + place for place in range(3))
+NOTE, SORT = (Qt.ItemDataRole.UserRole + place for place in range(2))
 
 
 class RunModel(QAbstractTableModel):
@@ -58,8 +58,6 @@ class RunModel(QAbstractTableModel):
         note, column = self.notes[index.row()], self.columns[index.column()]
         if role == NOTE:
             return note
-        if role == DISTINCTION:
-            return self.distinction(note)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return column.text(note)
         if role == SORT:

@@ -37,7 +37,8 @@ class RunNote:
     """The data of the run list about one run.
 
     ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
-    are what was asked for, ``used`` all options of the run, ``kind`` that of the problem, ``source`` the instance
+    are what was asked for, ``used`` all options of the run, ``kind`` that of the problem, ``sense`` what is done with
+    its objective, ``source`` the instance
     file and ``reading`` how it was read, ``window`` the process of the window it was started in, ``kernels`` how many
     kernel templates its devices compiled or loaded, ``sweep`` the sweep it belongs to; ``tags`` and ``comment`` are
     the user's.
@@ -52,6 +53,7 @@ class RunNote:
     problem: str = ""
     source: str = ""
     kind: str = ""
+    sense: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     used: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -112,7 +114,7 @@ class RunNote:
         self.kernels = view.kernels
         if view.started is not None:
             self.solver, self.problem = view.started.solver, view.started.description
-            self.kind, self.used = view.started.problem, dict(view.started.options)
+            self.kind, self.sense, self.used = view.started.problem, view.started.sense, dict(view.started.options)
             self.devices, self.seed = list(view.started.devices), view.started.seed
         self.counters = dict(view.counters)
 
@@ -140,7 +142,8 @@ def described(folder: Path, key: str, colour: str) -> RunNote:
     )
     with contextlib.suppress(OSError, ValueError), open_regular(opened.events_path) as stream:
         if isinstance(first := from_json(stream.readline()), Started):
-            note.problem, note.kind, note.used = first.description, first.problem, dict(first.options)
+            note.problem, note.kind, note.sense = first.description, first.problem, first.sense
+            note.used = dict(first.options)
     return recover_state(note)
 
 

@@ -1,9 +1,6 @@
-"""The list of runs at the right: two lines for each run, with state, best value, bound, gap, time and colour."""
+"""The list of runs at the right: two lines for each run or sweep, with state, best value, bound, gap, time, colour."""
 
 from __future__ import annotations
-
-import time
-from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
@@ -11,31 +8,25 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QLabel,
     QLineEdit,
-    QListView,
     QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QTreeView,
     QVBoxLayout,
     QWidget,
 )
 
-from engine.util.text import counted, gap_text, seconds_text, value_text
+from engine.util.text import counted, seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.runs.library import Library
-from gui.runs.model import DISTINCTION, NOTE, Index
+from gui.runs.model import NOTE, Index
 from gui.runs.notes import RunNote
+from gui.runs.tree import ROW, RUNS, Row, RunTree
 from gui.runs.view import state_text
 
-
-def accessible_text(note: RunNote) -> str:
-    """A run in one sentence, for screen readers."""
-    return (
-        f"{note.title}, {state_text(note.state, len(note.warnings))}, "
-        f"best {value_text(note.best)}, bound {value_text(note.bound)}, "
-        f"gap {gap_text(note.gap)}, {seconds_text(note.seconds)}"
-    )
+_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
 class _Delegate(QStyledItemDelegate):
@@ -49,7 +40,7 @@ class _Delegate(QStyledItemDelegate):
         return QSize(120, 2 * QFontMetrics(option.font).height() + 16)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        note: RunNote = index.data(NOTE)
+        row: Row = index.data(ROW)
         theme = self.theme
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         box: QRect = option.rect
@@ -60,98 +51,73 @@ class _Delegate(QStyledItemDelegate):
             painter.fillRect(box, QColor(theme.mixed(theme.accent, 0.09)))
         painter.setPen(QColor(theme.grid))
         painter.drawLine(box.bottomLeft(), box.bottomRight())
-        painter.fillRect(QRect(box.left(), box.top() + 6, 4, box.height() - 12), QColor(note.colour))
+        painter.fillRect(QRect(box.left(), box.top() + 6, 4, box.height() - 12), QColor(row.colour or theme.muted))
         inner = box.adjusted(13, 7, -9, -8)
         line = inner.height() // 2
-        bold = QFont(option.font)
+        bold, small = QFont(option.font), QFont(option.font)
         bold.setBold(True)
-        state = state_text(note.state, len(note.warnings))
-        small = QFont(option.font)
         small.setPointSizeF(option.font.pointSizeF() * 0.9)
-        state_width = QFontMetrics(small).horizontalAdvance(state)
+        wide, narrow = QFontMetrics(bold), QFontMetrics(small)
+        left, right = (side | Qt.AlignmentFlag.AlignVCenter for side in (_LEFT, _RIGHT))
         top = QRect(inner.left(), inner.top(), inner.width(), line)
         painter.setFont(small)
-        painter.setPen(QColor(state_colour(theme, note.state, len(note.warnings))))
-        painter.drawText(top, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, state)
+        painter.setPen(QColor(state_colour(theme, row.state, row.warnings) if row.state else theme.muted))
+        painter.drawText(top, right, row.state_text)
         painter.setFont(bold)
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))
-        room = inner.width() - state_width - 10
-        differs: str = index.data(DISTINCTION)
-        differs = QFontMetrics(small).elidedText(differs, Qt.TextElideMode.ElideRight, room // 2)
-        room -= QFontMetrics(small).horizontalAdvance(differs) + 8 if differs else 0
-        title = QFontMetrics(bold).elidedText(note.title, Qt.TextElideMode.ElideMiddle, room)
-        painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title)
+        room = inner.width() - narrow.horizontalAdvance(row.state_text) - 10
+        differs = narrow.elidedText(row.differs, Qt.TextElideMode.ElideRight, room // 2)
+        room -= narrow.horizontalAdvance(differs) + 8 if differs else 0
+        title = wide.elidedText(row.title, Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(top, left, title)
         painter.setFont(small)
-        top.setLeft(top.left() + QFontMetrics(bold).horizontalAdvance(title) + 8)
-        painter.drawText(top, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, differs)
-        painter.setFont(small)
+        top.setLeft(top.left() + wide.horizontalAdvance(title) + 8)
+        painter.drawText(top, left, differs)
         painter.setPen(QColor(theme.muted))
         under = QRect(inner.left(), inner.top() + line + 2, inner.width(), line)
-        seconds = seconds_text(note.seconds)
-        painter.drawText(under, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, seconds)
-        room = inner.width() - QFontMetrics(small).horizontalAdvance(seconds) - 10
-        numbers = QFontMetrics(small).elidedText(_numbers(note), Qt.TextElideMode.ElideRight, room)
-        painter.drawText(under, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, numbers)
+        seconds = seconds_text(row.seconds)
+        painter.drawText(under, right, seconds)
+        room = inner.width() - narrow.horizontalAdvance(seconds) - 10
+        painter.drawText(under, left, narrow.elidedText(row.numbers, Qt.TextElideMode.ElideRight, room))
         if option.state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(QColor(theme.accent))
             painter.drawRect(box.adjusted(0, 0, -1, -2))
         painter.restore()
 
 
-def _numbers(note: RunNote) -> str:
-    if note.best is None and note.bound is None:
-        return note.message.splitlines()[0] if note.message else note.problem.partition(": ")[2] or note.solver
-    parts = [value_text(note.best)]
-    if note.gap is not None:
-        parts.append(f"gap {gap_text(note.gap)}")
-    if note.bound is not None and value_text(note.bound) != parts[0]:  # the last, where a narrow list is cut
-        parts.append(f"bound {value_text(note.bound)}")
-    return "  ·  ".join(parts)
-
-
 class _Filter(QSortFilterProxyModel):
-    """The list's rows, of the first column: what each shows and says of its run."""
+    """The rows that have all the words, the sweeps of such runs, and the runs of such sweeps."""
 
     words = ""
 
-    def data(self, index: Index, role: int = 0) -> Any:
-        note: RunNote | None = super().data(index, NOTE)
-        if note is None or role == NOTE:
-            return note
-        if role == DISTINCTION:
-            return super().data(index, DISTINCTION)
-        if role == Qt.ItemDataRole.DisplayRole:
-            return note.title
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return accessible_text(note)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
-            lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message, *note.warnings]
-            return "\n".join(line for line in lines if line)
-        return None
-
-    def filterAcceptsColumn(self, column: int, parent: Index) -> bool:
-        return column == 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.setRecursiveFilteringEnabled(True)
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        note = self.sourceModel().notes[row]  # type: ignore[attr-defined]
-        text = f"{note.title} {note.problem} {note.solver} {state_text(note.state)}".lower()
-        return all(word in text for word in self.words.lower().split())
+        index = self.sourceModel().index(row, 0, parent)
+        text, note = index.data(), index.data(NOTE)
+        if note is not None:
+            text = f"{note.title} {note.problem} {note.solver} {state_text(note.state)} {note.sweep}"
+        return all(word in text.lower() for word in self.words.lower().split())
 
     def choose(self, words: str) -> None:
-        """Show the runs that have all the words."""
+        """Show the rows that have all the words."""
         self.beginFilterChange()
         self.words = words
         self.endFilterChange()
 
 
-class _View(QListView):
+class _View(QTreeView):
     activated_by_key = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter opens, on every platform."""
+        """Enter opens, on every platform, and unfolds a sweep."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.activated_by_key.emit()
+            if self.model().hasChildren(self.currentIndex()):
+                self.setExpanded(self.currentIndex(), not self.isExpanded(self.currentIndex()))
+            else:
+                self.activated_by_key.emit()
         else:
             super().keyPressEvent(event)
 
@@ -172,8 +138,9 @@ class RunList(QWidget):
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._model = library.model
+        self._tree = RunTree(library.model)
         self._shown = _Filter()
-        self._shown.setSourceModel(self._model)
+        self._shown.setSourceModel(self._tree)
         self.filter = QLineEdit()
         self.filter.setPlaceholderText("Filter runs")
         self.filter.setClearButtonEnabled(True)
@@ -185,6 +152,9 @@ class RunList(QWidget):
         self.view.setItemDelegate(self._delegate)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.view.setHeaderHidden(True)
+        self.view.setUniformRowHeights(True)
+        self.view.setIndentation(16)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -204,8 +174,8 @@ class RunList(QWidget):
         layout.addLayout(top)
         layout.addWidget(self.empty, 1)
         layout.addWidget(self.view, 1)
-        self.filter.textChanged.connect(self._shown.choose)
-        self.view.doubleClicked.connect(lambda _index: self.open_requested.emit())
+        self.filter.textChanged.connect(self._filter)
+        self.view.doubleClicked.connect(lambda index: self.open_requested.emit() if index.data(NOTE) else None)
         self.view.activated_by_key.connect(self.open_requested)
         self.view.selectionModel().selectionChanged.connect(lambda *_: self.selection_changed.emit())
         self.view.customContextMenuRequested.connect(
@@ -216,19 +186,26 @@ class RunList(QWidget):
         self._show_emptiness()
 
     def selected(self) -> list[RunNote]:
-        """The runs that are selected, in the order of the list."""
-        rows = sorted(index.row() for index in self.view.selectionModel().selectedIndexes())
-        return [self._shown.index(row, 0).data(NOTE) for row in rows]
+        """The runs that are selected, in the order of the list: of a selected sweep all of them."""
+        rows = self.view.selectionModel().selectedIndexes()
+        chosen = {note.key for index in rows for note in index.data(RUNS)}
+        return [note for note in self._model.notes if note.key in chosen]
 
     def select(self, *notes: RunNote) -> None:
         """Select these runs alone."""
         self.view.clearSelection()
+        chosen = self.view.selectionModel()
         for note in notes:
-            index = self._shown.mapFromSource(self._model.index(self._model.row_of(note), 0))
+            index = self._shown.mapFromSource(self._tree.index_of(note))
             if index.isValid():
-                self.view.selectionModel().select(index, self.view.selectionModel().SelectionFlag.Select)
-                self.view.selectionModel().setCurrentIndex(index, self.view.selectionModel().SelectionFlag.NoUpdate)
-                self.view.scrollTo(index)
+                chosen.select(index, chosen.SelectionFlag.Select)
+                chosen.setCurrentIndex(index, chosen.SelectionFlag.NoUpdate)
+                self.view.scrollTo(index)  # which unfolds its sweep
+
+    def _filter(self, words: str) -> None:
+        self._shown.choose(words)
+        if words:
+            self.view.expandAll()
 
     def update_run(self, note: RunNote) -> None:
         """Show the new numbers of a run, here and in other views of the runs."""
@@ -244,8 +221,9 @@ class RunList(QWidget):
         self.filter.setPlaceholderText("Reading more runs…" if reading else "Filter runs")
 
     def count(self) -> int:
-        """How many runs are shown."""
-        return self._shown.rowCount()
+        """How many runs are shown, with those of sweeps that are folded."""
+        rows = [self._shown.index(row, 0) for row in range(self._shown.rowCount())]
+        return sum(1 if row.data(NOTE) else self._shown.rowCount(row) for row in rows)
 
     def set_theme(self, theme: Theme) -> None:
         """Colours of the list."""
@@ -253,6 +231,7 @@ class RunList(QWidget):
         self.view.viewport().update()
 
     def _show_emptiness(self) -> None:
+        self.view.setRootIsDecorated(any(note.sweep for note in self._model.notes))
         self.empty.setVisible(not self._model.notes)
         self.view.setVisible(bool(self._model.notes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -151,6 +152,11 @@ class Launcher(RunController):
             return
         for error in plan.errors:
             self._log.add(error, "error")
+        known, base = {note.sweep for note in self._library}, name
+        for number in itertools.count(2):
+            if name not in known:
+                break
+            name = f"{base} ({number})"
         for run in plan.runs:
             note = self._library.new(
                 run.title,

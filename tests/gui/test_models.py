@@ -24,14 +24,18 @@ from engine.errors import RunFolderError
 from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.solvers import discover
 from engine.util.text import gap_text, seconds_text, value_text
+from gui.app.theme import LIGHT
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
 from gui.problem.samples import find_samples
 from gui.runs.columns import column_named
 from gui.runs.library import Library
+from gui.runs.model import NOTE
 from gui.runs.notes import COLOURS, RunNote
 from gui.runs.player import Player
+from gui.runs.run_list import RunList
+from gui.runs.tree import ROW
 from gui.runs.view import Rate, RunView
 from tests.support import counting
 from tests.support.app import SAMPLES
@@ -395,3 +399,39 @@ def test_a_certificate_without_a_limit_is_named_in_words() -> None:
     note = RunNote("a", "a", "a", counters={"certificate_reach": 3e300, "nodes": 12345})
     assert column_named("counter.certificate_reach").text(note) == "unlimited"
     assert column_named("counter.nodes").text(note) == "12,345"
+
+
+def test_a_sweep_is_one_row_that_unfolds(qtbot: Any, tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    runs = RunList(library, LIGHT)
+    qtbot.addWidget(runs)
+    alone = library.new("alone")
+    for seed in range(3):
+        note = library.new(f"trap a=x seed {seed}", sweep="sweep of trap", sense="maximize")
+        note.state, note.best, note.seconds = "optimal", 10 + seed, 2.0
+        runs.update_run(note)
+    assert runs.count() == 4
+    shown = runs.view.model()
+    top = [shown.index(row, 0) for row in range(shown.rowCount())]
+    (sweep,) = (index for index in top if index.data(NOTE) is None)
+    row = sweep.data(ROW)
+    assert (row.title, row.numbers, row.state_text) == ("sweep of trap", "3 runs  ·  best 12", "optimal")
+    assert row.seconds == 6.0
+    assert [shown.index(at, 0, sweep).data(ROW).title for at in range(3)] == ["a=x seed 2", "a=x seed 1", "a=x seed 0"]
+    assert not runs.view.isExpanded(sweep)
+    runs.select(note)
+    assert runs.view.isExpanded(sweep)
+    assert runs.selected() == [note]
+    runs.view.selectionModel().select(sweep, runs.view.selectionModel().SelectionFlag.Select)
+    assert [one.best for one in runs.selected()] == [12, 11, 10]
+    note.state = "running"
+    runs.update_run(note)
+    assert sweep.data(ROW).state_text == "2 of 3 ended"
+    runs.filter.setText("alone")
+    assert runs.count() == 1
+    runs.filter.setText("seed 1")
+    assert runs.count() == 1
+    runs.filter.setText("")
+    for note in [note for note in library if note is not alone]:
+        library.delete(note)
+    assert runs.count() == 1

@@ -20,7 +20,7 @@ from gui.panels.meanings import TILES, meaning_of
 from gui.report.report import report
 from gui.runs.columns import column_named
 from gui.runs.notes import described
-from gui.runs.run_list import accessible_text
+from gui.runs.tree import accessible_text
 from gui.window.notices import title_of
 from gui.window.run_tab import RunTab
 from gui.window.status import RunStatus

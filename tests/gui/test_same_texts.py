@@ -20,7 +20,7 @@ from gui.plot import charts
 from gui.plot.tables import ByteCount, cell_text
 from gui.runs.columns import column_named
 from gui.runs.notes import RunNote
-from gui.runs.run_list import accessible_text
+from gui.runs.tree import accessible_text
 from gui.runs.view import RunView
 from tests.support.counting import STARTED
 from tests.support.dashboards import figure

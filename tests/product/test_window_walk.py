@@ -72,6 +72,7 @@ def add_run(home: Path, number: int) -> None:
     other.load()
     note = other.new(f"run {number % 4}", solver="counting", problem="count", source=str(home / "count.txt"))
     note.state, note.best, note.bound = "optimal", float(number), float(number)
+    note.sweep = "" if number % 3 else "sweep"
     note.path.mkdir()
     (home / "count.txt").write_text("count 5\n", encoding="utf-8")
     other.save(note)
@@ -130,7 +131,10 @@ class Walk:
             for keys, now in zip(before, self.selected(), strict=False):
                 if tab is not None and now == {tab.note.key}:
                     continue
-                assert now == (keys - deleted) & there, f"after {kind}: {self.done}"
+                kept = (keys - deleted) & there
+                added = [note for view in self.views() for note in view.selected() if note.key in now - kept]
+                assert kept <= now, f"after {kind}: {self.done}"
+                assert all(note.sweep for note in added), f"after {kind}: {self.done}"  # of a sweep that is selected
         self.compare_numbers()
 
     def select(self) -> None:
@@ -182,10 +186,11 @@ class Walk:
         names = table.columns
         said = {note.key: row for row, note in enumerate(table.shown())}
         listed = self.window.run_list.view.model()
-        for row in range(listed.rowCount()):
-            text = listed.index(row, 0).data(11)  # Qt.ItemDataRole.AccessibleTextRole
-            note = listed.index(row, 0).data(256)
-            if note.key in said:
+        tops = [listed.index(row, 0) for row in range(listed.rowCount())]
+        for index in (*tops, *(listed.index(row, 0, top) for top in tops for row in range(listed.rowCount(top)))):
+            text = index.data(11)  # Qt.ItemDataRole.AccessibleTextRole
+            note = index.data(256)
+            if note is not None and note.key in said:
                 cells = {name: table.view.model().index(said[note.key], names.index(name)).data() for name in names}
                 assert text.startswith(f"{cells['title']}, {cells['state']}")
                 assert f"best {cells['best']}" in text or not cells["best"]
