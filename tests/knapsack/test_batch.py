@@ -1,21 +1,17 @@
 """Many small problems in one launch: every answer proved, in every shape of the kernel."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Knapsack, Status
+from engine import Knapsack, Status
 from engine.base.batch import BatchControl
-from engine.base.result import Result
-from engine.devices import Device, DevicePool, Member
+from engine.devices import DevicePool
 from engine.errors import AuditError
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack import SOLVER
@@ -29,7 +25,7 @@ from tests.support.examples import examples
 KINDS = ("uncorrelated", "strong", "inverse", "subset sum", "equal", "even", "without profit", "steep", "too heavy")
 
 
-def problem_of(kind: str, n: int, largest: int, random: np.random.Generator) -> Knapsack:
+def problem_of(kind, n, largest, random):
     weights = random.integers(1, largest + 1, n)
     profits = random.integers(1, largest + 1, n)
     if kind == "strong":
@@ -52,7 +48,7 @@ def problem_of(kind: str, n: int, largest: int, random: np.random.Generator) -> 
     return Knapsack(profits, weights, max(1, int(fraction * weights.sum())))
 
 
-def assert_proved(problem: Knapsack, result: Result, value: int | None = None) -> None:
+def assert_proved(problem, result, value=None):
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == (optimal_value(problem) if value is None else value)
     assert result.solution is not None
@@ -65,26 +61,24 @@ def assert_proved(problem: Knapsack, result: Result, value: int | None = None) -
 
 
 @pytest.fixture
-def pool(device: Member) -> Iterator[DevicePool]:
+def pool(device):
     with DevicePool([device.info]) as opened:
         yield opened
 
 
-def solved(pool: DevicePool, problems: Sequence[Knapsack], options: Options | None = None) -> dict[int, Result]:
+def solved(pool, problems, options=None):
     control = BatchControl(tuple(range(len(problems))), "some", lambda done: None)
     return solve_batch(problems, options or Options(), pool, control)
 
 
-SHAPES: dict[str, Callable[..., BatchShapes]] = {
+SHAPES = {
     "as the device likes": BatchShapes.of,
     "lock step, small rows in local memory, others not": lambda _: BatchShapes(1, 32, 300, 1, 3),
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_all_kinds_of_problems_are_solved_together(
-    pool: DevicePool, monkeypatch: pytest.MonkeyPatch, shape: str
-) -> None:
+def test_all_kinds_of_problems_are_solved_together(pool, monkeypatch, shape):
     monkeypatch.setattr(BatchShapes, "of", staticmethod(SHAPES[shape]))
     random = np.random.default_rng(list(SHAPES).index(shape))
     sizes = [(int(random.integers(1, 50)), int(random.choice([3, 40, 300, 1500]))) for _ in range(10)]
@@ -101,9 +95,7 @@ def test_all_kinds_of_problems_are_solved_together(
     items=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30), st.integers(0, 5)), max_size=12),
     capacity=st.integers(1, 150),
 )
-def test_bounded_problems_agree_with_copies_taken_one_by_one(
-    pool: DevicePool, items: list[tuple[int, int, int]], capacity: int
-) -> None:
+def test_bounded_problems_agree_with_copies_taken_one_by_one(pool, items, capacity):
     profits, weights, counts = (list(column) for column in zip(*items, strict=True)) if items else ([], [], [])
     problem = Knapsack(profits, weights, capacity, counts=counts)
     copies = Knapsack(np.repeat(profits, counts).astype(int), np.repeat(weights, counts).astype(int), capacity)
@@ -112,7 +104,7 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(
     assert_proved(copies, results[1])
 
 
-def test_the_largest_problems_of_a_batch_are_solved(pool: DevicePool) -> None:
+def test_the_largest_problems_of_a_batch_are_solved(pool):
     random = np.random.default_rng(8)
     problems = [problem_of(kind, MOST_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]
     results = solved(pool, problems)
@@ -120,13 +112,13 @@ def test_the_largest_problems_of_a_batch_are_solved(pool: DevicePool) -> None:
         assert_proved(problem, results[index])
 
 
-def test_fewer_groups_run_at_once_where_buffers_are_limited(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_groups_run_at_once_where_buffers_are_limited(device, monkeypatch):
     random = np.random.default_rng(4)
     problems = [problem_of("strong", 40, 300, random) for _ in range(6)]
     packed, shapes = Packed.of(problems), BatchShapes(1, 32, 300, 1, 6)
     each = shapes.group_bytes(int(packed.sizes.max()), int(packed.capacities.max()))
 
-    def work(running: Device) -> list[int]:
+    def work(running):
         monkeypatch.setattr(running, "info", dataclasses.replace(running.info, max_allocation=2 * each))
         worker = BatchWorker(running, shapes, packed)
         try:
@@ -137,10 +129,10 @@ def test_fewer_groups_run_at_once_where_buffers_are_limited(device: Member, monk
     assert device.submit(work).result() == [optimal_value(problem) for problem in problems]
 
 
-def test_two_devices_share_a_batch(device: Member) -> None:
+def test_two_devices_share_a_batch(device):
     random = np.random.default_rng(9)
     problems = [problem_of("strong", 20, 100, random) for _ in range(41)]
-    seen: list[int] = []
+    seen = []
     with DevicePool([device.info] * 2) as two:
         results = solve_batch(problems, Options(), two, BatchControl((0,) * 41, "some", seen.append))
     for index, problem in enumerate(problems):
@@ -150,7 +142,7 @@ def test_two_devices_share_a_batch(device: Member) -> None:
     assert seen[-1] == len(problems)
 
 
-def test_problems_that_are_too_large_are_left_out(pool: DevicePool) -> None:
+def test_problems_that_are_too_large_are_left_out(pool):
     small = Knapsack([3, 4], [1, 2], 2)
     many = Knapsack(np.ones(MOST_ITEMS + 1, int), np.arange(1, MOST_ITEMS + 2), 500)
     rich = Knapsack([2**29, 2**29 + 5], [1, 1], 1)
@@ -163,21 +155,21 @@ def test_problems_that_are_too_large_are_left_out(pool: DevicePool) -> None:
     assert solved(pool, []) == {}
 
 
-def test_an_interruption_ends_a_batch_before_its_next_launch(pool: DevicePool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_ends_a_batch_before_its_next_launch(pool, monkeypatch):
     monkeypatch.setattr("engine.solvers.knapsack.batch.worker._CELLS_PER_SECOND", {True: 1e-3, False: 1e-3})
     monkeypatch.setattr("engine.solvers.knapsack.batch.worker.SLICE_SECONDS", 1e-9)
     random = np.random.default_rng(10)
     problems = [problem_of("strong", 150, 1000, random) for _ in range(300)]
-    launched: list[int] = []
+    launched = []
     interrupted = threading.Event()
 
-    def interrupt(done: int) -> None:
+    def interrupt(done):
         interrupted.set()
         raise KeyboardInterrupt
 
     original = BatchWorker._slices
 
-    def slices(worker: BatchWorker) -> Iterator[tuple[int, int]]:
+    def slices(worker):
         for part in original(worker):
             launched.append(part[1])
             yield part
@@ -190,7 +182,7 @@ def test_an_interruption_ends_a_batch_before_its_next_launch(pool: DevicePool, m
     assert 0 < launched[-1] < len(problems)
 
 
-def test_map_solves_small_problems_together_and_others_alone(one_device: Engine) -> None:
+def test_map_solves_small_problems_together_and_others_alone(one_device):
     random = np.random.default_rng(11)
     problems = [problem_of(kind, 20, 100, random) for kind in KINDS]
     problems.insert(3, problem_of("strong", 2 * MOST_ITEMS, 50, random))
@@ -204,7 +196,7 @@ def test_map_solves_small_problems_together_and_others_alone(one_device: Engine)
     assert routes == [index != 3 for index in range(len(problems))]
 
 
-def test_items_that_do_not_add_up_are_found_out() -> None:
+def test_items_that_do_not_add_up_are_found_out():
     packed = Packed.of([Knapsack([3, 4], [1, 2], 2), Knapsack([5], [1], 1)])
     with pytest.raises(AuditError, match="problem 0: the items found have profit 7 and weight 3"):
         packed.chosen_items(np.array([True, True, True]), np.array([7, 5]))

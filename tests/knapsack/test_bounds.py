@@ -1,7 +1,5 @@
 """The host's bounds: exact integers, never wrong."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -16,7 +14,7 @@ pytestmark = pytest.mark.smoke
 
 
 @st.composite
-def instances(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+def instances(draw):
     n = draw(st.integers(2, 9))
     most = draw(st.sampled_from([5, 100, 10**10]))
     weights = draw(st.lists(st.integers(1, most), min_size=n, max_size=n))
@@ -25,7 +23,7 @@ def instances(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
     return np.array(profits), np.array(weights), capacity
 
 
-def solutions(profits: np.ndarray, weights: np.ndarray, capacity: int) -> list[tuple[int, tuple[int, ...]]]:
+def solutions(profits, weights, capacity):
     """Profit and choice of every feasible solution."""
     return [
         (int(np.dot(profits, choice)), choice)
@@ -35,7 +33,7 @@ def solutions(profits: np.ndarray, weights: np.ndarray, capacity: int) -> list[t
 
 
 @given(instances())
-def test_the_bound_is_at_least_and_greedy_at_most_the_optimum(instance: tuple[np.ndarray, np.ndarray, int]) -> None:
+def test_the_bound_is_at_least_and_greedy_at_most_the_optimum(instance):
     profits, weights, capacity = instance
     if weights.sum() <= capacity:
         return
@@ -50,7 +48,7 @@ def test_the_bound_is_at_least_and_greedy_at_most_the_optimum(instance: tuple[np
 
 
 @given(instances())
-def test_every_better_solution_has_the_fixed_choices(instance: tuple[np.ndarray, np.ndarray, int]) -> None:
+def test_every_better_solution_has_the_fixed_choices(instance):
     profits, weights, capacity = instance
     if weights.sum() <= capacity:
         return
@@ -58,9 +56,7 @@ def test_every_better_solution_has_the_fixed_choices(instance: tuple[np.ndarray,
     assert_no_better_solution_is_lost(profits, weights, capacity, objective)
 
 
-def assert_no_better_solution_is_lost(
-    profits: np.ndarray, weights: np.ndarray, capacity: int, objective: int | None
-) -> None:
+def assert_no_better_solution_is_lost(profits, weights, capacity, objective):
     """Of those better than the objective, by default the best alone."""
     known = solutions(profits, weights, capacity)
     least = max(known)[0] if objective is None else objective + 1
@@ -72,7 +68,7 @@ def assert_no_better_solution_is_lost(
             assert not any(choice[i] for i in np.flatnonzero(left))
 
 
-def test_a_solution_better_by_one_is_not_lost() -> None:
+def test_a_solution_better_by_one_is_not_lost():
     random = np.random.default_rng(4)
     for _ in range(30):
         profits, weights = random.integers(1, 9, (2, 6))

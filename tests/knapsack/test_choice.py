@@ -1,11 +1,7 @@
 """Multiple choice and two constraints: against enumeration, HiGHS, and an independent recurrence."""
 
-from __future__ import annotations
-
 import itertools
 import time
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
-from engine import Engine, Knapsack, MultidimensionalKnapsack, MultipleChoiceKnapsack, Status
-from engine.base.result import Result
+from engine import Knapsack, MultidimensionalKnapsack, MultipleChoiceKnapsack, Status
 from engine.devices import SliceLength
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Progress
@@ -38,7 +33,7 @@ some = examples(60)
 
 
 @st.composite
-def choices(draw: st.DrawFn) -> MultipleChoiceKnapsack:
+def choices(draw):
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
     classes = np.repeat(np.arange(len(sizes)), sizes)
     largest = draw(st.sampled_from([2, 9, 60]))
@@ -51,7 +46,7 @@ def choices(draw: st.DrawFn) -> MultipleChoiceKnapsack:
 
 
 @st.composite
-def two(draw: st.DrawFn) -> MultidimensionalKnapsack:
+def two(draw):
     n = draw(st.integers(0, 9))
     largest = draw(st.sampled_from([2, 9, 60]))
     numbers = st.lists(st.integers(0, largest), min_size=n, max_size=n)
@@ -61,12 +56,12 @@ def two(draw: st.DrawFn) -> MultidimensionalKnapsack:
     return MultidimensionalKnapsack(profits, weights, [draw(capacity), draw(capacity)])
 
 
-def lightest(problem: MultipleChoiceKnapsack) -> int:
+def lightest(problem):
     pairs = list(zip(problem.classes.tolist(), problem.weights.tolist(), strict=True))
     return sum(min(weight for of, weight in pairs if of == one) for one in range(problem.class_count))
 
 
-def best_choice(problem: MultipleChoiceKnapsack) -> int | None:
+def best_choice(problem):
     found = None
     classes = [np.flatnonzero(problem.classes == k).tolist() for k in range(problem.class_count)]
     for items in itertools.product(*classes):
@@ -76,7 +71,7 @@ def best_choice(problem: MultipleChoiceKnapsack) -> int | None:
     return found
 
 
-def best_of_two(problem: MultidimensionalKnapsack) -> int:
+def best_of_two(problem):
     """A dictionary of all pairs of weights that can be reached, in plain Python."""
     states = {(0, 0): 0}
     for profit, (a, b) in zip(problem.profits.tolist(), problem.weights.T.tolist(), strict=True):
@@ -87,7 +82,7 @@ def best_of_two(problem: MultidimensionalKnapsack) -> int:
     return max(states.values())
 
 
-def assert_solved(problem: Any, result: Result, value: int) -> None:
+def assert_solved(problem, result, value):
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == value
     assert result.solution is not None
@@ -100,9 +95,7 @@ def assert_solved(problem: Any, result: Result, value: int) -> None:
 
 @some
 @given(problem=choices(), reduce=st.booleans())
-def test_multiple_choice_agrees_with_enumeration(
-    one_device: Engine, problem: MultipleChoiceKnapsack, reduce: bool
-) -> None:
+def test_multiple_choice_agrees_with_enumeration(one_device, problem, reduce):
     result, best = one_device.solve(problem, reduce=reduce), best_choice(problem)
     if best is None:
         assert result.status is Status.INFEASIBLE
@@ -114,7 +107,7 @@ def test_multiple_choice_agrees_with_enumeration(
 
 
 @pytest.mark.parametrize("seed", [50, 79])
-def test_options_that_fill_the_capacity_exactly_are_chosen(one_device: Engine, seed: int) -> None:
+def test_options_that_fill_the_capacity_exactly_are_chosen(one_device, seed):
     random = np.random.default_rng(seed)
     weights, profits = random.integers(1, 40, (4, 4)), random.integers(1, 60, 16)
     capacity = int(weights[np.arange(4), random.integers(0, 4, 4)].sum())
@@ -126,17 +119,13 @@ def test_options_that_fill_the_capacity_exactly_are_chosen(one_device: Engine, s
 
 @some
 @given(problem=two(), reduce=st.booleans())
-def test_two_constraints_agree_with_all_reachable_weights(
-    one_device: Engine, problem: MultidimensionalKnapsack, reduce: bool
-) -> None:
+def test_two_constraints_agree_with_all_reachable_weights(one_device, problem, reduce):
     assert_solved(problem, one_device.solve(problem, reduce=reduce, variant="table"), best_of_two(problem))
 
 
 @some
 @given(problem=st.one_of(choices(), two()), wide=st.booleans(), amount=st.sampled_from([1, 30, 10**9]))
-def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Any, wide: bool, amount: int
-) -> None:
+def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(one_device, monkeypatch, problem, wide, amount):
     """Work-items in lock step as on a GPU, strips of a few cells, choices of one stage at a time, parts of stages."""
     wide = wide or one_device.device_infos[0].capabilities.kind != "cpu"  # which has vectors of eight 64-bit cells
     constants = {"lanes": 1, "block": 32, "span": 512} if wide else {"lanes": 8, "block": 1, "span": 8}
@@ -163,7 +152,7 @@ def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum"])
-def test_generated_choices_agree_with_highs(one_device: Engine, kind: str) -> None:
+def test_generated_choices_agree_with_highs(one_device, kind):
     problem = multiple_choice(MultipleChoiceOptions(type=kind, classes=20, class_size=6, max_weight=200, seed=4))
     chosen = np.zeros((problem.class_count, problem.n))
     chosen[problem.classes, np.arange(problem.n)] = 1
@@ -173,7 +162,7 @@ def test_generated_choices_agree_with_highs(one_device: Engine, kind: str) -> No
 
 
 @pytest.mark.parametrize("correlated", [True, False])
-def test_generated_two_constraints_agree_with_highs(one_device: Engine, correlated: bool) -> None:
+def test_generated_two_constraints_agree_with_highs(one_device, correlated):
     problem = multidimensional(MultidimensionalOptions(n=40, correlated=correlated, seed=6))
     limits = LinearConstraint(problem.weights, 0, problem.capacities)
     found = milp(-problem.profits, constraints=limits, integrality=1, bounds=(0, 1), options={"mip_rel_gap": 0})
@@ -182,7 +171,7 @@ def test_generated_two_constraints_agree_with_highs(one_device: Engine, correlat
     assert result.counters["items_fixed"] > 0
 
 
-def test_values_past_32_bits_and_the_value_alone(one_device: Engine) -> None:
+def test_values_past_32_bits_and_the_value_alone(one_device):
     problem = MultidimensionalKnapsack([2**40, 2**40 + 1, 3], [[3, 3, 5], [5, 4, 3]], [8, 8])
     assert_solved(problem, one_device.solve(problem, reduce=False, variant="table"), 2**40 + 1 + 3)
     result = one_device.solve(problem, reduce=False, variant="table", items=False)
@@ -190,14 +179,12 @@ def test_values_past_32_bits_and_the_value_alone(one_device: Engine) -> None:
     assert result.solution is None
 
 
-def test_a_stopped_table_keeps_its_best_and_resumes(
-    one_device: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_table_keeps_its_best_and_resumes(one_device, tmp_path, monkeypatch):
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a line at a time
     problem = multidimensional(MultidimensionalOptions(n=60, max_weight=20, seed=1))
     original = choice_table.ChoiceWorker.advance
 
-    def slow(worker: choice_table.ChoiceWorker, *arguments: Any) -> float:
+    def slow(worker, *arguments):
         time.sleep(0.002)
         return original(worker, *arguments)
 
@@ -213,24 +200,22 @@ def test_a_stopped_table_keeps_its_best_and_resumes(
 
 
 @pytest.mark.full
-def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(one_device, monkeypatch):
     """A time limit has to wait for what is in flight."""
     problem = multidimensional(MultidimensionalOptions(n=30, max_weight=30, seed=2))
     most = 2000
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(most, most=most))
-    slices: list[float] = []
+    slices = []
     note = Run.metric
 
-    def noted(run: Run, name: str, value: float, *source: str) -> None:
+    def noted(run, name, value, *source):
         note(run, name, value, *source)
         if name == "cells_per_second":
             slices.append(value)
 
     original = choice_table.ChoiceWorker.advance
 
-    def a_second(worker: choice_table.ChoiceWorker, *arguments: Any) -> float:
+    def a_second(worker, *arguments):
         original(worker, *arguments)
         return 1.0
 
@@ -241,7 +226,7 @@ def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(
     assert max(slices) <= most
 
 
-def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device, monkeypatch):
     problem = multidimensional(MultidimensionalOptions(n=30, max_weight=30, seed=2))
     monkeypatch.setattr(choice_solve, "_SHARE", 0.0)
     monkeypatch.setattr(checks, "total_memory", lambda: 10**6)
@@ -250,14 +235,14 @@ def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device: Engine, mon
     assert one_device.solve(problem, reduce=False, variant="table", items=False).objective == best_of_two(problem)
 
 
-def test_a_table_too_large_is_refused_with_its_size(one_device: Engine) -> None:
+def test_a_table_too_large_is_refused_with_its_size(one_device):
     weights = [np.arange(1, 9) * 10**6 + 7, np.arange(8, 0, -1) * 10**6 + 3]
     problem = MultidimensionalKnapsack(np.arange(5, 13), weights, [10**7, 10**7])
     with pytest.raises(OutOfDeviceMemory, match=r"the table of 8 stages x .* cells needs"):
         one_device.solve(problem, reduce=False, variant="table")
 
 
-def test_profits_with_decimals_are_exact_in_every_kind(one_device: Engine, tmp_path: Path) -> None:
+def test_profits_with_decimals_are_exact_in_every_kind(one_device, tmp_path):
     choice = MultipleChoiceKnapsack([0.1, 0.5, 0.25, 0.6], [2, 4, 1, 5], [0, 0, 1, 1], 6)
     two = MultidimensionalKnapsack([0.1, 0.2, 0.3], [[1, 2, 3], [3, 2, 1]], [3, 5])
     for problem, objective in ((choice, 0.75), (two, 0.3)):
@@ -273,7 +258,7 @@ def test_profits_with_decimals_are_exact_in_every_kind(one_device: Engine, tmp_p
         MultidimensionalKnapsack([0.1, -0.2], [[1, 2], [3, 2]], [3, 5])
 
 
-def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device: Engine) -> None:
+def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device):
     for weights, capacities, chosen in (
         ([[0, 20, 30]], [30], [0, 2]),
         ([[0, 20, 30]], [0], [0]),
@@ -286,13 +271,13 @@ def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device:
         assert result.solution.tolist() == chosen
 
 
-def test_arguments_of_or_tools_with_two_rows_are_taken(one_device: Engine) -> None:
+def test_arguments_of_or_tools_with_two_rows_are_taken(one_device):
     problem = Knapsack.from_ortools([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
     assert isinstance(problem, MultidimensionalKnapsack)
     assert_solved(problem, one_device.solve(problem), 8)
 
 
-def test_files_survive_writing_and_reading(tmp_path: Path) -> None:
+def test_files_survive_writing_and_reading(tmp_path):
     choice = multiple_choice(MultipleChoiceOptions(classes=3, class_size=4, seed=2))
     pair = multidimensional(MultidimensionalOptions(n=5, seed=2))
     write_multiple_choice(choice, tmp_path / "a.txt")
@@ -307,7 +292,7 @@ def test_files_survive_writing_and_reading(tmp_path: Path) -> None:
             assert np.array_equal(copy.to_arrays()[name], values)
 
 
-def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path: Path) -> None:
+def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path):
     path = tmp_path / "mknap.txt"
     path.write_text("2\n3 2 8.0\n5 4\n3\n2 3 1\n1 1 4\n4 5\n2 1 7\n7 1\n5 5\n6\n")
     problem = MultidimensionalKnapsack.read(path)
@@ -327,7 +312,7 @@ def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path: Pat
         ("1\n1 2 0\n5 1 1 -1 1", "capacity must be at least 0; got -1"),
     ],
 )
-def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_broken_files_are_refused(tmp_path, text, message):
     path = tmp_path / "broken.txt"
     path.write_text(text)
     with pytest.raises(ProblemError, match=message):
@@ -343,14 +328,14 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, message: str) -> No
         (([1, 2], [1, 2], [0, 0], -1), "capacity must be at least 0"),
     ],
 )
-def test_wrong_choices_are_refused(arguments: tuple[Any, ...], message: str) -> None:
+def test_wrong_choices_are_refused(arguments, message):
     with pytest.raises(ProblemError, match=message):
         MultipleChoiceKnapsack(*arguments)
     with pytest.raises(ProblemError, match="class 0 has 2 items in the solution; it must have 1"):
         MultipleChoiceKnapsack([1, 2], [1, 2], [0, 0], 3).evaluate([0, 1])
 
 
-def test_a_known_solution_begins_the_run(one_device: Engine) -> None:
+def test_a_known_solution_begins_the_run(one_device):
     problem = MultidimensionalKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
     assert_solved(problem, one_device.solve(problem, initial=(2, 0), reduce=False, variant="table"), 8)
     for initial, message in (((0, 1), "its items weigh 5 and 2, more than 4 and 5"), ((3,), "there is no item 3")):
@@ -358,14 +343,14 @@ def test_a_known_solution_begins_the_run(one_device: Engine) -> None:
             one_device.solve(problem, initial=initial)
 
 
-def test_time_is_up_before_bounds_are_done(one_device: Engine) -> None:
+def test_time_is_up_before_bounds_are_done(one_device):
     problem = multiple_choice(MultipleChoiceOptions(type="weakly-correlated", classes=4000, class_size=10, seed=1))
     result = one_device.solve(problem, time_limit=1e-3)
     assert result.status is Status.TIME_LIMIT
     assert result.solution is None or problem.evaluate(result.solution)[0] == result.objective
 
 
-def test_weights_whose_sum_64_bits_do_not_hold_are_refused(one_device: Engine) -> None:
+def test_weights_whose_sum_64_bits_do_not_hold_are_refused(one_device):
     rows = [[2**62 - 1, 2**60], [2**62 - 1, 2**60]]
     problem = MultidimensionalKnapsack([3, 4], rows, [2**61, 2**61])
     with pytest.raises(ProblemError, match=r"the sum of weights must be below 2\^55"):

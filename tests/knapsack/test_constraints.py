@@ -1,16 +1,12 @@
 """Several constraints: branch and bound on devices and by HiGHS, against enumeration, HiGHS and published optima."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
 
-from engine import Engine, Knapsack, MultidimensionalKnapsack, OptionError, ProblemError, Result, Status
+from engine import Knapsack, MultidimensionalKnapsack, OptionError, ProblemError, Status
 from engine.generators.multiple_choice import MultidimensionalOptions, multidimensional
 from engine.solvers.knapsack.constraints import search, worker
 from engine.solvers.knapsack.constraints import solve as solving
@@ -23,7 +19,7 @@ PETERSEN = (  # the first problem of OR-Library's file mknap1, whose optimum is 
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> MultidimensionalKnapsack:
+def problems(draw):
     m, n = draw(st.integers(1, 4)), draw(st.integers(1, 9))
     weight, profit = st.integers(0, draw(st.sampled_from([3, 30]))), st.integers(0, draw(st.sampled_from([4, 60])))
     profits = draw(st.lists(profit, min_size=n, max_size=n))
@@ -31,20 +27,20 @@ def problems(draw: st.DrawFn) -> MultidimensionalKnapsack:
     return MultidimensionalKnapsack(profits, weights, [draw(st.integers(0, 60)) for _ in range(m)])
 
 
-def best_of_all(problem: MultidimensionalKnapsack) -> int:
+def best_of_all(problem):
     choices = np.arange(1 << problem.n)[:, None] >> np.arange(problem.n) & 1
     fits = (choices @ problem.weights.T <= problem.capacities).all(axis=1)
     return int((choices @ problem.profits)[fits].max())
 
 
-def by_highs(problem: MultidimensionalKnapsack) -> int:
+def by_highs(problem):
     rows = LinearConstraint(problem.weights, ub=problem.capacities)
     exact = {"mip_rel_gap": 0.0}
     found = milp(-problem.profits, constraints=rows, bounds=(0, 1), integrality=np.ones(problem.n), options=exact)
     return round(-found.fun)
 
 
-def assert_solved(problem: MultidimensionalKnapsack, result: Result, value: float) -> None:
+def assert_solved(problem, result, value):
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == value
     assert result.solution is not None
@@ -56,9 +52,7 @@ def assert_solved(problem: MultidimensionalKnapsack, result: Result, value: floa
 
 @settings(max_examples=30)
 @given(problem=problems(), reduce=st.booleans(), few=st.booleans())
-def test_the_search_agrees_with_enumeration(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: MultidimensionalKnapsack, reduce: bool, few: bool
-) -> None:
+def test_the_search_agrees_with_enumeration(one_device, monkeypatch, problem, reduce, few):
     with monkeypatch.context() as patch:
         if few:  # pivots of a slice: searches are divided all the time, and begin again
             patch.setattr(search, "_FIRST_PIVOTS", 1)
@@ -71,9 +65,7 @@ def test_the_search_agrees_with_enumeration(
 @pytest.mark.few(2)
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize(("m", "n", "correlated"), [(2, 60, True), (3, 40, True), (5, 40, False), (8, 25, True)])
-def test_larger_problems_agree_with_highs(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, m: int, n: int, correlated: bool, few: bool
-) -> None:
+def test_larger_problems_agree_with_highs(one_device, monkeypatch, m, n, correlated, few):
     problem = multidimensional(MultidimensionalOptions(n=n, constraints=m, correlated=correlated, seed=m))
     if few:
         monkeypatch.setattr(search, "_MOST_PIVOTS", 20)
@@ -83,9 +75,7 @@ def test_larger_problems_agree_with_highs(
     assert result.counters["nodes"] > 0
 
 
-def test_searches_whose_state_is_interleaved_as_on_a_gpu_find_the_same(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_whose_state_is_interleaved_as_on_a_gpu_find_the_same(one_device, monkeypatch):
     problem = multidimensional(MultidimensionalOptions(n=40, constraints=4, seed=2))
     shapes = {"lanes": 1, "block": 32, "rows": worker.MOST_ROWS, "counts": worker.COUNTS}
     monkeypatch.setattr(worker, "_constants", lambda capabilities: shapes)
@@ -94,7 +84,7 @@ def test_searches_whose_state_is_interleaved_as_on_a_gpu_find_the_same(
     assert_solved(problem, one_device.solve(problem, variant="search"), by_highs(problem))
 
 
-def test_a_published_problem_is_read_and_solved(one_device: Engine, tmp_path: Path) -> None:
+def test_a_published_problem_is_read_and_solved(one_device, tmp_path):
     path = tmp_path / "mknap1.txt"
     path.write_text(PETERSEN)
     assert MultidimensionalKnapsack.recognizes(path, PETERSEN)
@@ -106,7 +96,7 @@ def test_a_published_problem_is_read_and_solved(one_device: Engine, tmp_path: Pa
     assert_solved(problem, one_device.solve(again, variant="highs"), 3800)
 
 
-def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device: Engine) -> None:
+def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device):
     random = np.random.default_rng(1)
     weights = random.integers(1, 50, (40, 12))
     problem = MultidimensionalKnapsack(random.integers(1, 50, 12), weights, weights.sum(axis=1) // 2)
@@ -117,9 +107,7 @@ def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device: E
         one_device.solve(problem, variant="search")
 
 
-def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(one_device, monkeypatch):
     problem = multidimensional(MultidimensionalOptions(n=30, max_weight=20, seed=3))
     monkeypatch.setattr(solving, "_TABLE_SECONDS", 0.0)
     monkeypatch.setattr(solving, "_TABLE_CELLS_PER_SECOND", {True: 1e30, False: 1e30})
@@ -130,9 +118,7 @@ def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("variant", ["search", "highs"])
-def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(
-    one_device: Engine, tmp_path: Path, variant: str
-) -> None:
+def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(one_device, tmp_path, variant):
     problem = multidimensional(MultidimensionalOptions(n=250, constraints=10, max_weight=1000, seed=5))
     relaxed = linprog(-problem.profits, A_ub=problem.weights, b_ub=problem.capacities, bounds=(0, 1))
     first = one_device.solve(problem, variant=variant, time_limit=1.0, run_folder=tmp_path / "run")
@@ -146,7 +132,7 @@ def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(
         assert (first.bound or 0) <= -relaxed.fun + 1
 
 
-def test_problems_without_anything_to_choose_are_answered(one_device: Engine) -> None:
+def test_problems_without_anything_to_choose_are_answered(one_device):
     for profits, weights, capacities, chosen in (
         ([], [[], []], [3, 0], []),
         ([5, 6], [[1, 2], [0, 0], [3, 3]], [0, 0, 0], []),
@@ -159,7 +145,7 @@ def test_problems_without_anything_to_choose_are_answered(one_device: Engine) ->
         assert result.solution.tolist() == chosen
 
 
-def test_constraints_that_no_method_can_answer_are_refused(one_device: Engine) -> None:
+def test_constraints_that_no_method_can_answer_are_refused(one_device):
     with pytest.raises(ProblemError, match="got 0 rows of weights and 0 capacities"):
         MultidimensionalKnapsack([1, 2], [], [])
     large = MultidimensionalKnapsack([2**51, 1], [[1, 2]] * 3, [2] * 3)

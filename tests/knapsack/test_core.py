@@ -1,7 +1,5 @@
 """The search on the host: exact where it says so, never above the optimum, and presolving loses no better solution."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,14 +8,14 @@ from engine import Knapsack
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
-from engine.solvers.knapsack.core import Core
+from engine.solvers.knapsack.core import Core, search_core
 from engine.solvers.knapsack.ordering import by_efficiency
 from engine.solvers.knapsack.presolve import presolve
 from tests.support.examples import examples
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Knapsack:
+def problems(draw):
     """Problems whose items do not all fit, of several correlations."""
     n = draw(st.integers(2, 40))
     largest = draw(st.sampled_from([3, 30, 900]))
@@ -35,7 +33,7 @@ def problems(draw: st.DrawFn) -> Knapsack:
 
 @examples(150)
 @given(problem=problems())
-def test_presolving_and_the_core_find_the_optimum(problem: Knapsack) -> None:
+def test_presolving_and_the_core_find_the_optimum(problem):
     best = optimal_value(problem)
     reduced = presolve(problem, reduce=True)
     profit, weight = problem.evaluate(reduced.best)
@@ -46,10 +44,7 @@ def test_presolving_and_the_core_find_the_optimum(problem: Knapsack) -> None:
     if reduced.objective < best:  # the open items and those taken still hold the optimum
         open_problem = Knapsack(problem.profits[reduced.open], problem.weights[reduced.open], max(1, reduced.capacity))
         assert optimal_value(open_problem) + int(problem.profits[reduced.taken].sum()) == best
-    core = reduced.search_core(problem)
-    core.run(60.0)
-    assert core.proved
-    reduced.adopt(problem, core)
+    search_core(problem, reduced, 60.0, lambda: None)
     profit, weight = problem.evaluate(reduced.best)
     assert profit == reduced.objective == reduced.bound == best
     assert weight <= problem.capacity
@@ -57,7 +52,7 @@ def test_presolving_and_the_core_find_the_optimum(problem: Knapsack) -> None:
 
 @examples(50)
 @given(problem=problems())
-def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem: Knapsack) -> None:
+def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem):
     profits, weights = problem.profits, np.maximum(problem.weights, 1)
     order = by_efficiency(profits, weights)
     core = Core(profits, weights, problem.capacity, order, 0, 2**40)
@@ -71,7 +66,7 @@ def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem: Kn
 
 @examples(100)
 @given(problem=problems())
-def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem: Knapsack) -> None:
+def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem):
     fits = problem.weights <= problem.capacity
     profits, weights = problem.profits[fits], problem.weights[fits]
     if not len(profits) or int(weights.sum()) <= problem.capacity or not profits.all():
@@ -83,7 +78,7 @@ def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem: K
         assert found.bound >= best
 
 
-def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one() -> None:
+def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one():
     random = np.random.default_rng(6)
     for number in range(20):  # light items are the best, and at most so many fit; or heavy ones, and at least so many
         weights = random.integers(11, 40, 12)
@@ -93,7 +88,7 @@ def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one() -> None:
         assert found is None or found.bound >= best
 
 
-def test_the_papers_instances_are_proved_by_the_number_of_items() -> None:
+def test_the_papers_instances_are_proved_by_the_number_of_items():
     """p = w + 50: no more items fit than the lightest, and an exchange of two items fills the capacity."""
     for seed in range(3):
         problem = generate(GeneratorOptions(type="strongly-correlated", n=5000, seed=seed))
@@ -103,7 +98,7 @@ def test_the_papers_instances_are_proved_by_the_number_of_items() -> None:
         assert reduced.objective == problem.capacity + 50 * most
 
 
-def test_an_exchange_takes_the_best_of_all_small_changes() -> None:
+def test_an_exchange_takes_the_best_of_all_small_changes():
     random = np.random.default_rng(3)
     for _ in range(30):
         n = 9

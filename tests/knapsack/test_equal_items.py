@@ -1,23 +1,19 @@
 """Equal items, items without weight, capacity 0 and common divisors: what problems are before anything is searched."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from engine import Engine, Knapsack, ProblemError, Result, Status
+from engine import Knapsack, ProblemError, Status
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.mip.process import IntegerProgram, Mip
 from engine.solvers.knapsack.presolve import presolve
 from tests.support.examples import examples
 
 
-def drawn(kinds: int, n: int, largest: int, seed: int) -> Knapsack:
+def drawn(kinds, n, largest, seed):
     """Each item is one of a few kinds."""
     random = np.random.default_rng(seed)
     weights, profits = random.integers(1, largest, (2, kinds))
@@ -25,7 +21,7 @@ def drawn(kinds: int, n: int, largest: int, seed: int) -> Knapsack:
     return Knapsack(profits[kind], weights[kind], int(weights[kind].sum()) // 2)
 
 
-def spanner(n: int, largest: int, seed: int) -> Knapsack:
+def spanner(n, largest, seed):
     """Pisinger (2005), strongly correlated, v = 2, m = 10: each item is a multiple of one of two."""
     random = np.random.default_rng(seed)
     weights = -(-2 * random.integers(1, largest, 2, endpoint=True) // 10)
@@ -34,7 +30,7 @@ def spanner(n: int, largest: int, seed: int) -> Knapsack:
     return Knapsack(weights + largest // 50 * multiple, weights, int(weights.sum()) // 2)
 
 
-def optimum(problem: Knapsack) -> int:
+def optimum(problem):
     """By HiGHS, with one integer for each kind of item."""
     pairs, counts = np.unique(np.stack([problem.profits, problem.weights]), axis=1, return_counts=True)
     rows = LinearConstraint(pairs[1:], ub=problem.capacity)
@@ -44,7 +40,7 @@ def optimum(problem: Knapsack) -> int:
     return round(-found.fun)
 
 
-def assert_solved(result: Result, problem: Knapsack, value: float) -> None:
+def assert_solved(result, problem, value):
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == value
     assert result.solution is not None
@@ -55,13 +51,13 @@ def assert_solved(result: Result, problem: Knapsack, value: float) -> None:
 
 
 @pytest.mark.parametrize("problem", [drawn(15, 20_000, 10_000, 1), spanner(20_000, 1000, 0)], ids=["drawn", "spanner"])
-def test_many_items_of_few_kinds_are_solved_without_a_table(one_device: Engine, problem: Knapsack) -> None:
+def test_many_items_of_few_kinds_are_solved_without_a_table(one_device, problem):
     result = one_device.solve(problem, time_limit=60)
     assert_solved(result, problem, optimum(problem))
     assert "table" not in str(result.arrays["route"])
 
 
-def test_a_run_of_merged_items_begins_from_a_given_solution_and_resumes(one_device: Engine, tmp_path: Path) -> None:
+def test_a_run_of_merged_items_begins_from_a_given_solution_and_resumes(one_device, tmp_path):
     problem = drawn(6, 500, 100_000, 3)
     best = one_device.solve(problem).solution
     assert best is not None
@@ -79,14 +75,7 @@ def test_a_run_of_merged_items_begins_from_a_given_solution_and_resumes(one_devi
     factor=st.integers(1, 3),
     counts=st.booleans(),
 )
-def test_small_problems_agree_with_every_choice(
-    one_device: Engine,
-    kinds: list[tuple[int, int]],
-    which: list[int],
-    capacity: int,
-    factor: int,
-    counts: bool,
-) -> None:
+def test_small_problems_agree_with_every_choice(one_device, kinds, which, capacity, factor, counts):
     items = [kinds[kind % len(kinds)] for kind in which]
     profits, weights = [p for p, _ in items], [factor * w for _, w in items]
     value = max(
@@ -110,7 +99,7 @@ def test_small_problems_agree_with_every_choice(
     )
 
 
-def test_packs_of_equal_items_are_bounded_by_the_number_of_items() -> None:
+def test_packs_of_equal_items_are_bounded_by_the_number_of_items():
     """Of strongly correlated items, Dantzig's bound allows more than the number of items that fit."""
     random = np.random.default_rng(4)
     weights = random.integers(1, 100, 2000)
@@ -120,18 +109,18 @@ def test_packs_of_equal_items_are_bounded_by_the_number_of_items() -> None:
     assert presolve(packs.problem, True, copies=packs.copies).bound == presolve(problem, True).bound
 
 
-def test_an_item_without_weight_is_refused_where_nothing_limits_it() -> None:
+def test_an_item_without_weight_is_refused_where_nothing_limits_it():
     with pytest.raises(ProblemError, match="item 1 has weight 0: taken without limit, its profit has none"):
         Knapsack.unbounded([1, 2], [3, 0], 5)
     assert Knapsack.unbounded([1, 0], [3, 0], 7).counts.tolist() == [2, 0]
 
 
-def test_a_search_by_highs_is_ended_when_the_run_must_end() -> None:
+def test_a_search_by_highs_is_ended_when_the_run_must_end():
     random = np.random.default_rng(0)
     weights = random.integers(1000, 100_000, (30, 200))
     program = IntegerProgram(weights.sum(axis=0), weights, weights.sum(axis=1) // 2, np.ones(200, np.int64))
 
-    def stop() -> None:
+    def stop():
         if mip.objective > 0:
             raise KeyboardInterrupt
 

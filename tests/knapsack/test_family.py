@@ -1,11 +1,6 @@
 """Bounded and unbounded problems, subset sums and the values of all capacities, against independent recurrences."""
 
-from __future__ import annotations
-
 import json
-from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from engine import Engine, Knapsack, Status, cli
-from engine.base.result import Result
+from engine import Knapsack, Status, cli
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
 from engine.references.knapsack import optimal_value
@@ -24,7 +18,7 @@ from tests.support.examples import examples
 some = examples(40)
 
 
-def values_of_all_capacities(problem: Knapsack) -> np.ndarray:
+def values_of_all_capacities(problem):
     """Bellman's recurrence, one copy after another, in plain Python."""
     best = [0] * (problem.capacity + 1)
     counts = [1] * problem.n if problem.counts is None else problem.counts.tolist()
@@ -35,7 +29,7 @@ def values_of_all_capacities(problem: Knapsack) -> np.ndarray:
     return np.array(best)
 
 
-def unbounded_values(profits: list[int], weights: list[int], capacity: int) -> list[int]:
+def unbounded_values(profits, weights, capacity):
     """The unbounded recurrence: f(c) = max(f(c - 1), f(c - w) + p)."""
     best = [0] * (capacity + 1)
     for c in range(1, capacity + 1):
@@ -43,7 +37,7 @@ def unbounded_values(profits: list[int], weights: list[int], capacity: int) -> l
     return best
 
 
-def assert_solved(result: Result, problem: Knapsack, value: int) -> None:
+def assert_solved(result, problem, value):
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == value
     assert result.solution is not None
@@ -52,7 +46,7 @@ def assert_solved(result: Result, problem: Knapsack, value: int) -> None:
     assert weight <= problem.capacity
 
 
-def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device: Engine, tmp_path: Path) -> None:
+def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device, tmp_path):
     path = tmp_path / "three.txt"
     profits, weights = [60, 100, 120], [10, 20, 30]
     formats.write(path, profits, weights, 50, "bounded", counts=[2, 1, 1])
@@ -74,12 +68,10 @@ def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device:
         formats.write(path, profits, weights, 50, "kplib", counts=[1, 1, 1])
 
 
-def test_the_command_line_solves_bounded_and_unbounded_problems(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_solves_bounded_and_unbounded_problems(tmp_path, capsys):
     path = tmp_path / "three.txt"
     formats.write(path, [60, 100, 120], [10, 20, 30], 50, "bounded", counts=[2, 1, 1])
-    cases: list[tuple[list[str], int]] = [([], 240), (["--unbounded"], 300), (["--copies", "1"], 220)]
+    cases = [([], 240), (["--unbounded"], 300), (["--copies", "1"], 220)]
     for arguments, value in cases:
         assert cli.command_line(["solve", str(path), *arguments, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["objective"] == value
@@ -90,7 +82,7 @@ def test_the_command_line_solves_bounded_and_unbounded_problems(
     assert "item 0 has count -3; counts must be at least 0 (" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_profit_that_is_no_number_is_named_not_the_first_with_decimals() -> None:
+def test_a_profit_that_is_no_number_is_named_not_the_first_with_decimals():
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ProblemError, match=f"the profit of item 1 must be an integer; got {wrong}"):
             Knapsack([0.5, wrong, 2], [1, 2, 3], 4)
@@ -101,7 +93,7 @@ def test_a_profit_that_is_no_number_is_named_not_the_first_with_decimals() -> No
 
 
 @st.composite
-def bounded(draw: st.DrawFn) -> Knapsack:
+def bounded(draw):
     n = draw(st.integers(1, 6))
     numbers = st.lists(st.integers(1, 30), min_size=n, max_size=n)
     counts = draw(st.lists(st.sampled_from([0, 1, 2, 3, 7, 10**12]), min_size=n, max_size=n))
@@ -110,9 +102,7 @@ def bounded(draw: st.DrawFn) -> Knapsack:
 
 @some
 @given(problem=bounded(), variant=st.sampled_from(["auto", "rows", "classes", "sparse"]), reduce=st.booleans())
-def test_bounded_problems_agree_with_copies_taken_one_by_one(
-    one_device: Engine, problem: Knapsack, variant: str, reduce: bool
-) -> None:
+def test_bounded_problems_agree_with_copies_taken_one_by_one(one_device, problem, variant, reduce):
     result = one_device.solve(problem, variant=variant, reduce=reduce)
     assert_solved(result, problem, int(values_of_all_capacities(problem)[-1]))
 
@@ -123,9 +113,7 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(
     capacity=st.integers(1, 200),
     reduce=st.booleans(),
 )
-def test_unbounded_problems_agree_with_their_own_recurrence(
-    one_device: Engine, items: list[tuple[int, int]], capacity: int, reduce: bool
-) -> None:
+def test_unbounded_problems_agree_with_their_own_recurrence(one_device, items, capacity, reduce):
     profits, weights = [p for p, _ in items], [w for _, w in items]
     problem = Knapsack.unbounded(profits, weights, capacity)
     result = one_device.solve(problem, reduce=reduce)
@@ -134,9 +122,7 @@ def test_unbounded_problems_agree_with_their_own_recurrence(
 
 @some
 @given(problem=bounded(), variant=st.sampled_from(["auto", "rows", "tiles", "classes"]), once=st.booleans())
-def test_the_profile_has_the_optimal_value_of_every_capacity(
-    one_device: Engine, problem: Knapsack, variant: str, once: bool
-) -> None:
+def test_the_profile_has_the_optimal_value_of_every_capacity(one_device, problem, variant, once):
     if once:
         problem = Knapsack(problem.profits, problem.weights, problem.capacity)
     result = one_device.solve(problem, variant=variant, profile=True)
@@ -145,7 +131,7 @@ def test_the_profile_has_the_optimal_value_of_every_capacity(
     assert_solved(result, problem, int(expected[-1]))
 
 
-def test_the_profile_is_the_same_on_several_devices(three_devices: Engine) -> None:
+def test_the_profile_is_the_same_on_several_devices(three_devices):
     random = np.random.default_rng(2)
     problem = Knapsack(random.integers(1, 100, 60), random.integers(1, 90, 60), 1500)
     result = three_devices.solve(problem, profile=True, minimum_share=1)
@@ -153,7 +139,7 @@ def test_the_profile_is_the_same_on_several_devices(three_devices: Engine) -> No
     assert result.counters["exchanged_bytes"] > 0
 
 
-def test_subset_sums_are_found_exactly(one_device: Engine) -> None:
+def test_subset_sums_are_found_exactly(one_device):
     random = np.random.default_rng(3)
     for _ in range(5):
         weights = random.integers(10**6, 10**7, 18) * 2
@@ -166,7 +152,7 @@ def test_subset_sums_are_found_exactly(one_device: Engine) -> None:
 
 
 @st.composite
-def proportional(draw: st.DrawFn) -> Knapsack:
+def proportional(draw):
     """Light and heavy weights (fused and single launches), with a common divisor or not, and copies."""
     n = draw(st.integers(1, 40))
     largest = draw(st.sampled_from([5, 300, 4000, 40_000]))
@@ -178,9 +164,7 @@ def proportional(draw: st.DrawFn) -> Knapsack:
 
 @some
 @given(problem=proportional(), reduce=st.booleans(), block=st.sampled_from([1, 32]))
-def test_rows_of_bits_find_the_greatest_sum_and_its_items(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, reduce: bool, block: int
-) -> None:
+def test_rows_of_bits_find_the_greatest_sum_and_its_items(one_device, monkeypatch, problem, reduce, block):
     constants = {"block": block, "tile": 600, "halo": 512}
     with monkeypatch.context() as patch:
         patch.setattr(bit_worker, "_constants", lambda capabilities: constants)
@@ -188,13 +172,13 @@ def test_rows_of_bits_find_the_greatest_sum_and_its_items(
     assert_solved(result, problem, optimal_value(problem))
 
 
-def test_items_heavier_than_a_tile_are_added_to_rows_of_bits(one_device: Engine) -> None:
+def test_items_heavier_than_a_tile_are_added_to_rows_of_bits(one_device):
     weights = np.random.default_rng(1).integers(33_000, 60_000, 12)
     problem = Knapsack(weights, weights, int(weights.sum()) // 2)
     assert_solved(one_device.solve(problem, variant="bits", reduce=False), problem, optimal_value(problem))
 
 
-def test_sums_that_miss_the_capacity_are_proved_by_bits(one_device: Engine) -> None:
+def test_sums_that_miss_the_capacity_are_proved_by_bits(one_device):
     """Bounds cannot prove it: the relaxation fills the capacity, but sums are multiples of ten, or one more."""
     weights = np.append(10 * np.random.default_rng(5).integers(200, 2000, 200), 1)
     problem = Knapsack(weights, weights, int(weights.sum()) // 20 * 10 + 5)
@@ -206,14 +190,14 @@ def test_sums_that_miss_the_capacity_are_proved_by_bits(one_device: Engine) -> N
     assert one_device.solve(bounded, variant="bits", reduce=False).objective == 20
 
 
-def test_bits_need_profits_in_proportion_to_weights(one_device: Engine) -> None:
+def test_bits_need_profits_in_proportion_to_weights(one_device):
     with pytest.raises(OptionError, match="profits in proportion to the weights"):
         one_device.solve(Knapsack([1, 3, 5], [2, 4, 7], 9), variant="bits", reduce=False)
     with pytest.raises(OptionError, match="the profile needs a dense table; variant must not be bits"):
         one_device.solve(Knapsack([2, 4], [2, 4], 5), variant="bits", profile=True)
 
 
-def test_a_bounded_problem_survives_its_arrays() -> None:
+def test_a_bounded_problem_survives_its_arrays():
     problem = Knapsack([5, 4], [3, 2], 20, counts=[2, 9])
     copy = Knapsack.from_arrays(problem.to_arrays(), problem.name)
     assert copy.counts is not None
@@ -230,26 +214,26 @@ def test_a_bounded_problem_survives_its_arrays() -> None:
         ({"counts": [1, 0.5]}, "the count of item 1 must be an integer; got 0.5"),
     ],
 )
-def test_wrong_counts_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_counts_are_refused(arguments, message):
     with pytest.raises(ProblemError, match=message):
         Knapsack([5, 4], [3, 2], 20, **arguments)
 
 
-def test_more_copies_than_there_are_are_refused() -> None:
+def test_more_copies_than_there_are_are_refused():
     with pytest.raises(ProblemError, match="item 0 is given 3 times; it can be taken 2 times"):
         Knapsack([5, 4], [3, 2], 20, counts=[2, 9]).evaluate([0, 0, 0])
     with pytest.raises(ProblemError, match="the profits of all copies sum to"):
         Knapsack.unbounded([2**40, 1], [1, 1], 2**40)
 
 
-def test_arguments_of_or_tools_are_taken() -> None:
+def test_arguments_of_or_tools_are_taken():
     problem = Knapsack.from_ortools([360, 83], [[7, 1]], [7])
     assert (problem.profits.tolist(), problem.weights.tolist(), problem.capacity) == ([360, 83], [7, 1], 7)
     with pytest.raises(ProblemError, match="got 2 rows of weights and 1 capacities"):
         Knapsack.from_ortools([1, 2], [[1, 2], [3, 4]], [5])
 
 
-def test_a_profile_needs_a_dense_table(one_device: Engine) -> None:
+def test_a_profile_needs_a_dense_table(one_device):
     with pytest.raises(OptionError, match="the profile needs a dense table"):
         one_device.solve(Knapsack([3, 4], [2, 3], 4), variant="sparse", profile=True)
 
@@ -261,9 +245,7 @@ def test_a_profile_needs_a_dense_table(one_device: Engine) -> None:
     variant=st.sampled_from(["auto", "rows", "sparse"]),
     reduce=st.booleans(),
 )
-def test_profits_with_decimals_are_solved_exactly(
-    one_device: Engine, items: list[tuple[Decimal, int]], capacity: int, variant: str, reduce: bool
-) -> None:
+def test_profits_with_decimals_are_solved_exactly(one_device, items, capacity, variant, reduce):
     """Against the same problem in hundredths, from decimal numbers and from the floats that print like them."""
     cents = Knapsack([int(100 * p) for p, _ in items], [w for _, w in items], capacity)
     best = optimal_value(cents)
@@ -278,7 +260,7 @@ def test_profits_with_decimals_are_solved_exactly(
         assert weight <= capacity
 
 
-def test_scaled_profits_are_told_in_their_own_unit(one_device: Engine, tmp_path: Path) -> None:
+def test_scaled_profits_are_told_in_their_own_unit(one_device, tmp_path):
     problem = Knapsack([0.1, 0.25, 3], [1, 2, 3], 5)
     assert (problem.scale, problem.profits.tolist()) == (20, [2, 5, 60])
     assert "profits 0.1 to 3.0" in problem.describe()
@@ -295,7 +277,7 @@ def test_scaled_profits_are_told_in_their_own_unit(one_device: Engine, tmp_path:
     assert one_device.solve(bounded, variant="rows", reduce=False).objective == 1.75
 
 
-def test_numpy_s_short_floats_are_taken_as_they_print(one_device: Engine) -> None:
+def test_numpy_s_short_floats_are_taken_as_they_print(one_device):
     problem = Knapsack(np.array([0.1, 0.7], np.float32), [1, 1], 1)
     assert problem.scale == 10
     assert one_device.solve(problem).objective == 0.7

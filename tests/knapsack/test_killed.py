@@ -1,7 +1,5 @@
 """A search of the sparse table resumes to the same answer after any kill; tests/survival kills the dense one."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Engine, Status
+from engine import Status
 from engine.generators.knapsack import GeneratorOptions, generate, write
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.needs import POSIX
@@ -19,9 +17,7 @@ from tests.support.needs import POSIX
 
 @pytest.mark.full
 @POSIX
-def test_a_run_killed_at_random_moments_resumes_to_the_same_value_and_to_items_of_it(
-    one_device: Engine, tmp_path: Path
-) -> None:
+def test_a_run_killed_at_random_moments_resumes_to_the_same_value_and_to_items_of_it(one_device, tmp_path):
     problem = generate(GeneratorOptions(type="exponential-groups", n=500, capacity=10**7))
     write(problem, tmp_path / "problem.txt")
     whole = one_device.solve(problem, reduce=False, variant="sparse")

@@ -1,11 +1,6 @@
 """The knapsack solver against brute force and HiGHS, in every variant, on one device and on several."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +10,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine import Engine, Knapsack, Status
 from engine.base.context import Checkpoint
-from engine.base.result import Result
-from engine.devices import Device, Member
-from engine.devices.kernels.templates import Source
+from engine.devices import Device
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
-from engine.events import Event, Metric, Notice, Progress
+from engine.events import Metric, Notice, Progress
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
 from engine.runs.run import Run
@@ -29,7 +22,7 @@ from engine.solvers.knapsack.dense import planning
 from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.sweep import Sweep
 from engine.solvers.knapsack.dense.worker import RowWorker
-from engine.solvers.knapsack.programs import Shapes, ValueType
+from engine.solvers.knapsack.programs import Shapes
 from engine.solvers.knapsack.sparse.worker import SparseWorker
 from tests.support.examples import examples
 from tests.support.patience import PATIENCE
@@ -38,7 +31,7 @@ from tests.support.stopping import stop_at
 VARIANTS = ("auto", "rows", "tiles", "classes", "sparse")
 
 
-def assert_solved(result: Result, problem: Knapsack, optimum: int) -> None:
+def assert_solved(result, problem, optimum):
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == optimum
     assert result.solution is not None
@@ -49,7 +42,7 @@ def assert_solved(result: Result, problem: Knapsack, optimum: int) -> None:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Knapsack:
+def problems(draw):
     """Few or many items, repeated or large weights, profits from 0 to past 32 bits."""
     n = draw(st.integers(1, 120))
     largest = draw(st.sampled_from([1, 3, 20, 300, 5000]))
@@ -76,19 +69,17 @@ few = examples(60)
 
 @few
 @given(problem=problems(), options=options)
-def test_every_variant_finds_the_optimum_and_its_items(
-    one_device: Engine, problem: Knapsack, options: dict[str, object]
-) -> None:
+def test_every_variant_finds_the_optimum_and_its_items(one_device, problem, options):
     assert_solved(one_device.solve(problem, **options), problem, optimal_value(problem))
 
 
 @few
 @given(problem=problems(), options=options)
-def test_several_devices_find_the_same(three_devices: Engine, problem: Knapsack, options: dict[str, object]) -> None:
+def test_several_devices_find_the_same(three_devices, problem, options):
     assert_solved(three_devices.solve(problem, **options), problem, optimal_value(problem))
 
 
-def lock_step(value: ValueType) -> Shapes:
+def lock_step(value):
     """Work-items in lock step as on a GPU, and tiles of a few cells, so that these kernels run where there is none."""
     return Shapes(value, False, 1, 32, 32, 8, 1, 2, cells_per_item=4, class_unroll=2, class_items_per_unit=64)
 
@@ -98,9 +89,7 @@ def lock_step(value: ValueType) -> Shapes:
     ("variant", "heaviest", "total"),
     [("rows", 500, 2**30 - 1), ("tiles", 30, 2**61 - 2**16), ("classes", 6, 2**30 - 1)],
 )
-def test_lock_step_kernels_are_exact_up_to_the_largest_profits(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, variant: str, heaviest: int, total: int
-) -> None:
+def test_lock_step_kernels_are_exact_up_to_the_largest_profits(one_device, monkeypatch, variant, heaviest, total):
     monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
     random = np.random.default_rng(heaviest)
     for n in (9, 40):
@@ -128,8 +117,8 @@ def test_lock_step_kernels_are_exact_up_to_the_largest_profits(
         "subset-sum",
     ],
 )
-def test_generated_instances_agree_with_highs(one_device: Engine, kind: str) -> None:
-    problem = generate(GeneratorOptions(type=kind, n=60, seed=3))  # type: ignore[arg-type]
+def test_generated_instances_agree_with_highs(one_device, kind):
+    problem = generate(GeneratorOptions(type=kind, n=60, seed=3))
     answer = milp(
         -problem.profits.astype(float),
         constraints=LinearConstraint(problem.weights[None, :].astype(float), ub=problem.capacity),
@@ -143,7 +132,7 @@ def test_generated_instances_agree_with_highs(one_device: Engine, kind: str) -> 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device: Engine, variant: str) -> None:
+def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device, variant):
     """p = w + 50: no more items fit than the lightest, and no more weight than the capacity; both bounds are met."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
     most_items = int(np.searchsorted(np.cumsum(np.sort(problem.weights)), problem.capacity, side="right"))
@@ -151,7 +140,7 @@ def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device: Engine, 
     assert_solved(result, problem, problem.capacity + 50 * most_items)
 
 
-def test_published_optima_of_hard_instances_are_found(one_device: Engine, shared_data: Path) -> None:
+def test_published_optima_of_hard_instances_are_found(one_device, shared_data):
     with (shared_data / "knapsack" / "jooken" / "optima.csv").open() as table:
         rows = [row for row in list(csv.reader(table))[1:] if row[1] == "1200" and row[2] == "1000000"]
     checked = 0
@@ -164,7 +153,7 @@ def test_published_optima_of_hard_instances_are_found(one_device: Engine, shared
     assert checked == 3
 
 
-def test_values_past_32_bits_use_64(one_device: Engine) -> None:
+def test_values_past_32_bits_use_64(one_device):
     problem = Knapsack([2**40, 2**40 + 1, 2**41 - 1], [5, 6, 9], 11)
     assert_solved(one_device.solve(problem, reduce=False), problem, 2**41 + 1)
 
@@ -180,9 +169,7 @@ def test_values_past_32_bits_use_64(one_device: Engine) -> None:
         (Knapsack([0, 0], [1, 1], 1), 0, []),
     ],
 )
-def test_trivial_cases_need_no_device_work(
-    one_device: Engine, problem: Knapsack, optimum: int, items: list[int]
-) -> None:
+def test_trivial_cases_need_no_device_work(one_device, problem, optimum, items):
     result = one_device.solve(problem)
     assert result.objective == optimum
     assert result.solution is not None
@@ -190,16 +177,16 @@ def test_trivial_cases_need_no_device_work(
     assert result.counters["cells"] == 0
 
 
-def test_the_value_alone_comes_without_items(one_device: Engine) -> None:
+def test_the_value_alone_comes_without_items(one_device):
     problem = generate(GeneratorOptions(n=300, seed=5))
     result = one_device.solve(problem, items=False, reduce=False)
     assert result.objective == optimal_value(problem)
     assert result.solution is None
 
 
-def test_reduction_fixes_items_and_says_how_many(one_device: Engine) -> None:
+def test_reduction_fixes_items_and_says_how_many(one_device):
     problem = generate(GeneratorOptions(type="uncorrelated", n=500, seed=2))
-    events: list[Event] = []
+    events = []
     result = one_device.solve(problem, on_event=events.append)
     plain = one_device.solve(problem, reduce=False)
     assert result.objective == plain.objective
@@ -207,7 +194,7 @@ def test_reduction_fixes_items_and_says_how_many(one_device: Engine) -> None:
     assert any(isinstance(event, Notice) and "fixed by bounds" in event.message for event in events)
 
 
-def test_cells_computed_are_cut_at_both_ends(one_device: Engine) -> None:
+def test_cells_computed_are_cut_at_both_ends(one_device):
     """Descending weights and both cuts leave 39 % of n C on the paper's instances."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=3000, seed=1))
     result = one_device.solve(problem, reduce=False, items=False)
@@ -215,7 +202,7 @@ def test_cells_computed_are_cut_at_both_ends(one_device: Engine) -> None:
 
 
 @pytest.mark.full
-def test_items_take_three_arrays_where_memory_is_the_host_s(one_device: Engine) -> None:
+def test_items_take_three_arrays_where_memory_is_the_host_s(one_device):
     problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
     result = one_device.solve(problem, reduce=False, keep_memory=4e-6 * (problem.capacity + 1))
     assert_solved(result, problem, optimal_value(problem))
@@ -223,9 +210,9 @@ def test_items_take_three_arrays_where_memory_is_the_host_s(one_device: Engine) 
     assert 1 < arrays <= 3.001
 
 
-def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None:
+def test_the_range_is_shared_evenly_and_exchanged(three_devices):
     problem = generate(GeneratorOptions(type="strongly-correlated", n=1000, seed=1))
-    events: list[Event] = []
+    events = []
     result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)
     assert result.objective == optimal_value(problem)
     assert result.counters["exchanged_bytes"] > 0
@@ -234,12 +221,12 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices: Engine) -> None
     assert np.median([event.value for event in shares]) == pytest.approx(1 / 3, abs=0.01)
 
 
-def test_devices_exchange_many_times_in_a_slice(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_exchange_many_times_in_a_slice(three_devices, monkeypatch):
     """A stretch of few items, so that the threads of the devices meet often."""
     monkeypatch.setattr(planning, "_EXCHANGE_SECONDS", {True: 1e-9, False: 1e-9})
     original, exchanges = RowWorker._exchange, []
 
-    def exchange(self: RowWorker, *arguments: Any) -> Any:
+    def exchange(self, *arguments):
         messages = original(self, *arguments)
         exchanges.append(len(messages))
         return messages
@@ -252,18 +239,18 @@ def test_devices_exchange_many_times_in_a_slice(three_devices: Engine, monkeypat
     assert max(exchanges) > 0
 
 
-def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlike_devices_share_by_speed(three_devices, monkeypatch):
     """Parts then differ, and one may be nearly the whole row."""
     monkeypatch.setattr(planning, "same_model", lambda devices: False)
     original = planning.Planner.slices
 
-    def slices(self: planning.Planner, *arguments: Any) -> Any:
+    def slices(self, *arguments):
         self._speed = [1e7, 1e10, 1e8]
         return original(self, *arguments)
 
     monkeypatch.setattr(planning.Planner, "slices", slices)
     problem = generate(GeneratorOptions(type="strongly-correlated", n=700, seed=9))
-    events: list[Event] = []
+    events = []
     result = three_devices.solve(problem, reduce=False, minimum_share=1, on_event=events.append)
     assert_solved(result, problem, optimal_value(problem))
     shares = [event.value for event in events if isinstance(event, Metric) and event.name == "share"]
@@ -271,7 +258,7 @@ def test_unlike_devices_share_by_speed(three_devices: Engine, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("variant", ["dense", "tiles", "rows"])
-def test_second_halves_wider_than_the_whole_are_divided_elsewhere(one_device: Engine, variant: str) -> None:
+def test_second_halves_wider_than_the_whole_are_divided_elsewhere(one_device, variant):
     """The rows of the lighter half of these items, divided by work, would be wider than any row of all of them."""
     weights = [2971, 2966, 2959, 2915, 2843, 2757, 2728, 2659, 2659, 2622, 2532, 2407, 2389, 2356, 2342, 2332, 2272]
     weights += [2136, 2132, 2114, 2002, 1825, 1764, 1674, 1640, 1424, 1378, 1225, 1220, 1210, 1184, 1169, 1113, 1083]
@@ -282,21 +269,21 @@ def test_second_halves_wider_than_the_whole_are_divided_elsewhere(one_device: En
     assert_solved(result, problem, optimal_value(problem))
 
 
-def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device: Engine) -> None:
+def test_a_problem_too_large_is_refused_before_anything_is_allocated(one_device):
     problem = Knapsack([7, 9, 8], [4 * 10**13, 5 * 10**13, 6 * 10**13 + 1], 10**14)
     with pytest.raises(OutOfDeviceMemory, match=r"needs .* TB on .*, which has .*; add devices"):
         one_device.solve(problem, reduce=False)
 
 
 @pytest.mark.parametrize("options", [{"profile": True}, {"profile": True, "variant": "rows"}])
-def test_a_profile_of_too_large_profits_is_refused(one_device: Engine, options: dict[str, Any]) -> None:
+def test_a_profile_of_too_large_profits_is_refused(one_device, options):
     problem = Knapsack([2**61, 2**60], [3, 4], 10)
     assert one_device.solve(problem).objective == 2**61 + 2**60  # all fits, and needs no table
     with pytest.raises(ProblemError, match="sum of profits must be below 2\\^61"):
         one_device.solve(problem, **options)
 
 
-def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -> None:
+def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device):
     problem = generate(GeneratorOptions(type="strongly-correlated", n=20_000, seed=1))
     result = one_device.solve(problem, reduce=False, time_limit=0.01)
     assert result.status is Status.TIME_LIMIT
@@ -307,7 +294,7 @@ def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device: Engine) -
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("phase", ["items", "backtracking"])
-def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_path: Path, phase: str) -> None:
+def test_an_interrupted_run_resumes_to_the_same_optimum(one_device, tmp_path, phase):
     """Stopped on the way forward, or on the way back, with a checkpoint after every slice."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=1500, seed=4))
     whole = one_device.solve(problem, reduce=False)
@@ -321,7 +308,7 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device: Engine, tmp_
     assert_solved(result, problem, int(whole.objective or 0))
 
 
-def test_open_items_of_a_checkpoint_that_all_fit_are_taken() -> None:
+def test_open_items_of_a_checkpoint_that_all_fit_are_taken():
     """A run that is stopped while it walks back leaves such ones; another stop then saved too few cells."""
     problem = Knapsack([5, 4, 3, 6], [5, 4, 3, 6], 14)
     arrays = {"taken": [0], "open": [1, 2], "best": [3]}
@@ -334,11 +321,11 @@ def test_open_items_of_a_checkpoint_that_all_fit_are_taken() -> None:
     assert (sorted(reduced.best.tolist()), reduced.objective) == ([0, 1, 2], 12)
 
 
-def test_a_checkpoint_counts_what_earlier_starts_did_and_its_solution_must_fit() -> None:
+def test_a_checkpoint_counts_what_earlier_starts_did_and_its_solution_must_fit():
     problem = Knapsack([5, 4, 3, 6], [5, 4, 3, 6], 14)
     done = {"items_fixed": 2, "cells": 40, "exchanged_bytes": 8}
 
-    def restored(best: list[int], objective: int) -> Earlier:
+    def restored(best, objective):
         arrays = {"taken": [], "open": [0, 1, 2, 3], "best": best}
         state = {"phase": "items", "capacity": 14, "objective": objective, "bound": 18, **done}
         given = {name: np.array(values, np.int64) for name, values in arrays.items()}
@@ -350,23 +337,21 @@ def test_a_checkpoint_counts_what_earlier_starts_did_and_its_solution_must_fit()
 
 
 @pytest.mark.parametrize("variant", ["rows", "sparse"])
-def test_a_stop_without_a_folder_does_not_wait_for_a_table_to_be_read(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, variant: str
-) -> None:
+def test_a_stop_without_a_folder_does_not_wait_for_a_table_to_be_read(one_device, monkeypatch, variant):
     kind = "strongly-correlated" if variant == "rows" else "exponential-groups"
     gpu = (
         one_device.device_infos[0].capabilities.kind == "gpu"
     )  # which makes the smaller table before it can be stopped
     problem = generate(GeneratorOptions(type=kind, n=40_000 if gpu else 3000, capacity=1_000_000, seed=2))
-    reads: list[str] = []
+    reads = []
     stops = stop_at(
         monkeypatch,
         lambda event: isinstance(event, Progress) and event.phase == "items" and event.done < 0.5 * event.total,
     )
     read, table = Sweep.read, SparseWorker.table
 
-    def counted(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
+    def counted(name, original):
+        def call(*arguments):
             if stops:
                 reads.append(name)
             return original(*arguments)
@@ -385,16 +370,14 @@ def test_a_stop_without_a_folder_does_not_wait_for_a_table_to_be_read(
 
 @pytest.mark.usefixtures("_nothing_compiled")
 @pytest.mark.parametrize("variant", ["classes", "sparse", "bits"])
-def test_no_kernel_is_compiled_once_time_is_up(
-    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
-) -> None:
+def test_no_kernel_is_compiled_once_time_is_up(device, tmp_path, monkeypatch, variant):
     """Time is up after the first of several compilations; no other is begun, and the run can be resumed."""
     weights = np.repeat([34, 52], 30)  # groups of 16, 8, 4 and 2 items: a kernel each
     problem = Knapsack(weights, weights, int(weights.sum()) // 4 * 2 + 1)
-    compiled: list[str] = []
+    compiled = []
     original = Device._report_compile
 
-    def last(opened: Device, source: Source) -> None:
+    def last(opened, source):
         original(opened, source)
         compiled.append(source.template)
         monkeypatch.setattr(Run, "time_left", -1.0)
@@ -411,9 +394,7 @@ def test_no_kernel_is_compiled_once_time_is_up(
     assert_solved(again, problem, problem.capacity - 1)
 
 
-def test_a_time_limit_during_presolve_is_kept_with_the_best_so_far(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_time_limit_during_presolve_is_kept_with_the_best_so_far(one_device, monkeypatch):
     monkeypatch.setattr("engine.runs.attempt.LONGEST_GRACE", PATIENCE)  # a busy machine gives a run little time
     random = np.random.default_rng(1)
     problem = Knapsack(random.integers(1, 10**6, 300_000), random.integers(1, 10**6, 300_000), 3 * 10**10)
@@ -437,13 +418,11 @@ def test_a_time_limit_during_presolve_is_kept_with_the_best_so_far(
     ],
     ids=["profile", "profile of nothing", "copies", "memory"],
 )
-def test_what_the_host_cannot_hold_is_refused(
-    one_device: Engine, problem: Knapsack, options: dict[str, Any], message: str
-) -> None:
+def test_what_the_host_cannot_hold_is_refused(one_device, problem, options, message):
     with pytest.raises(OptionError, match=message):
         one_device.solve(problem, **options)
 
 
-def test_the_value_alone_of_very_many_copies_is_found(one_device: Engine) -> None:
+def test_the_value_alone_of_very_many_copies_is_found(one_device):
     result = one_device.solve(Knapsack.unbounded([7, 5], [3, 2], 10**12), items=False)
     assert (result.status, result.objective) == (Status.OPTIMAL, 25 * 10**11)

@@ -1,12 +1,10 @@
 """Claims about the knapsack problem class and the instances Quintet generates."""
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -28,7 +26,7 @@ LIMIT = 2**63 - 1
 TYPES = [name for name in get_args(InstanceType) if name != "exponential-groups"]  # which has a test of its own
 
 
-def test_an_instance_keeps_what_it_is_given() -> None:
+def test_an_instance_keeps_what_it_is_given():
     problem = Knapsack([60, 100, 120], (10, 20, 30), 50, name="three")
     assert problem.profits.tolist() == [60, 100, 120]
     assert problem.weights.tolist() == [10, 20, 30]
@@ -40,7 +38,7 @@ def test_an_instance_keeps_what_it_is_given() -> None:
     assert (Knapsack.kind, Knapsack.sense) == ("knapsack", "maximize")
 
 
-def test_an_instance_cannot_be_changed_through_its_arrays() -> None:
+def test_an_instance_cannot_be_changed_through_its_arrays():
     profits = np.array([5, 6])
     problem = Knapsack(profits, [1, 2], 3)
     profits[0] = 99
@@ -51,19 +49,19 @@ def test_an_instance_cannot_be_changed_through_its_arrays() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float16, np.float32, np.float64, object])
-def test_whole_numbers_of_every_kind_are_taken(dtype: Any) -> None:
+def test_whole_numbers_of_every_kind_are_taken(dtype):
     problem = Knapsack(np.array([1, 0, 100], dtype), np.array([1, 2, 3], dtype), np.float64(4.0))
     assert problem.profits.tolist() == [1, 0, 100]
     assert problem.capacity == 4
 
 
-def test_no_items_and_items_too_heavy_are_instances() -> None:
+def test_no_items_and_items_too_heavy_are_instances():
     assert Knapsack([], [], 5).n == 0
     assert Knapsack(np.empty(0), np.empty(0, int), 5).evaluate([]) == (0, 0)
     assert Knapsack([1], [10**12], 5).weights[0] == 10**12
 
 
-def test_values_up_to_the_limit_are_taken_exactly() -> None:
+def test_values_up_to_the_limit_are_taken_exactly():
     problem = Knapsack([LIMIT], [LIMIT], LIMIT)
     assert problem.evaluate([0]) == (LIMIT, LIMIT)
     assert Knapsack([2**60 + 1, 1.0], [1, 1], 1).profits[0] == 2**60 + 1
@@ -119,21 +117,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("profits", "weights", "capacity", "rule"), REFUSED, ids=[r[3][:50] for r in REFUSED])
-def test_a_value_that_breaks_a_rule_is_named(profits: Any, weights: Any, capacity: Any, rule: str) -> None:
+def test_a_value_that_breaks_a_rule_is_named(profits, weights, capacity, rule):
     with pytest.raises(ProblemError) as caught:
         Knapsack(profits, weights, capacity)
     assert rule in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_sum_that_only_just_overflows_is_found_with_many_items() -> None:
+def test_a_sum_that_only_just_overflows_is_found_with_many_items():
     quarter = 2**61
     assert Knapsack([quarter, quarter, quarter, quarter - 1], [1] * 4, 1).n == 4
     with pytest.raises(ProblemError, match=f"the profits sum to {2**63};"):
         Knapsack([quarter] * 4, [1] * 4, 1)
 
 
-def test_a_file_names_its_format_and_its_optimum() -> None:
+def test_a_file_names_its_format_and_its_optimum():
     problem = Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv")
     assert (problem.name, problem.format, problem.n) == ("pisinger", "pisinger-csv", 50)
     # The plain recurrence over all capacities.
@@ -154,7 +152,7 @@ def test_a_file_names_its_format_and_its_optimum() -> None:
         ("1\n0 5 1\n", "the capacity is missing", 2),
     ],
 )
-def test_a_file_that_breaks_a_rule_is_refused_with_its_line(tmp_path: Path, text: str, rule: str, line: int) -> None:
+def test_a_file_that_breaks_a_rule_is_refused_with_its_line(tmp_path, text, rule, line):
     path = tmp_path / "small.kp"
     path.write_text(text)
     with pytest.raises(ProblemError) as caught:
@@ -163,7 +161,7 @@ def test_a_file_that_breaks_a_rule_is_refused_with_its_line(tmp_path: Path, text
     assert str(caught.value).endswith(f"({path}, line {line})")
 
 
-def test_a_file_whose_sum_is_too_large_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_whose_sum_is_too_large_is_refused_by_name(tmp_path):
     path = tmp_path / "sum.kp"
     path.write_text(f"2 9\n{LIMIT} 1\n1 1\n")
     with pytest.raises(ProblemError, match=r"the profits sum to .*sum\.kp"):
@@ -174,12 +172,12 @@ def test_a_file_whose_sum_is_too_large_is_refused_by_name(tmp_path: Path) -> Non
     ("file", "name"),
     [("small.txt", "small"), ("f1_l-d_kp_10_269", "f1_l-d_kp_10_269"), ("c_9_eps_0.01_s_3", "c_9_eps_0.01_s_3")],
 )
-def test_the_name_is_the_file_without_its_suffix(tmp_path: Path, file: str, name: str) -> None:
+def test_the_name_is_the_file_without_its_suffix(tmp_path, file, name):
     formats.write(tmp_path / file, [1], [1], 1)
     assert Knapsack.read(tmp_path / file).name == name
 
 
-def test_every_sample_is_recognized_and_read() -> None:
+def test_every_sample_is_recognized_and_read():
     paths = sorted((SAMPLES / "knapsack").iterdir())
     assert {Knapsack.read(path).format for path in paths} == set(formats.FORMATS)
     for path in paths:
@@ -187,7 +185,7 @@ def test_every_sample_is_recognized_and_read() -> None:
             assert Knapsack.recognizes(path, stream.read(4096).decode()), path.name
 
 
-def test_the_sample_configuration_points_at_an_instance() -> None:
+def test_the_sample_configuration_points_at_an_instance():
     configuration = tomllib.loads((SAMPLES / "knapsack.toml").read_text())
     problem = Knapsack.read(SAMPLES / configuration["problem"])
     assert configuration["knapsack"] == {"reduce": False}
@@ -198,18 +196,18 @@ def test_the_sample_configuration_points_at_an_instance() -> None:
     assert problem.optimum == problem.capacity + 50 * most_items  # no solution can have more items or more weight
 
 
-def test_a_garbled_file_is_told_with_the_line_of_its_fault(tmp_path: Path) -> None:
+def test_a_garbled_file_is_told_with_the_line_of_its_fault(tmp_path):
     path = tmp_path / "garbled.txt"
     path.write_text("3\n1 5 2\n2 x 3\n3 7 4\n10\n")
     with pytest.raises(InputError, match=r"(?s)cannot tell what kind .* read as Knapsack: .*'x'.* line 3"):
         recognize(path)
 
 
-def test_another_kind_of_file_is_not_recognized() -> None:
+def test_another_kind_of_file_is_not_recognized():
     assert not Knapsack.recognizes(Path("looks-right.kp"), "p cnf 2 1\n1 -2 0\n")
 
 
-def test_arrays_carry_the_whole_instance() -> None:
+def test_arrays_carry_the_whole_instance():
     for problem in (
         Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv"),
         Knapsack([1], [2], LIMIT),
@@ -222,7 +220,7 @@ def test_arrays_carry_the_whole_instance() -> None:
         assert again.name == "again"
 
 
-def test_arrays_survive_a_file_without_pickling(tmp_path: Path) -> None:
+def test_arrays_survive_a_file_without_pickling(tmp_path):
     problem = Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv")
     np.savez(tmp_path / "problem.npz", **problem.to_arrays())
     with np.load(tmp_path / "problem.npz", allow_pickle=False) as arrays:
@@ -230,14 +228,14 @@ def test_arrays_survive_a_file_without_pickling(tmp_path: Path) -> None:
     assert again.describe() == problem.describe()
 
 
-def test_arrays_that_lack_something_are_refused() -> None:
+def test_arrays_that_lack_something_are_refused():
     with pytest.raises(ProblemError, match="lack 'weights'; got profits, capacity"):
         Knapsack.from_arrays({"profits": np.array([1]), "capacity": np.array(3)}, "x")
     with pytest.raises(ProblemError, match="item 0 has weight -1"):
         Knapsack.from_arrays({"profits": np.array([1]), "weights": np.array([-1]), "capacity": np.array(3)}, "x")
 
 
-def test_a_description_is_one_line_with_the_sizes() -> None:
+def test_a_description_is_one_line_with_the_sizes():
     text = Knapsack([1] * 1500, [2] * 1500, 12345, name="many").describe()
     assert text == "0/1 knapsack many: 1,500 items, capacity 12,345, weights 2 to 2, profits 1 to 1"
     assert Knapsack([], [], 3).describe() == "0/1 knapsack: 0 items, capacity 3"
@@ -245,7 +243,7 @@ def test_a_description_is_one_line_with_the_sizes() -> None:
 
 @examples(60)
 @given(data=st.data(), items=st.lists(st.tuples(st.integers(0, 2**58), st.integers(1, 2**58)), max_size=16))
-def test_a_solution_is_summed_exactly(data: st.DataObject, items: list[tuple[int, int]]) -> None:
+def test_a_solution_is_summed_exactly(data, items):
     problem = Knapsack([p for p, _ in items], [w for _, w in items], 1)
     chosen = data.draw(
         st.permutations(range(len(items))).flatmap(lambda o: st.integers(0, len(o)).map(lambda k: o[:k]))
@@ -268,19 +266,19 @@ def test_a_solution_is_summed_exactly(data: st.DataObject, items: list[tuple[int
         ([True, False, True], "item indices must be integers; got an array of booleans"),
     ],
 )
-def test_a_solution_that_is_none_is_refused(items: Any, rule: str) -> None:
+def test_a_solution_that_is_none_is_refused(items, rule):
     with pytest.raises(ProblemError) as caught:
         Knapsack([60, 100, 120], [10, 20, 30], 50).evaluate(items)
     assert rule in str(caught.value)
 
 
-def test_a_solution_of_an_empty_instance_has_no_items() -> None:
+def test_a_solution_of_an_empty_instance_has_no_items():
     with pytest.raises(ProblemError, match="there is no item 0; there are no items"):
         Knapsack([], [], 5).evaluate([0])
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
-def test_the_default_class_is_that_of_the_paper(seed: int) -> None:
+def test_the_default_class_is_that_of_the_paper(seed):
     problem = generate(GeneratorOptions(n=5000, seed=seed))
     assert (problem.profits == problem.weights + 50).all()
     assert problem.capacity == int(problem.weights.sum()) // 2
@@ -289,7 +287,7 @@ def test_the_default_class_is_that_of_the_paper(seed: int) -> None:
 
 @pytest.mark.parametrize("largest", [1, 7, 10, 499, 1000, 12345])
 @pytest.mark.parametrize("type", TYPES)
-def test_each_class_obeys_its_definition(type: str, largest: int) -> None:
+def test_each_class_obeys_its_definition(type, largest):
     problem = generate(GeneratorOptions(type=type, n=2000, max_weight=largest, seed=3))
     p, w = problem.profits, problem.weights
     tenth, twentieth, narrow = max(1, largest // 10), max(1, largest // 20), largest // 500
@@ -308,7 +306,7 @@ def test_each_class_obeys_its_definition(type: str, largest: int) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_values_are_drawn_uniformly_with_both_ends(type: str) -> None:
+def test_values_are_drawn_uniformly_with_both_ends(type):
     problem = generate(GeneratorOptions(type=type, n=40_000, max_weight=20, seed=8))
     drawn = problem.profits if type == "inverse-strongly-correlated" else problem.weights
     counts = np.bincount(drawn, minlength=21)[1:]
@@ -317,13 +315,13 @@ def test_values_are_drawn_uniformly_with_both_ends(type: str) -> None:
     assert abs(counts - 2000).max() < 6 * 43.6
 
 
-def test_the_two_values_of_uncorrelated_items_are_independent() -> None:
+def test_the_two_values_of_uncorrelated_items_are_independent():
     problem = generate(GeneratorOptions(type="uncorrelated", n=40_000, seed=2))
     assert abs(np.corrcoef(problem.profits, problem.weights)[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_the_draws_are_in_the_documented_order(type: str) -> None:
+def test_the_draws_are_in_the_documented_order(type):
     problem = generate(GeneratorOptions(type=type, n=30, max_weight=1000, seed=11))
     random = np.random.Generator(np.random.PCG64(11))
     first = random.integers(1, 1000, size=30, endpoint=True)
@@ -342,7 +340,7 @@ def test_the_draws_are_in_the_documented_order(type: str) -> None:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_the_same_seed_makes_the_same_instance_and_another_seed_another(type: str) -> None:
+def test_the_same_seed_makes_the_same_instance_and_another_seed_another(type):
     one, same, other = (generate(GeneratorOptions(type=type, n=100, seed=seed)) for seed in (4, 4, 5))
     assert one.profits.tolist() == same.profits.tolist()
     assert one.weights.tolist() == same.weights.tolist()
@@ -354,19 +352,19 @@ def test_the_same_seed_makes_the_same_instance_and_another_seed_another(type: st
 @pytest.mark.parametrize(
     ("fraction", "parts"), [(0.1, (1, 10)), (0.3, (3, 10)), (0.5, (1, 2)), (1.0, (1, 1)), (1e-9, (0, 1))]
 )
-def test_the_capacity_is_the_fraction_as_it_is_written(fraction: float, parts: tuple[int, int]) -> None:
+def test_the_capacity_is_the_fraction_as_it_is_written(fraction, parts):
     for seed in range(20):
         problem = generate(GeneratorOptions(n=17, seed=seed, capacity_fraction=fraction))
         assert problem.capacity == max(1, int(problem.weights.sum()) * parts[0] // parts[1])
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_the_smallest_instance_of_each_class_can_be_made(type: str) -> None:
+def test_the_smallest_instance_of_each_class_can_be_made(type):
     problem = generate(GeneratorOptions(type=type, n=1, max_weight=1, capacity_fraction=0.001))
     assert (problem.n, problem.capacity) == (1, 1)
 
 
-def test_the_largest_weights_do_not_overflow() -> None:
+def test_the_largest_weights_do_not_overflow():
     problem = generate(GeneratorOptions(type="almost-strongly-correlated", n=8000, max_weight=10**15))
     assert problem.profits.max() > 10**15
 
@@ -387,16 +385,16 @@ def test_the_largest_weights_do_not_overflow() -> None:
         ({"n": 10_000_000, "max_weight": 10**15}, "lower n or max_weight"),
     ],
 )
-def test_extreme_options_are_refused_with_the_rule(options: dict[str, Any], rule: str) -> None:
+def test_extreme_options_are_refused_with_the_rule(options, rule):
     with pytest.raises(ValidationError, match=rule):
         GeneratorOptions(**options)
 
 
-def test_every_generator_option_has_a_description() -> None:
+def test_every_generator_option_has_a_description():
     assert all(field.description for field in GeneratorOptions.model_fields.values())
 
 
-def test_a_generated_instance_is_written_and_read_back(tmp_path: Path) -> None:
+def test_a_generated_instance_is_written_and_read_back(tmp_path):
     for type, n in itertools.product(TYPES, (1, 40)):
         problem = generate(GeneratorOptions(type=type, n=n))
         write(problem, tmp_path / "made.txt")
@@ -407,7 +405,7 @@ def test_a_generated_instance_is_written_and_read_back(tmp_path: Path) -> None:
         assert again.capacity == problem.capacity
 
 
-def test_exponential_groups_obey_their_definition() -> None:
+def test_exponential_groups_obey_their_definition():
     options = GeneratorOptions(
         type="exponential-groups", n=1000, capacity=10**6, groups=6, light_fraction=0.3, offset=0.1, noise=200, seed=1
     )

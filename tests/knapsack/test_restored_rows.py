@@ -1,9 +1,5 @@
 """A row of the dense table that a checkpoint holds is that of its items, or the checkpoint is refused."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,8 +13,8 @@ DONE = [1, 2]
 ROW = [0] * 20 + [100] * 10 + [120] * 20 + [220]  # capacities 0 to 50 of the items of weights 20 and 30
 
 
-def checkpoint(**changes: Any) -> Checkpoint:
-    arrays: dict[str, Any] = {"taken": [], "open": [0, 1, 2, 3], "best": [0, 1], "done": DONE}
+def checkpoint(**changes):
+    arrays = {"taken": [], "open": [0, 1, 2, 3], "best": [0, 1], "done": DONE}
     arrays = {name: np.array(value, np.int64) for name, value in arrays.items()} | {"row": np.array(ROW, np.int32)}
     state = {"phase": "row", "capacity": 50, "objective": 160, "bound": 230, "low": 33}
     state |= {name: value for name, value in changes.items() if name in state}
@@ -27,7 +23,7 @@ def checkpoint(**changes: Any) -> Checkpoint:
     return Checkpoint(arrays, state, 1.0)
 
 
-def test_a_row_of_its_items_is_restored() -> None:
+def test_a_row_of_its_items_is_restored():
     start = restore(PROBLEM, checkpoint())[2]
     assert isinstance(start, StartRow)
     assert start.values.tolist() == ROW[33:]
@@ -41,6 +37,6 @@ def test_a_row_of_its_items_is_restored() -> None:
         ({"open": [], "taken": [0, 1], "capacity": 20}, "its bound is not reached"),
     ],
 )
-def test_another_row_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_another_row_is_refused(changes, message):
     with pytest.raises(RunFolderError, match=message):
         restore(PROBLEM, checkpoint(**changes))

@@ -1,10 +1,7 @@
 """Planning: every item once, no launch past its rules, and ranges that lose nothing."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +21,7 @@ rules = st.builds(
 
 
 @given(weights=st.lists(st.integers(1, 40), min_size=1, max_size=200), rules=rules, seed=st.integers(0, 99))
-def test_every_item_is_in_one_group_that_keeps_the_rules(weights: list[int], rules: GroupRules, seed: int) -> None:
+def test_every_item_is_in_one_group_that_keeps_the_rules(weights, rules, seed):
     array = np.array(weights)
     done = np.random.default_rng(seed).random(len(array)) < 0.3
     indices = np.arange(len(array)) + 7
@@ -48,14 +45,14 @@ def test_every_item_is_in_one_group_that_keeps_the_rules(weights: list[int], rul
     assert at == len(array)
 
 
-def test_weights_of_more_than_32_bits_are_processed_one_by_one() -> None:
+def test_weights_of_more_than_32_bits_are_processed_one_by_one():
     weights = np.array([2**31 - 1] * 2 + [2**31] * 2)
     schedule, _ = Schedule.build(np.arange(4), weights, weights, GroupRules(halo=100, depths=(2,)))
     assert [(group.kind, group.items) for group in schedule.groups] == [("row", 1), ("row", 1), ("class", 2)]
 
 
 @given(weights=st.lists(st.integers(1, 40), min_size=2, max_size=60), data=st.data())
-def test_a_row_s_range_holds_all_that_the_next_one_reads(weights: list[int], data: st.DataObject) -> None:
+def test_a_row_s_range_holds_all_that_the_next_one_reads(weights, data):
     array = np.array(weights)
     schedule, _ = Schedule.build(np.arange(len(array)), array, array, GroupRules(0, ()))
     end = len(schedule.groups)
@@ -75,7 +72,7 @@ def test_a_row_s_range_holds_all_that_the_next_one_reads(weights: list[int], dat
     most=st.integers(1, 50),
     count=st.one_of(st.none(), st.integers(1, 8)),
 )
-def test_runs_are_as_long_as_their_limits_allow(sizes: list[int], most: int, count: int | None) -> None:
+def test_runs_are_as_long_as_their_limits_allow(sizes, most, count):
     cuts = cut_into_runs(np.array(sizes, np.int64), most, count).tolist()
     assert cuts[0] == 0
     assert cuts[-1] == len(sizes)
@@ -88,9 +85,9 @@ def test_runs_are_as_long_as_their_limits_allow(sizes: list[int], most: int, cou
 
 
 @pytest.mark.parametrize("simt", [True, False])
-def test_what_a_slice_makes_is_counted_for_every_member_that_had_a_part(simt: bool) -> None:
+def test_what_a_slice_makes_is_counted_for_every_member_that_had_a_part(simt):
     """A GPU makes all rows in one slice; the last row has one cell, which one member makes."""
-    info: Any = SimpleNamespace(name="any", language="opencl", capabilities=SimpleNamespace(simt=simt))
+    info = SimpleNamespace(name="any", language="opencl", capabilities=SimpleNamespace(simt=simt))
     weights = np.random.default_rng(1).integers(1, 1000, 600 if simt else 3000)
     schedule, _ = Schedule.build(np.arange(len(weights)), weights, weights, GroupRules(0, ()))
     end, capacity = len(schedule.groups), int(weights.sum()) // 2

@@ -1,21 +1,16 @@
 """The sparse table: right on small and on published instances, with few decisions kept, and in both kernel shapes."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Knapsack, Status
+from engine import Knapsack, Status
 from engine.errors import OptionError
 from engine.events import Progress
 from engine.generators.knapsack import GeneratorOptions, generate
@@ -23,7 +18,7 @@ from engine.references.knapsack import optimal_value
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
-from engine.solvers.knapsack.sparse import buffers, passes, worker
+from engine.solvers.knapsack.sparse import buffers, passes
 from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
@@ -35,7 +30,7 @@ from tests.support.knapsacks import (
 from tests.support.stopping import stop_at
 
 
-def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
+def assert_solved(engine, problem, **options):
     result = engine.solve(problem, variant="sparse", **options)
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == optimal_value(problem)
@@ -50,9 +45,7 @@ some = examples(60)
 
 @some
 @given(problem=problems(), reduce=st.booleans(), keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]))
-def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
-    one_device: Engine, problem: Knapsack, reduce: bool, keep: float | None
-) -> None:
+def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(one_device, problem, reduce, keep):
     assert_solved(one_device, problem, reduce=reduce, keep_memory=keep)
 
 
@@ -60,12 +53,10 @@ def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
 @examples(25)
 @given(problem=problems())
 @pytest.mark.parametrize("value", ["i32", "i64"])
-def test_lock_step_shapes_find_the_same(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, value: str
-) -> None:
+def test_lock_step_shapes_find_the_same(one_device, monkeypatch, problem, value):
     """Groups of 64 work-items, as on a GPU, on whatever device there is; and 64-bit values where 32 would do."""
 
-    def lock_step(capabilities: Any, needed: str) -> SparseShapes:
+    def lock_step(capabilities, needed):
         return SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
 
     with monkeypatch.context() as patch:
@@ -75,9 +66,7 @@ def test_lock_step_shapes_find_the_same(
 
 @some
 @given(problem=problems(), keep=st.sampled_from([None, 1e-3]))
-def test_tables_that_grow_on_the_way_lose_nothing(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack, keep: float | None
-) -> None:
+def test_tables_that_grow_on_the_way_lose_nothing(one_device, monkeypatch, problem, keep):
     with monkeypatch.context() as patch:
         patch.setattr(buffers, "_FIRST_SLOTS", 1)
         patch.setattr(buffers, "_FIRST_DECISIONS", 1)
@@ -86,10 +75,8 @@ def test_tables_that_grow_on_the_way_lose_nothing(
 
 @examples(25)
 @given(problem=problems())
-def test_vectors_of_64_bit_values_find_the_same(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, problem: Knapsack
-) -> None:
-    original: Callable[..., SparseShapes] = SparseShapes.of
+def test_vectors_of_64_bit_values_find_the_same(one_device, monkeypatch, problem):
+    original = SparseShapes.of
     with monkeypatch.context() as patch:
         patch.setattr(SparseShapes, "of", staticmethod(lambda capabilities, value: original(capabilities, "i64")))
         assert_solved(one_device, problem, reduce=False)
@@ -97,9 +84,7 @@ def test_vectors_of_64_bit_values_find_the_same(
 
 @given(problem=problems(), entries=st.sampled_from([1 << 22, 40]))
 @examples(60)
-def test_every_relaxation_bounds_the_best_of_the_items_left(
-    monkeypatch: pytest.MonkeyPatch, problem: Knapsack, entries: int
-) -> None:
+def test_every_relaxation_bounds_the_best_of_the_items_left(monkeypatch, problem, entries):
     """Prefix sums of gains, interpolated, against Bellman's recurrence over the items still to come."""
     indices = np.arange(problem.n)
     items = SparseItems.of(indices, problem.weights, problem.profits, problem.capacity)
@@ -120,7 +105,7 @@ def test_every_relaxation_bounds_the_best_of_the_items_left(
 
 @given(problem=problems())
 @examples(60)
-def test_relaxations_are_the_prefix_sums_of_the_items_left(problem: Knapsack) -> None:
+def test_relaxations_are_the_prefix_sums_of_the_items_left(problem):
     items = SparseItems.of(np.arange(problem.n), problem.weights, problem.profits, problem.capacity)
     relaxations = items.relaxations
     order = np.array(sorted(range(problem.n), key=lambda j: -Fraction(int(items.gains[j]), int(items.weights[j]))))
@@ -133,9 +118,7 @@ def test_relaxations_are_the_prefix_sums_of_the_items_left(problem: Knapsack) ->
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("keep", [None, 0.3])
-def test_published_instances_with_large_capacities_are_solved(
-    one_device: Engine, shared_data: Path, keep: float | None
-) -> None:
+def test_published_instances_with_large_capacities_are_solved(one_device, shared_data, keep):
     """10^8 capacities: a dense row of them would take 400 MB, and all decisions 7.5 GB."""
     name = "n_600_c_100000000_g_14_f_0.2_eps_1e-05_s_100"
     with (shared_data / "knapsack" / "jooken" / "optima.csv").open() as lines:
@@ -148,7 +131,7 @@ def test_published_instances_with_large_capacities_are_solved(
     assert problem.evaluate(result.solution)[0] == published[name]
 
 
-def test_the_value_alone_needs_no_way_back(one_device: Engine) -> None:
+def test_the_value_alone_needs_no_way_back(one_device):
     random = np.random.default_rng(5)
     weights = 200_000 // 2 ** random.integers(0, 12, 60) + random.integers(1, 60, 60)
     problem = Knapsack(weights + random.integers(1, 60, 60), weights, int(weights.sum()) // 2)
@@ -157,13 +140,13 @@ def test_the_value_alone_needs_no_way_back(one_device: Engine) -> None:
     assert result.solution is None
 
 
-def test_numbers_too_large_for_its_arithmetic_are_refused(one_device: Engine) -> None:
+def test_numbers_too_large_for_its_arithmetic_are_refused(one_device):
     problem = Knapsack([2**59, 2**58, 5], [3, 2**40, 2**39], 2**40)
     with pytest.raises(OptionError, match="too large for 64-bit arithmetic"):
         one_device.solve(problem, variant="sparse", reduce=False)
 
 
-def test_large_profits_of_light_items_are_exact_or_refused(one_device: Engine) -> None:
+def test_large_profits_of_light_items_are_exact_or_refused(one_device):
     random = np.random.default_rng(1)
     for power in (50, 53):
         for _ in range(4):
@@ -177,7 +160,7 @@ def test_large_profits_of_light_items_are_exact_or_refused(one_device: Engine) -
                     one_device.solve(problem, variant="sparse", reduce=False)
 
 
-def test_tables_are_chosen_by_their_cells(one_device: Engine) -> None:
+def test_tables_are_chosen_by_their_cells(one_device):
     """10^10 cells took an H200 0.4 s in a dense table, and less than 0.1 s in sparse ones."""
     info = one_device.device_infos[0]
     traits = dataclasses.replace(info.capabilities, simt=True, host_visible_memory=False)
@@ -187,7 +170,7 @@ def test_tables_are_chosen_by_their_cells(one_device: Engine) -> None:
         assert wanted in choose_table(problem, Options(), undecided(problem), [gpu])[1]
 
 
-def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:
+def test_reason_of_a_refusal_names_the_device(one_device):
     info = one_device.device_infos[0]
     weights = np.array([4 * 10**13 + 1, 5 * 10**13, 6 * 10**13 - 7])
     items = SparseItems.of(np.arange(3), weights, weights, 10**14)
@@ -197,16 +180,14 @@ def test_reason_of_a_refusal_names_the_device(one_device: Engine) -> None:
     assert reason is None or info.id in reason
 
 
-def lasting(n: int = 400, capacity: int = 4_000_000) -> Knapsack:
+def lasting(n=400, capacity=4000000):
     """Tens of millions of cells."""
     return generate(GeneratorOptions(type="exponential-groups", n=n, capacity=capacity, seed=2))
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, share: float
-) -> None:
+def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(one_device, monkeypatch, tmp_path, share):
     problem = lasting()
     whole = one_device.solve(problem, variant="sparse", reduce=False)
     assert whole.status is Status.OPTIMAL
@@ -227,14 +208,14 @@ def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(
 
 
 @pytest.mark.full
-def test_no_slice_goes_on_when_its_table_has_grown_much(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_slice_goes_on_when_its_table_has_grown_much(one_device, monkeypatch):
     """A slice cannot be stopped; its length comes from items before, when the table may have had few tiles."""
     quick = dict.fromkeys((True, False), 16)
     monkeypatch.setattr(passes, "_QUICK_TILES", quick, raising=False)
-    slices: list[tuple[int, int]] = [(0, 1)]
+    slices = [(0, 1)]
     take = passes.Pass._take
 
-    def taken(self: Any, reports: list[worker.Report]) -> None:
+    def taken(self, reports):
         slices.append((reports[0].step, reports[0].tiles))
         take(self, reports)
 

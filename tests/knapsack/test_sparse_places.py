@@ -1,11 +1,6 @@
 """Where the sparse table is: on one device, on several, in the host's memory; answers and counters stay the same."""
 
-from __future__ import annotations
-
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Knapsack, Status
-from engine.base.result import Result
-from engine.devices import Member
 from engine.errors import DeviceError, OutOfDeviceMemory
 from engine.events import Event, Notice
 from engine.references.knapsack import optimal_value
@@ -30,7 +23,7 @@ from tests.support.knapsacks import problems
 
 
 @contextlib.contextmanager
-def small_devices(slots: int = 1000, decisions: int = 5000, spread: int = 2, steps: int = 500) -> Iterator[None]:
+def small_devices(slots=1000, decisions=5000, spread=2, steps=500):
     """Devices that hold few tiles and few decisions, share tables from ``spread`` tiles on, and have short slices."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buffers.Buffers, "_slot_limit", slots)
@@ -46,7 +39,7 @@ def small_devices(slots: int = 1000, decisions: int = 5000, spread: int = 2, ste
         yield
 
 
-def assert_same(problem: Knapsack, result: Result, expected: Result) -> None:
+def assert_same(problem, result, expected):
     assert result.status is expected.status is Status.OPTIMAL
     assert result.objective == result.bound == expected.objective == optimal_value(problem)
     assert result.solution is not None
@@ -57,7 +50,7 @@ def assert_same(problem: Knapsack, result: Result, expected: Result) -> None:
     assert result.counters["cells"] == expected.counters["cells"]
 
 
-def even(seed: int) -> Knapsack:
+def even(seed):
     """Even weights and an odd capacity: no bound is reached, and up to 300 tiles are needed over 40 items."""
     random = np.random.default_rng(seed)
     weights = 2 * random.integers(1, 20_000, 40)
@@ -76,9 +69,7 @@ few = examples(40)
     spread=st.sampled_from([2, 16, 1 << 14]),
     steps=st.sampled_from([1, 3, 500]),
 )
-def test_devices_and_memory_change_no_answer_and_no_counter(
-    device: Member, problem: Knapsack, devices: int, slots: int, decisions: int, spread: int, steps: int
-) -> None:
+def test_devices_and_memory_change_no_answer_and_no_counter(device, problem, devices, slots, decisions, spread, steps):
     expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
     with small_devices(slots, decisions, spread, steps):
         result = engine_of(device, devices).solve(problem, variant="sparse", reduce=False)
@@ -95,11 +86,11 @@ def test_devices_and_memory_change_no_answer_and_no_counter(
     room=st.sampled_from([0, 2000, 10**5]),
 )
 def test_items_are_found_however_few_decisions_devices_and_host_keep(
-    device: Member, problem: Knapsack, devices: int, slots: int, decisions: int, keep: float | None, room: int
-) -> None:
+    device, problem, devices, slots, decisions, keep, room
+):
     close = HostDecisions.close
 
-    def closed(self: HostDecisions, step: int, oldest: int | None = None) -> None:
+    def closed(self, step, oldest=None):
         self.most_bytes = min(self.most_bytes, room)
         close(self, step, oldest)
 
@@ -117,8 +108,8 @@ def test_items_are_found_however_few_decisions_devices_and_host_keep(
 @examples(15)
 @given(problem=problems(), slots=st.sampled_from([8, 1000]))
 @pytest.mark.parametrize("value", ["i32", "i64"])
-def test_lock_step_shapes_exchange_the_same(device: Member, problem: Knapsack, slots: int, value: str) -> None:
-    def lock_step(capabilities: Any, needed: str) -> SparseShapes:
+def test_lock_step_shapes_exchange_the_same(device, problem, slots, value):
+    def lock_step(capabilities, needed):
         return SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +120,7 @@ def test_lock_step_shapes_exchange_the_same(device: Member, problem: Knapsack, s
     assert_same(problem, result, expected)
 
 
-def test_the_route_says_where_the_table_was(device: Member) -> None:
+def test_the_route_says_where_the_table_was(device):
     problem = even(1)
     expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
     assert "shared" not in str(expected.arrays["route"])
@@ -138,7 +129,7 @@ def test_the_route_says_where_the_table_was(device: Member) -> None:
     assert str(result.arrays["route"]).endswith("shared by 3 devices")
     assert result.counters["exchanged_bytes"] > 0
     assert_same(problem, result, expected)
-    events: list[Event] = []
+    events = []
     with small_devices(slots=40):
         result = engine_of(device, 2).solve(problem, variant="sparse", reduce=False, on_event=events.append)
     assert str(result.arrays["route"]).endswith("shared by 2 devices, partly in the host's memory")
@@ -146,13 +137,13 @@ def test_the_route_says_where_the_table_was(device: Member) -> None:
     assert_same(problem, result, expected)
 
 
-def test_small_tables_stay_on_one_device(device: Member) -> None:
+def test_small_tables_stay_on_one_device(device):
     result = engine_of(device, 3).solve(even(2), variant="sparse", reduce=False)
     assert "shared" not in str(result.arrays["route"])
     assert result.counters["exchanged_bytes"] == 0
 
 
-def test_a_table_that_fits_neither_devices_nor_host_is_refused(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_fits_neither_devices_nor_host_is_refused(device, monkeypatch):
     monkeypatch.setattr(passes, "free_memory", lambda: 1 << 17)
     with small_devices(slots=16), pytest.raises(OutOfDeviceMemory, match="of the host's memory that may be used"):
         engine_of(device, 2).solve(even(1), variant="sparse", reduce=False)
@@ -161,11 +152,11 @@ def test_a_table_that_fits_neither_devices_nor_host_is_refused(device: Member, m
 # --- stops, resumes, failures -----------------------------------------------------------------------------------------
 
 
-def stopped_at(engine: Engine, problem: Knapsack, step: int, folder: Path) -> Result:
+def stopped_at(engine, problem, step, folder):
     """The result of a run that is stopped after so many items."""
     note = passes.Pass._note
 
-    def noted(self: passes.Pass, *arguments: Any) -> None:
+    def noted(self, *arguments):
         note(self, *arguments)
         if self._step == step:
             self._run.stop()
@@ -178,9 +169,7 @@ def stopped_at(engine: Engine, problem: Knapsack, step: int, folder: Path) -> Re
 @pytest.mark.few(1)
 @pytest.mark.parametrize("slots", [40, 1000])
 @pytest.mark.parametrize("step", [1, 4, 9, 17, 26, 34])
-def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(
-    device: Member, tmp_path: Path, slots: int, step: int
-) -> None:
+def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(device, tmp_path, slots, step):
     problem = even(3)
     optimum = optimal_value(problem)
     for number, (before, after) in enumerate([(1, 3), (3, 1), (2, 3)]):
@@ -196,7 +185,7 @@ def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(
         assert problem.evaluate(result.solution)[0] == optimum
 
 
-def test_checkpoints_do_not_depend_on_devices_and_memory(device: Member, tmp_path: Path) -> None:
+def test_checkpoints_do_not_depend_on_devices_and_memory(device, tmp_path):
     problem = even(3)
     found = []
     for number, (devices, slots) in enumerate([(1, 1000), (3, 1000), (1, 40), (2, 40)]):
@@ -214,9 +203,7 @@ def test_checkpoints_do_not_depend_on_devices_and_memory(device: Member, tmp_pat
 @pytest.mark.parametrize("slots", [40, 1000])
 @pytest.mark.parametrize("launch", [5, 60, 150])
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_device_that_fails_leaves_the_table_to_the_others(
-    device: Member, number: int, launch: int, slots: int
-) -> None:
+def test_a_device_that_fails_leaves_the_table_to_the_others(device, number, launch, slots):
     problem, name, events = even(5), device.info.id, list[Event]()
     label = name if number == 1 else f"{name}#{number}"
     with Engine(devices=[name] * 3) as engine, small_devices(slots), failing(label, at_launch=launch) as failures:
@@ -227,7 +214,7 @@ def test_a_device_that_fails_leaves_the_table_to_the_others(
     assert any(isinstance(event, Notice) and "starts again" in event.message for event in events)
 
 
-def test_the_last_device_fails_with_its_error_and_the_run_resumes(device: Member, tmp_path: Path) -> None:
+def test_the_last_device_fails_with_its_error_and_the_run_resumes(device, tmp_path):
     problem, name = even(4), device.info.id
     with Engine(devices=[name]) as engine, small_devices(40), failing(name, at_launch=300):
         run = engine.start(
@@ -252,16 +239,14 @@ def test_the_last_device_fails_with_its_error_and_the_run_resumes(device: Member
     last=st.integers(60, 100),
 )
 @examples(200)
-def test_ranges_of_a_table_have_all_that_they_are_made_from(
-    numbers: set[int], shift: int, most: int, pieces: int, last: int
-) -> None:
+def test_ranges_of_a_table_have_all_that_they_are_made_from(numbers, shift, most, pieces, last):
     tiles = np.array(sorted(numbers), np.int32)
     parts = [part[::-1] for part in np.array_split(tiles, pieces)]
     table = HostTable([(part, np.repeat(part[:, None], 2, axis=1)) for part in parts])
     assert table.count == len(tiles)
     assert table.whole()[0].tolist() == tiles.tolist()
     reached = {t + up for t in numbers for up in (0, shift, shift + 1) if t + up <= last}
-    made: set[int] = set()
+    made = set()
     for one in table.ranges(shift, last, most):
         given_tiles = [int(t) for part, _ in one.pieces for t in part]
         assert all((values == part[:, None]).all() for part, values in one.pieces)
@@ -273,8 +258,8 @@ def test_ranges_of_a_table_have_all_that_they_are_made_from(
     assert reached <= made
 
 
-def test_the_oldest_decisions_are_dropped_first() -> None:
-    def one(step: int, tile: int, bit: int) -> Decisions:
+def test_the_oldest_decisions_are_dropped_first():
+    def one(step, tile, bit):
         words = np.zeros((1, 32), np.uint32)
         words[0, bit // 32] = np.uint32(1 << bit % 32)
         return Decisions(step, np.array([tile], np.int32), words)

@@ -1,29 +1,24 @@
 """Items of equal weight and profit, many of which share a launch, and what is kept of their table."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Engine, Knapsack, Status
+from engine import Knapsack, Status
 from engine.devices import Capabilities
 from engine.events import Progress
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.dense import table as dense_table
-from engine.solvers.knapsack.dense.launches import RowView
 from engine.solvers.knapsack.dense.schedule import GroupRules, Schedule
 from engine.solvers.knapsack.dense.table import DenseTable
-from engine.solvers.knapsack.dense.worker import RowWorker, Step
+from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
-from engine.solvers.knapsack.programs import Shapes, ValueType, shapes_for
+from engine.solvers.knapsack.programs import Shapes, shapes_for
 from tests.support.examples import examples
 from tests.support.stopping import stop_at
 
@@ -41,7 +36,7 @@ GPU = Capabilities(
 )
 
 
-def lock_step(value: ValueType) -> Shapes:
+def lock_step(value):
     """Work-items in lock step as on a GPU, with room for few cells of each chain."""
     windows = {"window_block": 32, "window_slots": 20, "window_unroll": 4, "window_items_per_unit": 96}
     return Shapes(
@@ -51,7 +46,7 @@ def lock_step(value: ValueType) -> Shapes:
 
 
 @st.composite
-def repeated(draw: st.DrawFn) -> Knapsack:
+def repeated(draw):
     """A few kinds of items, many of each, with some that are alone."""
     kinds = draw(st.integers(1, 6))
     heaviest = draw(st.sampled_from([2, 9, 70, 900]))
@@ -64,7 +59,7 @@ def repeated(draw: st.DrawFn) -> Knapsack:
     return Knapsack(profits[own], weights[own], draw(st.integers(1, int(weights[own].sum()))))
 
 
-def assert_solved(engine: Engine, problem: Knapsack, **options: Any) -> None:
+def assert_solved(engine, problem, **options):
     result = engine.solve(problem, reduce=False, **options)
     assert result.status is Status.OPTIMAL
     assert result.solution is not None
@@ -79,16 +74,14 @@ kept = st.sampled_from([1e-5, 1e-2, 10.0])
 
 @few
 @given(problem=repeated(), variant=variants, keep_memory=kept, gpu=st.booleans())
-def test_equal_items_are_solved(
-    one_device: Engine, problem: Knapsack, variant: str, keep_memory: float, gpu: bool
-) -> None:
+def test_equal_items_are_solved(one_device, problem, variant, keep_memory, gpu):
     with pytest.MonkeyPatch.context() as patch:
         if gpu:
             patch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
         assert_solved(one_device, problem, variant=variant, keep_memory=keep_memory)
 
 
-def test_equal_items_are_traced_back_together(one_device: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_items_are_traced_back_together(one_device, monkeypatch):
     monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
     random, own = np.random.default_rng(4), np.repeat(np.arange(4), [60, 13, 30, 2])
     weights, profits = random.integers(6, 70, 4)[own], random.integers(1, 80, 4)[own]
@@ -99,18 +92,14 @@ def test_equal_items_are_traced_back_together(one_device: Engine, monkeypatch: p
 
 @few
 @given(problem=repeated(), variant=variants, keep_memory=kept, share=st.sampled_from([1, 50]))
-def test_several_devices_solve_them_too(
-    three_devices: Engine, problem: Knapsack, variant: str, keep_memory: float, share: int
-) -> None:
+def test_several_devices_solve_them_too(three_devices, problem, variant, keep_memory, share):
     assert_solved(three_devices, problem, variant=variant, keep_memory=keep_memory, minimum_share=share)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("total", [2**30 - 1, 2**61 - 2**16])
 @pytest.mark.parametrize("gpu", [False, True])
-def test_their_profile_is_exact_up_to_the_largest_profits(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, total: int, gpu: bool
-) -> None:
+def test_their_profile_is_exact_up_to_the_largest_profits(one_device, monkeypatch, total, gpu):
     if gpu:
         monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
     launched = launches(monkeypatch)
@@ -127,13 +116,11 @@ def test_their_profile_is_exact_up_to_the_largest_profits(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("phase", ["items", "backtracking"])
-def test_a_stopped_run_of_equal_items_resumes(
-    one_device: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, phase: str
-) -> None:
+def test_a_stopped_run_of_equal_items_resumes(one_device, monkeypatch, tmp_path, phase):
     launched = launches(monkeypatch)
     weights = np.random.default_rng(4).integers(1, 300, 3000)
     problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2 + 7)
-    arguments: dict[str, Any] = {"variant": "classes", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
+    arguments = {"variant": "classes", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
     with pytest.MonkeyPatch.context() as patch:
         stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.phase == phase)
         stopped = one_device.solve(problem, reduce=False, keep_memory=0.5, **arguments)
@@ -145,12 +132,12 @@ def test_a_stopped_run_of_equal_items_resumes(
     assert "window" in launched
 
 
-def launches(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def launches(monkeypatch):
     """The kinds of groups that are launched from now on."""
     step = RowWorker._step
-    kinds: set[str] = set()
+    kinds = set()
 
-    def recorded(self: RowWorker, source: RowView, present: Step) -> RowView:
+    def recorded(self, source, present):
         kinds.add(self.schedule.groups[present.group].kind)
         return step(self, source, present)
 
@@ -161,14 +148,14 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 # --- the schedule -----------------------------------------------------------------------------------------------
 
 
-def groups(weights: list[int], rules: GroupRules) -> list[tuple[str, int, int]]:
+def groups(weights, rules):
     """Kind, number of items and weight of an item of each group, where profits go with weights."""
     array = np.array(weights)
     schedule, _ = Schedule.build(np.arange(len(array)), array, array + 5, rules)
     return [(group.kind, group.items, group.weight // group.items) for group in schedule.groups]
 
 
-def test_a_long_run_is_divided_evenly_and_a_short_or_light_one_left_to_others() -> None:
+def test_a_long_run_is_divided_evenly_and_a_short_or_light_one_left_to_others():
     rules = GroupRules(halo=100, depths=(4,), windows=(5, 30), window_weight=24)
     weights = [90] * 4 + [70] * 5 + [60] * 61 + [2] * 11
     expected = [("class", 4, 90), ("window", 5, 70), ("window", 21, 60), ("window", 20, 60), ("window", 20, 60)]
@@ -182,7 +169,7 @@ def test_a_long_run_is_divided_evenly_and_a_short_or_light_one_left_to_others() 
     ]
 
 
-def test_equal_weights_with_other_profits_are_no_window() -> None:
+def test_equal_weights_with_other_profits_are_no_window():
     weights, profits = np.full(24, 50), np.repeat([9, 8], [4, 20])
     rules = GroupRules(halo=0, depths=(4, 2), windows=(5, 30))
     schedule, _ = Schedule.build(np.arange(24), weights, profits, rules)
@@ -202,7 +189,7 @@ def test_equal_weights_with_other_profits_are_no_window() -> None:
         ("i32", 16, (64, 64, 832)),
     ],
 )
-def test_a_group_of_windows_fits_its_local_memory(value: ValueType, memory: int, expected: tuple[int, ...]) -> None:
+def test_a_group_of_windows_fits_its_local_memory(value, memory, expected):
     shapes = shapes_for(dataclasses.replace(GPU, local_memory=memory << 10), value)
     assert (shapes.window_block, shapes.window_slots, shapes.window_items_per_unit) == expected
     assert shapes.window_block * shapes.window_slots * shapes.item_bytes <= memory << 10
@@ -217,23 +204,23 @@ def test_a_group_of_windows_fits_its_local_memory(value: ValueType, memory: int,
         (200, 200, 2, "some"),  # several devices have parts of a row each
     ],
 )
-def test_all_rows_are_kept_where_memory_has_room(free: float, largest: float, devices: int, rows: str) -> None:
+def test_all_rows_are_kept_where_memory_has_room(free, largest, devices, rows):
     """In sizes of a hundredth of twice the whole table."""
     weights = np.random.default_rng(1).integers(1, 1000, 4000)
     problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2)
     info = SimpleNamespace(id="cuda:0", name="any", capabilities=GPU, memory=1 << 62, max_allocation=1 << 62)
     reduced = Reduced(np.zeros(0, np.int64), np.arange(4000), problem.capacity, np.zeros(0, np.int64), 0, 10**9)
-    options: Any = Options(variant="rows")
-    plan: Any = dense_table.plan(problem, options, reduced, [info] * devices)  # type: ignore[list-item]
+    options = Options(variant="rows")
+    plan = dense_table.plan(problem, options, reduced, [info] * devices)
     whole = int(plan.widths.sum())
     unit = whole * plan.item_bytes / 50
     info.max_allocation = int(largest * unit / 2)
     status = SimpleNamespace(free=int(free * unit * devices) + 2 * plan.row_cells * plan.item_bytes * devices)
-    pool: Any = SimpleNamespace(
+    pool = SimpleNamespace(
         members=[SimpleNamespace(label=str(at), info=info, memory=lambda: status) for at in range(devices)],
         require_memory=lambda needed, what, hint, largest: None,
     )
-    task: Any = SimpleNamespace(
+    task = SimpleNamespace(
         pool=pool,
         options=options,
         reduced=reduced,

@@ -21,38 +21,19 @@ _MOST_CODES = 1 << 22  # pairs of profit and weight that are counted instead of 
 
 @dataclass(frozen=True)
 class ZeroOne:
-    """A 0/1 problem that stands for another one.
+    """A 0/1 problem that stands for another one."""
 
-    Attributes
-    ----------
-    problem : Knapsack
-        Each of its items is a pack of copies of one item, taken or not. ``divisor`` divides weights and capacity.
-    item, copies : ndarray of int64, shape (problem.n,)
-        Of which item of the original problem, and how many. Of equal items that were merged, the first.
-    kind : ndarray of int64, shape (n,), or None
-        The first item that equals each item of the original problem, if equal items were merged.
-    divisor : int
-        The greatest common divisor of all weights that fit.
-    free : ndarray of int64
-        Items without weight that bring profit, each as often as it can be taken: they are in every solution.
-    free_profit : int
-        Their profit.
-    """
-
-    problem: Knapsack
-    item: NDArray[np.int64]
+    problem: Knapsack  # each of its items is a pack of copies of one item, taken or not
+    item: NDArray[np.int64]  # of which item of the original problem; of equal items that were merged, the first
     copies: NDArray[np.int64]
-    kind: NDArray[np.int64] | None
-    divisor: int
-    free: NDArray[np.int64]
+    kind: NDArray[np.int64] | None  # if equal items were merged: the first that equals each original item
+    divisor: int  # the greatest common divisor of all weights that fit, by which the problem's are divided
+    free: NDArray[np.int64]  # items without weight, as often as they can be taken: they are in every solution
     free_profit: int
 
     @classmethod
     def of(cls, problem: Knapsack, merge: bool = False) -> ZeroOne:
-        """The packs of every item; the items themselves if each can be taken once.
-
-        ``merge``: whether equal items of a 0/1 problem are packed together, where at most half as many packs are left.
-        """
+        """The packs of every item; with ``merge``, of equal items together if at most half as many packs are left."""
         items = np.flatnonzero(problem.weights > 0).astype(np.int64)
         if problem.counts is not None:
             return cls._packed(problem, items, problem.counts[items])
@@ -97,13 +78,7 @@ class ZeroOne:
         return cls(packs, item, copies, kind, divisor, free, free_profit)
 
     def require_listable(self, packs: NDArray[np.int64]) -> None:
-        """Refuse a solution of more items than a list can have; items of large counts may be taken that often.
-
-        Raises
-        ------
-        engine.errors.OptionError
-            If the host's memory does not hold the list.
-        """
+        """Refuse a solution of more items than a list can have; items of large counts may be taken that often."""
         count = sum(self.copies[packs].tolist())
         require_host_memory(24 * count, f"a list of the {count:,} items of a solution", "set items = false")
 
@@ -115,10 +90,7 @@ class ZeroOne:
         return order, self.kind[order]
 
     def is_for_mip(self, most: int, variant: str) -> bool:
-        """Whether the packs are those of few items with copies, and no table was chosen.
-
-        ``most``: how many different items there may be; ``variant``: the option.
-        """
+        """Whether the packs are copies of at most ``most`` different items, and no table was chosen."""
         return variant == "auto" and bool((self.copies > 1).any()) and len(np.unique(self.item)) <= most
 
     def copies_of(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -142,10 +114,7 @@ class ZeroOne:
         return np.sort(np.array(taken, np.int64))
 
     def original(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The items of the original problem in some packs: ascending, each as often as it is taken.
-
-        Of equal items that were merged, those of the lowest numbers are taken.
-        """
+        """The items in some packs, ascending, each as often as it is taken; of merged items those of least number."""
         self.require_listable(packs)
         if self.kind is None:
             repeated = np.repeat(self.item[packs], self.copies[packs])

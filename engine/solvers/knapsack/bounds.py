@@ -27,10 +27,7 @@ _DENOMINATORS = (1, 10, 100, 10_000, 1_000_000)
 def greedy(
     profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, order: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item.
-
-    ``profits``, ``weights`` of shape (n,); ``order`` of shape (n,): indices by descending efficiency.
-    """
+    """Indices of a good feasible solution: in ``order`` of efficiency, whatever still fits; or the best single item."""
     sums = np.cumsum(weights[order])
     whole = int(np.searchsorted(sums, capacity, side="right"))
     chosen: list[int] = []
@@ -59,18 +56,11 @@ class Relaxation:
     With a multiplier lambda = a / s of the capacity and mu = m / s of a bound K on the number of items (K times mu is
     zero for Dantzig's bound), ``(a C + m K + sum_j max(0, s p_j - a w_j - m)) / s`` bounds the optimum. Deciding an
     item against the sign of its reduced profit costs the bound that much.
-
-    Attributes
-    ----------
-    scaled_bound, scale : int
-        The bound is ``scaled_bound / scale``, rounded down.
-    gains : ndarray of int64 (or of Python integers where they would overflow), shape (n,)
-        Reduced profits ``s p_j - a w_j - m``.
     """
 
     scaled_bound: int
     scale: int
-    gains: NDArray[Any]
+    gains: NDArray[Any]  # reduced profits ``s p_j - a w_j - m``; of Python integers where they would overflow
 
     @classmethod
     def at(
@@ -82,12 +72,7 @@ class Relaxation:
         count: int = 0,
         copies: NDArray[np.int64] | None = None,
     ) -> Relaxation:
-        """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``.
-
-        ``profits``, ``weights`` of shape (n,): at least one item; ``multipliers``: s, a and m: at least 1, at least 0,
-        and of either sign; ``count``: the bound K on the number of items; it does not matter where m is 0; ``copies``
-        of shape (n,): as how many items each counts; by default as one.
-        """
+        """Relax with multipliers (s, a, m) of the profits, the capacity and the number of items ``count``."""
         s, a, m = multipliers
         number = np.ones(1, np.int64) if copies is None else copies
         largest = s * int(profits.max()) + abs(a) * int(weights.max()) + abs(m) * int(number.max())
@@ -101,11 +86,7 @@ class Relaxation:
     def at_break_item(
         cls, profits: NDArray[np.int64], weights: NDArray[np.int64], capacity: int, order: NDArray[np.int64]
     ) -> Relaxation:
-        """Dantzig's bound of a problem whose items weigh more than the capacity together.
-
-        ``profits``, ``weights`` of shape (n,); ``order`` of shape (n,): from
-        :func:`engine.solvers.knapsack.ordering.by_efficiency`. The bound is right in any order, and Dantzig's in this.
-        """
+        """Dantzig's bound of items that weigh more than the capacity together, ordered by efficiency."""
         break_item = int(order[np.searchsorted(np.cumsum(weights[order]), capacity, side="right")])
         return cls.at(profits, weights, capacity, (int(weights[break_item]), int(profits[break_item]), 0))
 
@@ -124,19 +105,7 @@ class Relaxation:
 
         No more than K items fit: the K lightest. And a solution better than ``objective`` has at least K' items, or
         the K' largest profits would not exceed it; so bounds from the second hold for better solutions alone.
-
-        Parameters
-        ----------
-        profits, weights : ndarray of int64, shape (n,)
-        capacity : int
-        objective : int
-            Profit of a known solution.
-        every : int
-            The multipliers are those of a sample, every so many items; the bound is right with any multipliers.
-        is_over : callable
-            Once it is true, no better multipliers are searched for.
-        copies : ndarray of int64, shape (n,), optional
-            As how many items each counts; by default as one.
+        Multipliers are searched for on one of ``every`` so many items; ``copies``: as how many items each counts.
         """
         copies = np.ones(len(weights), np.int64) if copies is None else copies
         counts = _counts(profits, weights, copies, capacity, objective)
@@ -245,9 +214,6 @@ def _multipliers(
             yield scale, int(a * scale), int(m * scale)
 
 
-# --- local improvement ------------------------------------------------------------------------------------------------
-
-
 def exchange(
     profits: NDArray[np.int64],
     weights: NDArray[np.int64],
@@ -260,9 +226,6 @@ def exchange(
 
     Only the ``candidates`` items inside, and as many outside, whose reduced profits are nearest to zero are looked at;
     ties are broken at random, always in the same way, so that equal reduced profits give different weights.
-
-    ``profits``, ``weights`` of shape (n,); ``solution`` of shape (k,): indices of a feasible solution; ``gains`` of
-    shape (n,): reduced profits, from a :class:`Relaxation`.
     """
     inside = np.zeros(len(weights), bool)
     inside[solution] = True

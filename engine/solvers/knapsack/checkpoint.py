@@ -16,7 +16,7 @@ from .presolve import Reduced
 from .problem import Knapsack
 from .schema import SCHEMA, CheckpointState
 
-__all__ = ["Progress", "StartRow", "StartTiles", "audit", "restore", "save"]
+__all__ = ["Progress", "StartRow", "StartTiles", "audit", "checked_state", "restore", "save"]
 
 
 _QUICK_CELLS = 1 << 27
@@ -43,18 +43,14 @@ class StartTiles:
 
 @dataclass
 class Progress:
-    """Work done, over all starts of a run, and whether this one has written a checkpoint.
-
-    ``optimum`` is the value that a resumed run has to reach: that of the items of which some were known, where the
-    capacity in the checkpoint is that of the others alone.
-    """
+    """Work done, over all starts of a run, and whether this one has written a checkpoint."""
 
     items_fixed: int = 0
     cells: int = 0
     exchanged_bytes: int = 0
     device_bytes: int = 0
     is_saved: bool = False
-    optimum: int | None = None
+    optimum: int | None = None  # to be reached by a resumed run whose capacity is that of the items not known
 
 
 def save(run: RunContext, progress: Progress, reduced: Reduced, start: StartRow | StartTiles | None = None) -> None:
@@ -82,13 +78,7 @@ def save(run: RunContext, progress: Progress, reduced: Reduced, start: StartRow 
 
 def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progress, StartRow | StartTiles | None]:
     """What a checkpoint of a problem without counts holds, after an audit; the table is None for a new one."""
-    assert SCHEMA.checkpoint is not None
-    arrays = checkpoint.arrays
-    try:
-        state = SCHEMA.checkpoint.check(arrays, checkpoint.state)
-    except SchemaError as error:
-        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
-    assert isinstance(state, CheckpointState)
+    arrays, state = checkpoint.arrays, checked_state(checkpoint)
     audit(problem, arrays, state)
     taken, open_ = arrays["taken"], arrays["open"]
     reduced = Reduced(taken, open_, state.capacity, arrays["best"], state.objective, state.bound)
@@ -105,6 +95,17 @@ def restore(problem: Knapsack, checkpoint: Checkpoint) -> tuple[Reduced, Progres
     if state.phase == "row":
         return reduced, progress, StartRow(arrays["done"], state.low, arrays["row"])
     return reduced, progress, StartTiles(arrays["done"], arrays["tiles"], arrays["values"])
+
+
+def checked_state(checkpoint: Checkpoint) -> CheckpointState:
+    """The scalars of a checkpoint that is as the schema says."""
+    assert SCHEMA.checkpoint is not None
+    try:
+        state = SCHEMA.checkpoint.check(checkpoint.arrays, checkpoint.state)
+    except SchemaError as error:
+        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+    assert isinstance(state, CheckpointState)
+    return state
 
 
 def audit(problem: Knapsack, arrays: Mapping[str, NDArray[Any]], state: CheckpointState) -> None:

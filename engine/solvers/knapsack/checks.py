@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...devices import DeviceInfo
 from ...errors import OptionError, ProblemError
 from ...util.memory import total_memory
 from ...util.text import bytes_text
@@ -19,6 +20,7 @@ __all__ = [
     "Origin",
     "capacity_of",
     "check_range",
+    "device_shortage",
     "integers",
     "item_indices",
     "require_host_memory",
@@ -52,20 +54,7 @@ class Origin:
 
 
 def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
-    """The values as 64-bit integers without any loss, or an error that names the first that is not one.
-
-    ``values`` of shape (n,); ``noun``: what an entry is, for messages: ``"weight"``; or ``"solution"``, of item
-    indices.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Raises
-    ------
-    ProblemError
-        If they are not one-dimensional, or an entry is not an integer that 64 bits hold.
-    """
+    """One-dimensional values as 64-bit integers without any loss; an error names the first that is not one."""
     plural = "item indices" if noun == "solution" else f"{noun}s"
     try:
         array = np.asarray(values)
@@ -91,15 +80,7 @@ def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
 
 
 def item_indices(items: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Indices of items as integers, shape (k,).
-
-    ``items`` of shape (k,); ``n``: how many items there are.
-
-    Raises
-    ------
-    ProblemError
-        If one is not an integer from 0 to ``n - 1``.
-    """
+    """Indices of items as integers from 0 to ``n - 1``; an error names the first that is not one."""
     indices = integers(items, "solution", Origin())
     outside = np.flatnonzero((indices < 0) | (indices >= n))
     if outside.size:
@@ -149,15 +130,7 @@ def shown(value: object) -> str:
 
 
 def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin, scale: int = 1) -> None:
-    """Nothing is below the least value, and the sum fits 64 bits.
-
-    ``noun``: what an entry is, for messages; ``scale``: what a message divides an entry by.
-
-    Raises
-    ------
-    ProblemError
-        If that is not so.
-    """
+    """Require entries of at least ``least`` and a sum that fits 64 bits; messages divide an entry by ``scale``."""
     low = values < least
     if low.any():
         item = int(np.argmax(low))
@@ -169,13 +142,7 @@ def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin
 
 
 def capacity_of(value: object, origin: Origin) -> int:
-    """A capacity as an integer of at least 0.
-
-    Raises
-    ------
-    ProblemError
-        If it is none.
-    """
+    """A capacity as an integer of at least 0."""
     capacity = _whole(value)
     if isinstance(capacity, str):
         raise origin.capacity_error(f"capacity {capacity}; got {shown(value)}")
@@ -184,17 +151,20 @@ def capacity_of(value: object, origin: Origin) -> int:
     return capacity
 
 
+def device_shortage(what: str, needed: int, largest: int, info: DeviceInfo, share: float = 1.0) -> str | None:
+    """What does not fit a share of a device's memory, or one buffer, in words; None if all does."""
+    usable = int(share * info.memory)
+    if needed > usable:
+        has = "which has" if share == 1 else "where this may be used:"
+        return f"{what} needs {bytes_text(needed)} on {info.id}, {has} {bytes_text(usable)}"
+    if largest > info.max_allocation:
+        most = bytes_text(info.max_allocation)
+        return f"{what} needs one buffer of {bytes_text(largest)} on {info.id}, which allows {most} at once"
+    return None
+
+
 def require_host_memory(size: int, what: str, advice: str) -> None:
-    """Refuse what the host's memory cannot hold, where that is known.
-
-    ``size``: bytes; ``what``, ``advice``: completed to ``"<what> takes 8.0 TB of the host's memory, which is 64.0 GB;
-    <advice>"``.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If it is larger.
-    """
+    """Refuse ``size`` bytes that the host's memory, where it is known, cannot hold."""
     memory = total_memory()
     if memory is not None and size > memory:
         raise OptionError(

@@ -16,10 +16,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_STATES", "Core"]
+from .ordering import by_efficiency
+from .presolve import Reduced
+from .problem import Knapsack
+
+__all__ = ["MOST_STATES", "Core", "search_core"]
 
 MOST_STATES = 1 << 15
 """Where a core is solved at all, it has rarely more; where it is not, soon."""
+
+
+def search_core(
+    problem: Knapsack, reduced: Reduced, seconds: float, poll: Callable[[], None], states: int = MOST_STATES
+) -> None:
+    """Search a growing core among the open items; what is found is taken over, also when ``poll`` ends the search."""
+    weights, profits = problem.weights[reduced.open], problem.profits[reduced.open]
+    fixed = int(problem.profits[reduced.taken].sum())
+    order = by_efficiency(profits, weights)
+    core = Core(profits, weights, reduced.capacity, order, reduced.objective - fixed, reduced.bound - fixed)
+    try:
+        core.run(seconds, poll, states)
+    finally:
+        if core.solution is not None:
+            items = np.concatenate([reduced.taken, reduced.open[core.solution]])
+            reduced.improve(items, int(problem.profits[items].sum()))
+        if core.proved:
+            reduced.close()
 
 
 @dataclass(frozen=True)
@@ -32,21 +54,7 @@ class _Decision:
 
 
 class Core:
-    """One search; :meth:`run` it, and read what it found, also when it was interrupted.
-
-    ``profits``, ``weights`` of shape (n,): all positive; together the weights exceed the capacity; ``order`` of shape
-    (n,): indices by descending efficiency; ``objective``, ``bound``: profit of a known solution, which need not be one
-    of these items, and an upper bound on better ones.
-
-    Attributes
-    ----------
-    solution : ndarray of int64 or None
-        Sorted indices of the best solution found; None if none is better than the known one.
-    objective : int
-        Its profit, or the known one.
-    proved : bool
-        Whether nothing better exists.
-    """
+    """One search of items by descending efficiency that weigh more than the capacity; read it after :meth:`run`."""
 
     def __init__(
         self,
@@ -72,11 +80,7 @@ class Core:
         self._decisions: list[_Decision] = []
 
     def run(self, seconds: float, poll: Callable[[], None] = lambda: None, states: int = MOST_STATES) -> None:
-        """Decide items alternately on both sides until no state is left, or there are too many, or too little time.
-
-        ``seconds``: when to give up; ``poll``: called between two items; may raise to end the search; ``states``: with
-        more of them, give up.
-        """
+        """Decide items alternately on both sides until no state is left, or there are too many, or too little time."""
         deadline = time.monotonic() + seconds
         self._improve()
         while True:

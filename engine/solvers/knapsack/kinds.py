@@ -36,19 +36,13 @@ def _method(problem: Any) -> ModuleType:
 
 
 def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Result:
-    """Solve a problem of any class of this solver.
-
-    ``options``: the model for its class.
-    """
+    """Solve a problem of any class of this solver."""
     result: Result = _method(problem).solve(problem, options, pool, run)
     return result
 
 
 def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
-    """Check what joins a problem of any class, its options and the devices.
-
-    ``options``: the model for its class.
-    """
+    """Check what joins a problem of any class, its options and the devices."""
     if isinstance(problem, Knapsack):
         from .validate import validate as check
 
@@ -58,13 +52,7 @@ def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
 
 
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:
-    """Solve problems of one class together, where its algorithm can.
-
-    Returns
-    -------
-    mapping of int to Result
-        By place; what is missing is to be solved alone.
-    """
+    """Solve problems of one class together, where its algorithm can: results by place, without the others."""
     if not all(isinstance(problem, Knapsack) for problem in problems):
         return {}
     from .batch.solve import solve_batch as solve_together

@@ -22,22 +22,12 @@ _Order = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
 
 def by_efficiency(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-    """
+    """Indices by descending profit per weight, as floating point sees it; equal efficiencies by ascending weight."""
     return _by_pairs(lambda p, w: _ascending(-p / w, w), profits, weights)
 
 
 def by_weight(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices by descending weight; equal weights by descending profit.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-    """
+    """Indices by descending weight; equal weights by descending profit."""
     return _by_pairs(lambda p, w: _ascending(-w, -p), profits, weights)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bounds import Relaxation, exchange, greedy
-from .core import Core
 from .ordering import by_efficiency
 from .problem import Knapsack
 
@@ -22,24 +21,11 @@ _ROUNDS = 8  # of exchanges, each of which must improve the solution
 
 @dataclass
 class Reduced:
-    """What is known of the answer so far.
+    """What is known of the answer so far."""
 
-    Attributes
-    ----------
-    taken, open : ndarray of int64
-        Indices of the items that every solution better than ``objective`` takes, and of those not yet decided. Before
-        the best solution is known to be optimal, no other item matters.
-    capacity : int
-        What the items taken leave.
-    best : ndarray of int64
-        Indices of the best solution known.
-    objective, bound : int
-        Its profit, and a proven upper bound on the optimum.
-    """
-
-    taken: NDArray[np.int64]
-    open: NDArray[np.int64]
-    capacity: int
+    taken: NDArray[np.int64]  # items that every solution better than ``best`` takes
+    open: NDArray[np.int64]  # items not decided; no other matters before ``best`` is known to be optimal
+    capacity: int  # what the items taken leave
     best: NDArray[np.int64]
     objective: int
     bound: int
@@ -50,10 +36,7 @@ class Reduced:
         return self.bound <= self.objective
 
     def improve(self, items: NDArray[np.int64], objective: int) -> None:
-        """A solution: kept if it is better than the best so far.
-
-        ``items``: indices in the problem; ``objective``: their profit.
-        """
+        """Keep a solution if it is better than the best so far."""
         if objective > self.objective:
             self.best, self.objective = items, objective
             self.bound = max(self.bound, objective)
@@ -62,21 +45,6 @@ class Reduced:
         """The best solution known has been proved optimal."""
         self.open = self.open[:0]
         self.bound = self.objective
-
-    def search_core(self, problem: Knapsack) -> Core:
-        """A search of a growing core among the open items, for solutions better than the best known."""
-        weights, profits = problem.weights[self.open], problem.profits[self.open]
-        fixed = int(problem.profits[self.taken].sum())
-        order = by_efficiency(profits, weights)
-        return Core(profits, weights, self.capacity, order, self.objective - fixed, self.bound - fixed)
-
-    def adopt(self, problem: Knapsack, core: Core) -> None:
-        """Take over what a search of :meth:`search_core` has found."""
-        if core.solution is not None:
-            items = np.concatenate([self.taken, self.open[core.solution]])
-            self.improve(items, int(problem.profits[items].sum()))
-        if core.proved:
-            self.close()
 
     def fix(self, problem: Knapsack) -> None:
         """Decide open items by Dantzig's bound, again and again while that decides a tenth of them."""
@@ -122,17 +90,8 @@ def presolve(
 ) -> Reduced:
     """Leave out items that cannot fit, take all if all fit, bound the optimum, and fix what bounds can fix.
 
-    Parameters
-    ----------
-    problem : Knapsack
-    reduce : bool
-        Whether to improve the greedy solution and to decide items; otherwise only Dantzig's bound is computed.
-    initial : ndarray of int64, optional
-        A feasible solution, which replaces the greedy one if it is better.
-    is_over : callable
-        Asked between steps; once it is true, what is known so far is returned.
-    copies : ndarray of int64, shape (n,), optional
-        How many equal items each item of the problem stands for.
+    Without ``reduce`` only Dantzig's bound is computed. ``copies``: how many equal items each item stands for. Once
+    ``is_over``, what is known so far is returned.
     """
     indices = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
     profits, weights, capacity = problem.profits[indices], problem.weights[indices], problem.capacity

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
-from ...base.problem import InstanceOption, Problem, frozen, require_arrays
+from ...base.problem import InstanceOption, frozen, require_arrays
 from ...errors import ProblemError
 from ...formats import knapsack as formats
 from ...formats.instances import instance_name
 from ...util.text import counted
 from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
+from .choice.problems import ItemProblem
 from .constraints.problem import MultidimensionalKnapsack
 from .scaling import scale_of, scaled_profits
 
@@ -35,7 +36,7 @@ class ItemOptions(InstanceOption):
         return self
 
 
-class Knapsack(Problem):
+class Knapsack(ItemProblem):
     """Maximize the profit of items whose weight is at most the capacity; by default each is taken once or not.
 
     Parameters
@@ -87,17 +88,11 @@ class Knapsack(Problem):
     240
     """
 
-    kind: ClassVar[str] = "knapsack"
-    sense: ClassVar[str] = "maximize"
     read_options = ItemOptions
 
-    profits: NDArray[np.int64]
     weights: NDArray[np.int64]
-    scale: int
     capacity: int
-    n: int
     counts: NDArray[np.int64] | None
-    optimum: int | None
     format: str | None
 
     def __init__(
@@ -252,10 +247,7 @@ class Knapsack(Problem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like a knapsack instance: by the shape of its first lines, whatever it is called.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether a file looks like a knapsack instance: by the shape of its first lines, whatever it is called."""
         return formats.recognize(head) is not None
 
     @property
@@ -273,10 +265,6 @@ class Knapsack(Problem):
         if self.optimum is not None:
             text += f", stated optimum {self.optimum:,}"
         return text
-
-    def in_units(self, profit: int) -> int | float:
-        """A sum of :attr:`profits` in the unit of the profits that were given: exact, or the nearest float."""
-        return profit if self.scale == 1 else profit / self.scale
 
     def evaluate(self, items: ArrayLike) -> tuple[int | float, int]:
         """Profit and weight of a set of items; whether it fits the capacity is for the caller to compare.
@@ -336,15 +324,7 @@ class Knapsack(Problem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`; everything is checked again.
-
-        See :meth:`Problem.from_arrays`.
-
-        Raises
-        ------
-        ProblemError
-            If an array is missing or breaks a rule of the problem.
-        """
+        """The inverse of :meth:`to_arrays`; everything is checked again."""
         require_arrays(arrays, ("profits", "weights", "capacity"), "a knapsack instance")
         problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name, arrays.get("counts"))
         problem.scale = scale_of(arrays)

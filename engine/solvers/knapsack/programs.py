@@ -15,6 +15,7 @@ __all__ = [
     "BEST_STATE",
     "DEPTHS",
     "MOST_BATCH_ITEMS",
+    "NUMPY_TYPES",
     "PAD",
     "SOURCES",
     "SPARSE_STATUS",
@@ -29,6 +30,14 @@ __all__ = [
 ]
 
 ValueType = Literal["i32", "i64"]
+
+NUMPY_TYPES = {"u8": "uint8", "u16": "uint16", "i32": "int32", "i64": "int64"}
+
+
+def _vectors(value: ValueType, lanes: int) -> dict[str, Any]:
+    """The constants that name the type of values and of vectors of them."""
+    return {"value": value, "lanes": lanes, "vector": ("int" if value == "i32" else "long") + str(lanes)}
+
 
 DEPTHS = (32, 16, 8, 4, 2)
 """How many items of one weight a launch of ``classes`` may fuse."""
@@ -45,16 +54,7 @@ PAD = 64
 """Cells past the end of a row that a launch may write."""
 
 TRACED = Record(
-    "traced",
-    first="i64",
-    count="i64",
-    stride="i64",
-    base="i64",
-    lo="i64",
-    hi="i64",
-    full="i64",
-    width="i64",
-    alike="i64",
+    "traced", **dict.fromkeys(("first", "count", "stride", "base", "lo", "hi", "full", "width", "alike"), "i64")
 )
 """A group of items and its input row, as trace.mako walks back through them."""
 
@@ -112,49 +112,23 @@ class Shapes:
         """Cells, the present one included, that a step of backtracking may read."""
         return max(self.halo, MOST_FUSED, self.most_windowed) + 1
 
-    @property
-    def type_name(self) -> str:
-        """The value type as NumPy calls it."""
-        return "int32" if self.value == "i32" else "int64"
-
-    def _vector(self) -> str:
-        return ("int" if self.value == "i32" else "long") + str(self.lanes)
-
     def constants(self, template: str, depth: int = 0) -> dict[str, Any]:
-        """What a template of this solver is rendered with.
-
-        ``template``: its name under ``kernels/``; ``depth``: of ``knapsack/classes``: how many items of one weight a
-        launch takes.
-        """
-        common: dict[str, Any] = {"value": self.value, "lanes": self.lanes, "vector": self._vector()}
-        if template == "knapsack/rows":
-            return {**common, "block": self.block}
-        if template == "knapsack/tiles":
-            return {
-                **common,
+        """What a template of this solver is rendered with."""
+        each, walking = self.tile_cells_each, 64 if self.serial else 256
+        own: dict[str, dict[str, Any]] = {
+            "rows": {"block": self.block},
+            "tiles": {
                 "block": self.tile_block,
-                "cells": self.tile_cells_each,
+                "cells": each,
                 "groups_per_unit": self.tile_groups_per_unit,
-                "strip": 8 if self.tile_cells_each % 8 == 0 else 2,
-            }
-        if template == "knapsack/tiles_serial":
-            return {**common, "cells": self.tile_cells}
-        if template == "knapsack/classes":
-            return {**common, "block": self.block, "depth": depth, "unroll": self.class_unroll}
-        if template == "knapsack/windows":
-            return {
-                **common,
-                "block": self.window_block,
-                "slots": self.window_slots,
-                "unroll": self.window_unroll,
-            }
-        return {
-            **common,
-            "block": 64 if self.serial else 256,
-            "reach": self.trace_reach,
-            "depth": MOST_FUSED,
-            "traced": TRACED,
+                "strip": 8 if each % 8 == 0 else 2,
+            },
+            "tiles_serial": {"cells": self.tile_cells},
+            "classes": {"block": self.block, "depth": depth, "unroll": self.class_unroll},
+            "windows": {"block": self.window_block, "slots": self.window_slots, "unroll": self.window_unroll},
+            "trace": {"block": walking, "reach": self.trace_reach, "depth": MOST_FUSED, "traced": TRACED},
         }
+        return _vectors(self.value, self.lanes) | own[template.removeprefix("knapsack/")]
 
 
 def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
@@ -238,29 +212,14 @@ class SparseShapes:
         return cls(value, 1, block, 8 * units, block, 8 * units)
 
     @property
-    def type_name(self) -> str:
-        """The value type as NumPy calls it."""
-        return "int32" if self.value == "i32" else "int64"
-
-    @property
     def negative(self) -> int:
         """The value of cells without a state."""
         return -(2**30) if self.value == "i32" else -(2**62)
 
     def constants(self) -> dict[str, Any]:
         """What the template is rendered with."""
-        vector = ("int" if self.value == "i32" else "long") + str(self.lanes)
-        return {
-            "value": self.value,
-            "lanes": self.lanes,
-            "vector": vector,
-            "block": self.block,
-            "tile": TILE,
-            "slope_bits": 10,
-            "status": SPARSE_STATUS,
-            "best": BEST_STATE,
-            "sources": SOURCES,
-        }
+        records = {"status": SPARSE_STATUS, "best": BEST_STATE, "sources": SOURCES}
+        return _vectors(self.value, self.lanes) | {"block": self.block, "tile": TILE, "slope_bits": 10} | records
 
 
 BATCH_ANSWER = Record("answer", profit="i64", open_items="i64", cells="i64")
@@ -303,19 +262,13 @@ class BatchShapes:
         return capacity + 1 if self.lanes == 1 else capacity + 160
 
     def bit_words(self, items: int, capacity: int) -> int:
-        """Words a group needs for one bit a cell of the whole table.
-
-        ``items``, ``capacity``: of the largest problem.
-        """
+        """Words a group needs for one bit a cell of the whole table."""
         if self.lanes == 1:
             return items * (capacity // (32 * self.block) + 1) * self.block
         return items * (capacity // 32 + 2)
 
     def group_bytes(self, items: int, capacity: int) -> int:
-        """Bytes of rows and bits of one group.
-
-        ``items``, ``capacity``: of the largest problem.
-        """
+        """Bytes of rows and bits of one group."""
         return 4 * ((2 if self.lanes == 1 else 1) * self.row_cells(capacity) + self.bit_words(items, capacity))
 
 

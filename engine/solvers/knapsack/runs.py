@@ -11,15 +11,7 @@ __all__ = ["cut_into_runs"]
 
 
 def cut_into_runs(sizes: NDArray[np.int64], most: int, most_count: int | None = None) -> NDArray[np.int64]:
-    """Where runs of consecutive entries begin, and the end of the last: each takes entries while its limits allow.
-
-    ``sizes`` of shape (n,): positive; ``most``: the most that the sizes of a run may add up to; a single entry may be
-    larger; ``most_count``: the most entries of a run.
-
-    Returns
-    -------
-    ndarray of int64, shape (runs + 1,)
-    """
+    """Where runs of entries begin, and the end of the last: their sum is at most ``most``, unless they are single."""
     sums = np.cumsum(sizes).tolist()
     cuts = [0]
     while cuts[-1] < len(sizes):

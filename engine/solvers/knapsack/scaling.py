@@ -21,13 +21,7 @@ __all__ = ["scale_of", "scaled", "scaled_profits"]
 
 
 def scaled_profits(values: ArrayLike, origin: Origin) -> tuple[NDArray[np.int64], int]:
-    """Profits as 64-bit integers, read-only, and how many of these make one unit.
-
-    Raises
-    ------
-    ProblemError
-        If one is not a number of at least 0, or they sum to more than 64 bits hold.
-    """
+    """Profits as 64-bit integers, read-only, and how many of these make one unit."""
     numbers, scale = scaled(values)
     if scale > 1:
         total = sum(abs(value) for value in cast(list[int], numbers))
@@ -40,13 +34,7 @@ def scaled_profits(values: ArrayLike, origin: Origin) -> tuple[NDArray[np.int64]
 
 
 def scale_of(arrays: Mapping[str, NDArray[Any]]) -> int:
-    """The scale among the arrays of a problem, where it is text; 1 if there is none.
-
-    Raises
-    ------
-    ProblemError
-        If it is not an integer of at least 1.
-    """
+    """The scale among the arrays of a problem, where it is text; 1 if there is none."""
     text = str(arrays.get("scale", 1))
     if not re.fullmatch("[1-9][0-9]{0,400}", text):
         raise ProblemError(f"the scale of the profits must be an integer of at least 1; got {shown(text)}")
@@ -56,14 +44,8 @@ def scale_of(arrays: Mapping[str, NDArray[Any]]) -> int:
 def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:
     """Values as integers, and how many of these make one unit; values that need no scale are returned as given.
 
-    A floating-point number stands for the decimal number that Python prints for it, so 0.1 is a tenth.
-
-    Returns
-    -------
-    integers : list of int
-        Or ``values`` themselves, if all are integers; or with zeros for all numbers, if one of them is none.
-    scale : int
-        The least with which every value is an integer.
+    A floating-point number stands for the decimal number that Python prints for it, so 0.1 is a tenth. If one is no
+    number, all numbers are returned as zeros, so that the check of integers names it.
     """
     try:
         array = np.asarray(values)

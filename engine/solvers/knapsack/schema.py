@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,16 +32,8 @@ class CheckpointState(BaseModel):
     exchanged_bytes: int = Field(0, ge=0)
 
 
-def _has_row(state: CheckpointState) -> bool:
-    return state.phase == "row"
-
-
-def _has_tiles(state: CheckpointState) -> bool:
-    return state.phase == "tiles"
-
-
-def _has_done(state: CheckpointState) -> bool:
-    return state.phase != "items"
+def _phase(*names: str) -> Callable[[CheckpointState], bool]:
+    return lambda state: state.phase in names
 
 
 SCHEMA = Schema(
@@ -62,10 +55,10 @@ SCHEMA = Schema(
             ArraySpec("taken", "int64", (None,), title="Items taken"),
             ArraySpec("open", "int64", (None,), title="Items not yet decided"),
             ArraySpec("best", "int64", (None,), title="Items of the best solution known"),
-            ArraySpec("done", "int64", (None,), title="Open items already in the table", required_if=_has_done),
-            ArraySpec("row", "signed", (None,), title="The dense table's row", required_if=_has_row),
-            ArraySpec("tiles", "int64", ("tiles",), title="Tiles of the sparse table", required_if=_has_tiles),
-            ArraySpec("values", "signed", ("tiles", None), title="Their values", required_if=_has_tiles),
+            ArraySpec("done", "int64", (None,), title="Items in the table", required_if=_phase("row", "tiles")),
+            ArraySpec("row", "signed", (None,), title="The dense table's row", required_if=_phase("row")),
+            ArraySpec("tiles", "int64", ("tiles",), title="Tiles of the sparse table", required_if=_phase("tiles")),
+            ArraySpec("values", "signed", ("tiles", None), title="Their values", required_if=_phase("tiles")),
         ),
         state=CheckpointState,
     ),

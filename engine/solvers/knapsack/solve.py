@@ -15,7 +15,7 @@ from ...errors import AuditError, OutOfDeviceMemory
 from .bits.table import BitTable, SubsetSums
 from .checkpoint import Progress, StartRow, StartTiles, restore, save
 from .compilation import stops_before_compiling
-from .core import MOST_STATES
+from .core import MOST_STATES, search_core
 from .dense.table import DenseTable, Plan, plan
 from .mip.process import IntegerProgram, Mip
 from .options import Options
@@ -38,29 +38,12 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: RunContext
 
     Bounds and a search of a growing core on the host answer what is easy. What is left goes to dynamic programming on
     the devices: Bellman's recurrence ``f_k(c) = max(f_{k-1}(c), f_{k-1}(c - w_k) + p_k)`` over items by descending
-    weight, on the cells that matter only (see :mod:`engine.solvers.knapsack.dense.schedule`). The returned items are
-    added up again on the host before the run says optimal. Items with counts are packs of copies in a 0/1 problem.
+    weight, on the cells that matter only (:mod:`.dense.schedule`). The returned items are added up again on the host
+    before the run says optimal. Items with counts are packs of copies in a 0/1 problem.
 
     A resumed run returns the same value, but where several sets of items have it, it may return another one of them,
     and its number of cells is another: the rows before the checkpoint are gone, and the best solution known then
     decides more items.
-
-    Returns
-    -------
-    Result
-        ``solution`` holds sorted item indices; counters: ``"items"``, ``"items_fixed"``, ``"cells"``,
-        ``"exchanged_bytes"``, and ``"device_bytes"`` planned on each device; arrays: ``"route"`` says how the problem
-        was solved, and ``"profile"``, shape (capacity + 1,), has the optimal value of every capacity if it was asked
-        for. A run that is stopped returns the best solution found and the best proven bound.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the table does not fit the devices.
-    engine.errors.RunFolderError
-        If the checkpoint to resume from does not belong to the problem.
-    engine.errors.AuditError
-        If the items do not add up to the value.
     """
     session = _Solving(problem, options, pool, run)
     run.offer(session.result)
@@ -68,6 +51,7 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: RunContext
     try:
         session.solve()
     except StopRequested as stop:
+        session.save_without_table()
         status = stop.status
     return session.result(status)
 
@@ -107,21 +91,6 @@ class _Solving:
         """Take the shortest route that is open; what is known is kept up to date for a stop at any time."""
         reduced, run = self._reduced, self._run
         self._publish()
-        try:
-            self._solve()
-            optimum = self._progress.optimum
-            if optimum is not None and reduced.bound != optimum:
-                raise AuditError(
-                    f"the capacity in the checkpoint allows {reduced.bound}, but its bound is {optimum}; begin again "
-                    "with --from-start"
-                )
-        except StopRequested:
-            if not self._progress.is_saved:  # no table was begun
-                save(run, self._progress, reduced, self._start)
-            raise
-
-    def _solve(self) -> None:
-        reduced, run = self._reduced, self._run
         if self._options.profile:
             with stops_before_compiling(self._pool, run):
                 self._profile = self._values_of_all_capacities()
@@ -136,27 +105,36 @@ class _Solving:
             run.poll()
         with stops_before_compiling(self._pool, run):
             self._make_table()
+        optimum = self._progress.optimum
+        if optimum is not None and reduced.bound != optimum:
+            raise AuditError(
+                f"the capacity in the checkpoint allows {reduced.bound}, but its bound is {optimum}; begin again "
+                "with --from-start"
+            )
+
+    def save_without_table(self) -> None:
+        """Write the checkpoint of a run that was stopped before it has begun a table."""
+        if not self._progress.is_saved:
+            save(self._run, self._progress, self._reduced, self._start)
 
     def _make_table(self) -> None:
         """Solve what is left by the table that suits it."""
         reduced, run = self._reduced, self._run
-        table, reason = self._choice()
+        table, reason = self._choose_table()
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
         kind = "sparse table" if table is None else "row of bits" if isinstance(table, SubsetSums) else "dense table"
         self._say(f"{kind} of {size}, {reason}")
-        task = TableTask(self._problem, self._options, self._pool, run, reduced, self._progress)
+        task = TableTask(self._problem, self._options, self._pool, run, reduced, self._progress, self._publish)
         if isinstance(table, SubsetSums):
             BitTable(task, table).run()
         elif table is None:
-            tiles = self._start if isinstance(self._start, StartTiles) else None
-            sparse = SparseTable(task, tiles)
+            sparse = SparseTable(task, self._start)
             try:
                 sparse.solve()
             finally:
                 self._route += sparse.places
         else:
-            row = self._start if isinstance(self._start, StartRow) else None
-            DenseTable(task, table, row).run()
+            DenseTable(task, table, self._start).run()
 
     def _values_of_all_capacities(self) -> NDArray[np.int64]:
         everything = undecided(self._problem)
@@ -165,11 +143,11 @@ class _Solving:
         devices = [member.info for member in self._pool.members]
         options = self._options.model_copy(update={"items": False})
         whole = plan(self._problem, options, everything, devices, profile=True)
-        task = TableTask(self._problem, options, self._pool, self._run, everything, self._progress)
+        task = TableTask(self._problem, options, self._pool, self._run, everything, self._progress, self._publish)
         return DenseTable(task, whole).profile()
 
-    def _choice(self) -> tuple[Plan | SubsetSums | None, str]:
-        """The table that :func:`_choose` takes; a checkpoint's table is continued."""
+    def _choose_table(self) -> tuple[Plan | SubsetSums | None, str]:
+        """That of a checkpoint, or the one that suits the open items."""
         devices = [member.info for member in self._pool.members]
         if isinstance(self._start, StartTiles):
             return None, "from a checkpoint"
@@ -180,17 +158,13 @@ class _Solving:
 
     def _search_core(self) -> bool:
         """Whether a search of the core on the host solves the problem."""
-        reduced = self._reduced
-        core = reduced.search_core(self._problem)
-        try:
-            core.run(min(_CORE_SECONDS, max(0.0, self._run.time_left)), self._run.poll, self._core_states())
-        except StopRequested:
-            reduced.adopt(self._problem, core)
-            save(self._run, self._progress, reduced)
-            raise
-        reduced.adopt(self._problem, core)
+        reduced, run = self._reduced, self._run
+        cells = len(reduced.open) * reduced.capacity
+        rate = sum(_CELLS_PER_SECOND[member.info.capabilities.simt] for member in self._pool.members)
+        states = _FEW_STATES if cells <= _QUICK_SECONDS * rate else MOST_STATES  # beyond, a table is the quicker way
+        search_core(self._problem, reduced, min(_CORE_SECONDS, max(0.0, run.time_left)), run.poll, states)
         self._publish()
-        if not core.proved:
+        if not reduced.solved:
             reduced.fix(self._problem)
             self._progress.items_fixed = self._problem.n - len(reduced.open)
             self._publish()
@@ -230,16 +204,10 @@ class _Solving:
     def _mip_seconds(self) -> float:
         """For how long HiGHS may search: without limit where no table can follow."""
         try:
-            self._choice()
+            self._choose_table()
         except OutOfDeviceMemory:
             return math.inf
         return _MIP_SECONDS
-
-    def _core_states(self) -> int:
-        """States of a core beyond which a table is the quicker way."""
-        cells = len(self._reduced.open) * self._reduced.capacity
-        rate = sum(_CELLS_PER_SECOND[member.info.capabilities.simt] for member in self._pool.members)
-        return _FEW_STATES if cells <= _QUICK_SECONDS * rate else MOST_STATES
 
     def _say(self, route: str) -> None:
         self._route = route

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...base.context import RunContext
@@ -16,24 +17,12 @@ __all__ = ["TableTask"]
 
 @dataclass(frozen=True)
 class TableTask:
-    """A problem of which bounds have left some items open, for a table to solve.
-
-    Attributes
-    ----------
-    problem : Knapsack
-        Without counts.
-    options : Options
-    pool : DevicePool
-    run : RunContext
-    reduced : Reduced
-        Some items are open; the table takes down here what it finds.
-    progress : Progress
-        Counters, added to.
-    """
+    """A problem of which bounds have left some items open, for a table to solve."""
 
     problem: Knapsack
     options: Options
     pool: DevicePool
     run: RunContext
-    reduced: Reduced
+    reduced: Reduced  # some items are open; the table takes down here what it finds
     progress: Progress
+    publish: Callable[[], None]  # of the best objective and bound of the problem that was given

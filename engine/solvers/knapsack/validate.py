@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,32 +16,19 @@ from .dense.table import Plan, plan
 from .options import Options
 from .presolve import Reduced, presolve
 from .problem import Knapsack
-from .programs import PAD
 from .sparse.table import fault, preference, sparse_items
 
 __all__ = ["MOST_KINDS", "choose_table", "given_solution", "packs_of", "undecided", "validate"]
 
 MOST_KINDS = 200  # with copies, for HiGHS's branch and bound; it is the stronger, the fewer there are
-_VALIDATION_SECONDS = 0.2  # for bounds before the run begins; beyond, the run checks its memory itself
-_VALIDATION_ITEMS = 50_000  # beyond, the first step alone takes a good part of that
+_VALIDATION_ITEMS = 50_000  # up to which a table of all items is planned before a device is opened
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
 _BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
 _SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that is not worth a sparse one, by `simt`
 
 
 def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check what joins the problem, the options and the devices.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If the profits are too large for the tables.
-    engine.errors.OptionError
-        If ``variant`` does not go with the problem or with a profile, the host's memory does not hold the profile, or
-        ``initial`` is not a solution.
-    engine.errors.OutOfDeviceMemory
-        If the table cannot fit the devices.
-    """
+    """Check what joins the problem, the options and the devices."""
     given_solution(problem, options)
     packs = packs_of(problem, options)
     problem = packs.problem
@@ -60,18 +46,10 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
         short = plan(problem, options, undecided(problem), devices, profile=True).shortage(devices)
         if short is not None:
             raise OutOfDeviceMemory(f"{short}; add devices, or set profile = false")
-    if all_fit:
-        return
-    if (
-        problem.n > _VALIDATION_ITEMS
-        or packs.is_for_mip(MOST_KINDS, options.variant)
-        or (options.variant not in ("sparse", "bits") and _surely_fits(problem, fits, devices))
-    ):
-        return
-    until = time.monotonic() + _VALIDATION_SECONDS
-    reduced = presolve(problem, options.reduce, is_over=lambda: time.monotonic() > until, copies=packs.copies)
-    if not reduced.solved and len(reduced.open) and time.monotonic() <= until:
-        choose_table(problem, options, reduced, devices)  # else the run finds out, on its own time
+    if not all_fit and not options.reduce and problem.n <= _VALIDATION_ITEMS:  # else the run finds out
+        reduced = presolve(problem, reduce=False)
+        if not reduced.solved:
+            choose_table(problem, options, reduced, devices)
 
 
 def packs_of(problem: Knapsack, options: Options) -> ZeroOne:
@@ -80,13 +58,7 @@ def packs_of(problem: Knapsack, options: Options) -> ZeroOne:
 
 
 def given_solution(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
-    """The solution of the option ``initial``, checked.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If it is not a feasible solution.
-    """
+    """The solution of the option ``initial``, checked."""
     if options.initial is None:
         return None
     outside = [item for item in options.initial if not 0 <= item < problem.n]
@@ -108,13 +80,6 @@ def undecided(problem: Knapsack) -> Reduced:
     """All items that fit and bring something, none decided."""
     items = np.flatnonzero((problem.weights <= problem.capacity) & (problem.profits > 0)).astype(np.int64)
     return Reduced(items[:0], items, problem.capacity, items[:0], 0, int(problem.profits[items].sum()))
-
-
-def _surely_fits(problem: Knapsack, fits: NDArray[np.bool_], devices: Sequence[DeviceInfo]) -> bool:
-    """Whether a dense table of all items certainly fits; cheaper than a plan."""
-    row = 8 * (min(problem.capacity, int(problem.weights[fits].sum())) + 1 + PAD)
-    needed = (4 * row + 32 * problem.n) * len(devices)
-    return all(needed <= info.memory and 2 * row <= info.max_allocation for info in devices)
 
 
 def choose_table(

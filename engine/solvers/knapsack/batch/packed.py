@@ -26,27 +26,14 @@ _MOST_PROFIT = 1 << 30
 
 @dataclass(frozen=True)
 class Packed:
-    """Problems without the items that no solution needs: those without profit, and those that do not fit.
+    """Problems without the items that no solution needs: those without profit, and those that do not fit."""
 
-    Attributes
-    ----------
-    indices : ndarray of int64, shape (m,)
-        Where each problem stands among those that were given; the others are not suited to a batch.
-    starts : ndarray of int32, shape (m + 1,)
-        The first item of each problem in the arrays of items.
-    items : ndarray of int32, shape (k,)
-        The number of each item in its problem.
-    weights, profits : ndarray of int32, shape (k,)
-    capacities : ndarray of int32, shape (m,)
-        At most the weight of all items.
-    """
-
-    indices: NDArray[np.int64]
-    starts: NDArray[np.int32]
-    items: NDArray[np.int32]
+    indices: NDArray[np.int64]  # (m,): where each problem stands among those given; the others do not suit a batch
+    starts: NDArray[np.int32]  # (m + 1,): its first item in the arrays of items
+    items: NDArray[np.int32]  # (k,): the number of each item in its problem
     weights: NDArray[np.int32]
     profits: NDArray[np.int32]
-    capacities: NDArray[np.int32]
+    capacities: NDArray[np.int32]  # (m,): at most the weight of all items
 
     def __len__(self) -> int:
         return len(self.capacities)
@@ -80,10 +67,7 @@ class Packed:
         )
 
     def part(self, first: int, end: int) -> Packed:
-        """The problems ``first`` .. ``end - 1``.
-
-        ``first``, ``end``: places among the packed problems.
-        """
+        """The problems ``first`` .. ``end - 1``."""
         a, b = int(self.starts[first]), int(self.starts[end])
         return Packed(
             self.indices[first:end],
@@ -105,15 +89,7 @@ class Packed:
         return (self.sizes + 1) * (self.capacities.astype(np.int64) + 64)
 
     def chosen_items(self, chosen: NDArray[np.bool_], profits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The items of each problem's solution, after all sums were checked.
-
-        ``chosen`` of shape (k,); ``profits`` of shape (m,): what the chosen items should add up to.
-
-        Raises
-        ------
-        AuditError
-            If the items of a problem have another profit, or do not fit.
-        """
+        """The items of each problem's solution, after their sums were checked."""
         places = np.flatnonzero(chosen)
         ends = np.searchsorted(places, self.starts)
         sums = [

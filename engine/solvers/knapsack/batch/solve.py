@@ -29,25 +29,7 @@ _ROUTE.setflags(write=False)
 def solve_batch(
     problems: Sequence[Knapsack], options: Options, pool: DevicePool, control: BatchControl
 ) -> dict[int, Result]:
-    """Solve the small ones of many problems to optimality, distributed over the devices of a pool.
-
-    A problem is small if it has at most :data:`~engine.solvers.knapsack.batch.packed.MOST_ITEMS` items (of those that
-    fit and bring profit; a bounded problem as many packs of copies), a capacity of at most
-    :data:`~engine.solvers.knapsack.batch.packed.MOST_CAPACITY`, and profits that sum to less than 2^30. If the options
-    ask for a certain table, or for profiles, no problem is solved here.
-
-    Returns
-    -------
-    dict of int to Result
-        Optimal results by place; problems that were not solved here are left out. ``seconds`` are those of the batch.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If a device's share does not fit.
-    engine.errors.AuditError
-        If items that were found do not add up.
-    """
+    """Solve the small ones (see :class:`.packed.Packed`) of many problems together, divided among devices."""
     if (
         not problems
         or options.variant != "auto"

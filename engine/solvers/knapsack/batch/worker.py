@@ -23,10 +23,7 @@ _MOST_SCRATCH = 8 << 30
 
 @dataclass(frozen=True)
 class Answers:
-    """Of each problem its profit, the items that bounds left open, and the cells computed; and which items are taken.
-
-    Shapes (m,), (m,), (m,) and (k,).
-    """
+    """Of each problem its profit, the items that bounds left open and the cells computed; and which items are taken."""
 
     profits: NDArray[np.int64]
     open_items: NDArray[np.int64]
@@ -35,10 +32,7 @@ class Answers:
 
 
 class BatchWorker:
-    """Solves a share on one device.
-
-    ``packed``: at least one problem.
-    """
+    """Solves a share on one device."""
 
     def __init__(self, device: Device, shapes: BatchShapes, packed: Packed) -> None:
         self.device = device
@@ -64,12 +58,7 @@ class BatchWorker:
         self._buffers.clear()
 
     def solve(self, done: Callable[[int], None], stopped: Callable[[], bool]) -> Answers:
-        """Solve all problems; ``done`` is called with the number of problems of each launch.
-
-        No launch is begun once ``stopped`` returns True; the answers that are missing then are not valid.
-
-        ``stopped``: asked before each launch.
-        """
+        """Solve all problems; answers that are missing once ``stopped`` returns True are not valid."""
         packed, device = self._packed, self.device
         starts, weights, profits, capacities = (
             self._keep(device.put(array))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ....base.context import StopRequested
 from ....devices import DeviceInfo, SliceLength, WorkerGroup
-from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
 from ..checkpoint import save
+from ..checks import device_shortage
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..runs import cut_into_runs
@@ -28,31 +28,16 @@ _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
 @dataclass(frozen=True)
 class SubsetSums:
-    """Items whose profits are in proportion to their weights, by descending weight.
-
-    Attributes
-    ----------
-    items : ndarray of int64, shape (n,)
-        Indices in the problem.
-    weights : ndarray of int64, shape (n,)
-        Divided by their greatest common divisor.
-    capacity : int
-        Divided by that as well, rounded down, and at most the sum of the weights.
-    profit : int
-        Of one unit of these weights.
-    """
+    """Items whose profits are in proportion to their weights, by descending weight."""
 
     items: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    capacity: int
-    profit: int
+    weights: NDArray[np.int64]  # divided by their greatest common divisor
+    capacity: int  # divided by that, too, and at most the sum of the weights
+    profit: int  # of one unit of these weights
 
     @classmethod
     def of(cls, problem: Knapsack, reduced: Reduced) -> SubsetSums | None:
-        """The open items, if their profits are in proportion to their weights.
-
-        ``reduced``: some items are open.
-        """
+        """The open items, if their profits are in proportion to their weights."""
         weights, profits = problem.weights[reduced.open], problem.profits[reduced.open]
         divisor, unit = int(np.gcd.reduce(weights)), int(np.gcd.reduce(profits))
         if not np.array_equal(weights // divisor, profits // unit):
@@ -76,14 +61,7 @@ class SubsetSums:
     def shortage(self, info: DeviceInfo) -> str | None:
         """What does not fit a device, in words; None if all does."""
         row = f"the row of {self.capacity + 1:,} sums"
-        if self.bytes_needed > _MEMORY_SHARE * info.memory:
-            most = bytes_text(info.memory)
-            return f"{row} needs {bytes_text(self.bytes_needed)} on {info.id}, which has {most}"
-        if 4 * (self.capacity + 1) > info.max_allocation:
-            most = bytes_text(info.max_allocation)
-            needed = bytes_text(4 * (self.capacity + 1))
-            return f"{row} needs one buffer of {needed} on {info.id}, which allows {most} at once"
-        return None
+        return device_shortage(row, self.bytes_needed, 4 * (self.capacity + 1), info, _MEMORY_SHARE)
 
     def seconds(self, info: DeviceInfo) -> float:
         """How long a device takes, roughly."""
@@ -97,10 +75,7 @@ class SubsetSums:
 
 
 class BitTable:
-    """The search of one run, on one device; fills in what is known.
-
-    ``task``: its open items have profits in proportion to their weights; ``sums``: of the open items.
-    """
+    """The search of one run, on one device; fills in what is known."""
 
     def __init__(self, task: TableTask, sums: SubsetSums) -> None:
         self._task, self._sums = task, sums
@@ -123,8 +98,7 @@ class BitTable:
             fixed = int(self._task.problem.profits[reduced.taken].sum())
             optimum = max(reduced.objective, fixed + total * sums.profit)
             reduced.bound = optimum
-            units = self._task.problem.in_units
-            self._task.run.incumbent(units(reduced.objective), units(optimum))
+            self._task.publish()
             if optimum > reduced.objective and self._task.options.items:
                 chosen = sums.items[workers.first(BitWorker.trace, total)]
                 reduced.improve(np.concatenate([reduced.taken, chosen]), optimum)

@@ -37,10 +37,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
 
 
 class BitWorker:
-    """State on one device: two rows of bits, and the item that reached each capacity first.
-
-    ``weights`` of shape (n,): in the order of processing; ``groups``: first and end of the items of each launch.
-    """
+    """State on one device: two rows of bits, and the item that reached each capacity first."""
 
     def __init__(
         self, device: Device, weights: NDArray[np.int64], groups: list[tuple[int, int]], capacity: int
@@ -70,10 +67,7 @@ class BitWorker:
             self.device.release(buffer)
 
     def advance(self, begin: int, end: int) -> tuple[float, bool]:
-        """Launch groups; the seconds it took, and whether the whole capacity has been reached.
-
-        ``begin``, ``end``: first and end of the groups.
-        """
+        """Launch groups; the seconds it took, and whether the whole capacity has been reached."""
         began = time.perf_counter()
         for first, last in self._groups[begin:end]:
             words = min(self._capacity, self._sums[last]) // 64 + 1

@@ -30,29 +30,14 @@ _PAIR_WORK = 10_000_000  # options looked at in all rounds together
 
 @dataclass
 class Reduction:
-    """What is known of a problem.
+    """What is known of a problem."""
 
-    Attributes
-    ----------
-    open : Stages
-        The stages that are not decided, weights lowered (:meth:`Stages.lowered`); only solutions better than ``best``
-        are among their options.
-    taken : list of int
-        Items of the stages that are decided.
-    profit : int
-        Their profit.
-    best : ndarray of int64 or None
-        Items of the best solution known; None if none is.
-    objective, bound : int
-        Its profit (-1 if there is none), and an upper bound on the optimum (-1 if no solution exists).
-    """
-
-    open: Stages
-    taken: list[int]
-    profit: int
+    open: Stages  # lowered and not decided; only solutions better than ``best`` are among their options
+    taken: list[int]  # items of the stages that are decided
+    profit: int  # of those
     best: NDArray[np.int64] | None
-    objective: int
-    bound: int
+    objective: int  # -1 if there is no solution
+    bound: int  # -1 if none exists
 
     @property
     def solved(self) -> bool:
@@ -83,9 +68,7 @@ def reduce_stages(
 ) -> Reduction:
     """Bound the optimum, find a good solution, and remove options that no better solution takes.
 
-    ``objective``: profit of a known solution; -1 if there is none; ``best``: its items; ``reduce``: whether to remove
-    options by bounds; those that cannot fit are always removed; ``search``: whether to look for solutions and for
-    bounds at all; ``is_over``: asked now and then whether to return with what is known.
+    Options that cannot fit are always removed, others by bounds if ``reduce``; without ``search`` nothing else is done.
     """
     largest = int(np.maximum.reduceat(stages.profits, stages.first[:-1]).sum()) if len(stages) else 0
     found = Reduction(stages.lowered(), [], 0, best, objective, max(largest, objective))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,14 +9,14 @@ from numpy.typing import NDArray
 
 from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
-from ....base.schema import SchemaError
 from ....devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
+from ..checkpoint import checked_state
 from ..checks import Origin, integers, require_host_memory
 from ..constraints.problem import MultidimensionalKnapsack
 from ..options import ChoiceOptions
-from ..schema import SCHEMA, CheckpointState
+from ..schema import CheckpointState
 from .bounds import reduce_stages
 from .problems import MultipleChoiceKnapsack
 from .stages import stages_of
@@ -29,40 +28,24 @@ _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
 _SHARE = 0.6  # of the free memory
 _PIECE = 1 << 25  # cells that are copied at once
-_VALIDATION_SECONDS = 0.2  # for bounds before the run begins
 
 ChoiceProblem = MultipleChoiceKnapsack | MultidimensionalKnapsack
 
 
 def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[DeviceInfo]) -> None:
-    """Check that profits and weights are not too large, and that the table that bounds leave fits a device.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If the profits, or the weights, sum to 2^55 or more.
-    engine.errors.OptionError
-        If ``initial`` is not a solution.
-    engine.errors.OutOfDeviceMemory
-        If the table fits no device.
-    """
+    """Check that profits and weights are not too large, and that the table that bounds leave fits a device."""
     if int(problem.profits.sum()) >= _MOST_PROFIT:
         raise ProblemError("the sum of profits must be below 2^55")
     if sum(int(row.sum()) for row in np.atleast_2d(problem.weights)) >= _MOST_PROFIT:  # of each, 64 bits hold the sum
         raise ProblemError("the sum of weights must be below 2^55")
-    stages = stages_of(problem)
-    until = time.monotonic() + _VALIDATION_SECONDS
     given_solution(problem, options)
-    for reduce in (False, True) if options.reduce else (False,):  # what fits without bounds needs none here
-        reduction = reduce_stages(stages, -1, None, reduce, search=reduce, is_over=lambda: time.monotonic() > until)
-        if reduction.solved:
-            return
-        table = ChoiceTable.of(reduction.open)
-        reasons = [table.shortage(info) for info in devices]
-        if any(reason is None for reason in reasons):
-            return
-    if time.monotonic() <= until:  # else the run finds out, on its own time
-        raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
+    if options.reduce:  # how much bounds leave is found by the run
+        return
+    reduction = reduce_stages(stages_of(problem), -1, None, reduce=False, search=False)
+    if not reduction.solved:
+        reasons = [ChoiceTable.of(reduction.open).shortage(info) for info in devices]
+        if all(reasons):
+            raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
 
 
 def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
@@ -77,13 +60,7 @@ def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDAr
 
 
 def evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
-    """The profit of items, which must fit.
-
-    Raises
-    ------
-    engine.errors.AuditError
-        If they do not.
-    """
+    """The profit of items; ``AuditError`` if they do not fit."""
     weights: tuple[int, ...]
     limits: tuple[int, ...]
     if isinstance(problem, MultipleChoiceKnapsack):
@@ -104,13 +81,8 @@ def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run:
     The Lagrangian relaxation of the constraints bounds the optimum and removes options (:mod:`.bounds`). What is left
     is solved by Bellman's recurrence over the stages on the first GPU of the pool (or the first device), in a table of
     all values of the capacities. If its choices do not fit the device's memory, the table is made twice: the first time
-    some of its rows are kept on the host, from which blocks of stages are made again.
-
-    Returns
-    -------
-    Result
-        ``solution`` holds sorted item indices; status ``infeasible`` if no choice fits. A run that is stopped returns
-        the best solution found and the best proven bound; it resumes with these, and makes its table again.
+    some of its rows are kept on the host, from which blocks of stages are made again. A run that is stopped resumes
+    with its best solution and bound, and makes its table again.
     """
     return _ChoiceRun(problem, options, pool, run).solve()
 
@@ -125,23 +97,14 @@ def save_solution(run: RunContext, best: NDArray[np.int64] | None, objective: in
 
 
 def restored_solution(problem: ChoiceProblem, run: RunContext) -> tuple[NDArray[np.int64] | None, int, int]:
-    """The best solution of a checkpoint, after an audit, its profit (-1 if there is none), and the cells computed.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If the checkpoint does not belong to the problem.
-    """
+    """The best solution of a checkpoint, after an audit, its profit (-1 if there is none), and the cells computed."""
     checkpoint = run.restored
     if checkpoint is None:
         return None, -1, 0
-    assert SCHEMA.checkpoint is not None
+    state, best = checked_state(checkpoint), checkpoint.arrays["best"]
     try:
-        state = SCHEMA.checkpoint.check(checkpoint.arrays, checkpoint.state)
-        assert isinstance(state, CheckpointState)
-        best = checkpoint.arrays["best"]
         profit = evaluated(problem, best)
-    except (SchemaError, ProblemError, AuditError) as error:
+    except (ProblemError, AuditError) as error:
         raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
     if profit != state.objective:
         raise RunFolderError("the checkpoint cannot be used: its objective is not that of its best solution")
@@ -293,8 +256,6 @@ class _ChoiceRun:
         labels = table.stages.labels[options]
         items = np.sort(np.concatenate([np.array(self._found.taken, np.int64), labels[labels >= 0]]))
         self._found.best, self._found.objective = items, self._found.bound
-
-    # --- results and checkpoints --------------------------------------------------------------------------------
 
     def _say(self, route: str) -> None:
         self._route = route

@@ -16,27 +16,13 @@ __all__ = ["Stages", "stages_of"]
 
 @dataclass(frozen=True)
 class Stages:
-    """Exactly one option of each stage is taken.
+    """Exactly one option of each stage is taken."""
 
-    Attributes
-    ----------
-    first : ndarray of int64, shape (k + 1,)
-        The first option of each stage.
-    profits : ndarray of int64, shape (m,)
-        Of each option, at least 0.
-    weights : ndarray of int64, shape (m, 2)
-        At least 0. With one constraint the first column is zero.
-    labels : ndarray of int64, shape (m,)
-        Item that an option takes; -1 for none.
-    capacities : ndarray of int64, shape (2,)
-        May be negative: then nothing fits.
-    """
-
-    first: NDArray[np.int64]
-    profits: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    capacities: NDArray[np.int64]
+    first: NDArray[np.int64]  # (k + 1,): the first option of each stage
+    profits: NDArray[np.int64]  # (m,)
+    weights: NDArray[np.int64]  # (m, 2); with one constraint the first column is zero
+    labels: NDArray[np.int64]  # (m,): the item that an option takes; -1 for none
+    capacities: NDArray[np.int64]  # (2,); negative where nothing fits
 
     def __len__(self) -> int:
         return len(self.first) - 1

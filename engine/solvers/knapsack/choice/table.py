@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device, DeviceInfo
-from ....devices.info import bytes_text
 from ....devices.kernels.variants import unique_variants
+from ..checks import device_shortage
+from ..programs import NUMPY_TYPES
 from ..runs import cut_into_runs
 from .stages import Stages
 
@@ -113,7 +114,7 @@ class ChoiceTable:
 
     def blocks(self, memory: int) -> list[tuple[int, int]]:
         """Stages whose choices fit the memory beside two tables; at least one each."""
-        each = np.dtype(_NUMPY[self.choice]).itemsize
+        each = np.dtype(NUMPY_TYPES[self.choice]).itemsize
         room = max(1, (memory - 2 * self.row_bytes) // each)
         return list(itertools.pairwise(cut_into_runs(self.cells, room).tolist()))
 
@@ -121,19 +122,10 @@ class ChoiceTable:
         """What does not fit a device, in words; None if the table does."""
         if self.most_options > 1 << 16:
             return f"a stage has {self.most_options:,} options; {1 << 16:,} are possible"
-        choices = int(self.cells.max()) * np.dtype(_NUMPY[self.choice]).itemsize
+        choices = int(self.cells.max()) * np.dtype(NUMPY_TYPES[self.choice]).itemsize
         needed = 2 * self.row_bytes + choices + 32 * len(self.stages.profits)
         rows = f"the table of {len(self.stages):,} stages x {self.row_cells:,} cells"
-        if needed > _MEMORY_SHARE * info.memory:
-            most = bytes_text(int(_MEMORY_SHARE * info.memory))
-            return f"{rows} needs {bytes_text(needed)} on {info.id}, where {most} can be used"
-        if self.row_bytes > info.max_allocation:
-            most = bytes_text(info.max_allocation)
-            return f"{rows} needs one buffer of {bytes_text(self.row_bytes)} on {info.id}, which allows {most} at once"
-        return None
-
-
-_NUMPY = {"u8": "uint8", "u16": "uint16", "i32": "int32", "i64": "int64"}
+        return device_shortage(rows, needed, self.row_bytes, info, _MEMORY_SHARE)
 
 
 def _constants(capabilities: Capabilities, value: str, choice: str) -> dict[str, Any]:
@@ -151,22 +143,19 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
 
 
 class ChoiceWorker:
-    """The table on one device.
-
-    ``choice_cells``: room for choices.
-    """
+    """The table on one device."""
 
     def __init__(self, device: Device, table: ChoiceTable, choice_cells: int) -> None:
         self.device = device
         self.table = table
         stages = table.stages
-        self._type = np.dtype(_NUMPY[table.value])
+        self._type = np.dtype(NUMPY_TYPES[table.value])
         constants = _constants(device.capabilities, table.value, table.choice)
         self._block = int(constants["block"])
         self._kernel = device.program("knapsack/choices", **constants).choose
         self._most_groups = device.capabilities.compute_units * (16 if device.capabilities.simt else 2)
         self._rows = [device.empty(table.row_cells, self._type) for _ in range(2)]
-        self._choices = device.empty(choice_cells, _NUMPY[table.choice])
+        self._choices = device.empty(choice_cells, NUMPY_TYPES[table.choice])
         self._options: dict[str, Buffer] = {
             "weights1": device.put(np.ascontiguousarray(stages.weights[:, 0])),
             "weights2": device.put(np.ascontiguousarray(stages.weights[:, 1])),
@@ -190,18 +179,11 @@ class ChoiceWorker:
         self.device.put(values, self._rows[0], cell)
 
     def get(self, cell: int, count: int) -> NDArray[Any]:
-        """Part of the present table.
-
-        ``cell``, ``count``: first element of the full rows, and how many.
-        """
+        """Part of the present table, from an element of the full rows on."""
         return self.device.get(self._rows[self._present], cell, count)
 
     def advance(self, begin: int, end: int, block_begin: int, part: tuple[int, int] | None = None) -> float:
-        """Process stages; choices are kept from those of ``block_begin`` on. The seconds it took.
-
-        ``begin``, ``end``: first and end of the stages; ``block_begin``: first stage of the block that they are of;
-        ``part``: first and end of the lines (see :meth:`ChoiceTable.lines`) of the one stage to process now.
-        """
+        """Process stages, or ``part`` of the lines of one, keeping choices from ``block_begin`` on; the seconds."""
         began = time.perf_counter()
         table = self.table
         lows, highs = (values.tolist() for values in table.ranges)
@@ -247,16 +229,7 @@ class ChoiceWorker:
         return int(self.device.get(self._rows[self._present], self.table.row_cells - 1, 1)[0])
 
     def trace(self, begin: int, end: int, cell: tuple[int, int]) -> tuple[list[int], tuple[int, int]]:
-        """The options chosen by the stages of a block, walking back from a cell, and the cell it begins from.
-
-        ``begin``, ``end``: first and end of the block's stages; ``cell``: both capacities after the block.
-
-        Returns
-        -------
-        options : list of int
-            One of each stage, the last stage first.
-        cell : (int, int)
-        """
+        """The options that a block's stages choose, the last first, walking back from a cell; and where it ends."""
         table = self.table
         lows, highs = (values.tolist() for values in table.ranges)
         starts = np.concatenate([[0], np.cumsum(table.cells[begin:end])]).tolist()

@@ -31,30 +31,14 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class Core:
-    """The items that are not decided.
+    """The items that are not decided."""
 
-    Attributes
-    ----------
-    items : ndarray of int64, shape (n,)
-        Their indices in the problem.
-    profits : ndarray of int64, shape (n,)
-        At least 1.
-    weights : ndarray of int64, shape (m, n)
-        Each item fits alone.
-    capacities : ndarray of int64, shape (m,)
-        What the items taken leave; at least 0.
-    taken : ndarray of int64
-        Items that every better solution takes.
-    base : int
-        Their profit.
-    """
-
-    items: NDArray[np.int64]
-    profits: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    capacities: NDArray[np.int64]
-    taken: NDArray[np.int64]
-    base: int
+    items: NDArray[np.int64]  # indices in the problem
+    profits: NDArray[np.int64]  # at least 1
+    weights: NDArray[np.int64]  # (m, n); each item fits alone
+    capacities: NDArray[np.int64]  # what the items taken leave
+    taken: NDArray[np.int64]  # items that every better solution takes
+    base: int  # their profit
 
     @classmethod
     def of(cls, problem: MultidimensionalKnapsack) -> Core:
@@ -115,19 +99,13 @@ class Core:
         return self.base + relaxation.bound // relaxation.scale
 
     def shrink(self, relaxation: Relaxation, objective: int) -> Core:
-        """Without the items that no better solution takes, or leaves.
-
-        ``objective``: profit of a known solution of the problem.
-        """
+        """Without the items that no better solution takes, or leaves."""
         least = relaxation.scale * (objective - self.base + 1)
         settled = relaxation.bound - np.abs(relaxation.gains) < least
         return self.decide(settled & (relaxation.gains > 0), settled & (relaxation.gains <= 0))
 
     def numbers(self, relaxation: Relaxation, objective: int) -> list[tuple[int, int]]:
-        """How many of the items a better solution may take: bounds and numbers, the greatest bound first.
-
-        ``objective``: profit of a known solution of the problem.
-        """
+        """How many of the items a better solution may take: bounds and numbers, the greatest bound first."""
         ordered = np.sort(relaxation.gains)[::-1]
         constant = relaxation.bound - int(np.maximum(relaxation.gains, 0).sum())
         bounds = self.base + (constant + np.concatenate([[0], np.cumsum(ordered)])) // relaxation.scale

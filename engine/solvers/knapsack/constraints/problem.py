@@ -154,10 +154,7 @@ class MultidimensionalKnapsack(ItemProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like OR-Library's ``mknap``.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether a file looks like OR-Library's ``mknap``."""
         return formats.is_mknap(head)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

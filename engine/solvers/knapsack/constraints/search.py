@@ -33,16 +33,8 @@ _FIRST_RESTART = 20_000  # pivots after which that is looked at, four times as m
 class Search:
     """One search; :meth:`run` returns when the best solution known is optimal.
 
-    ``member``: whose device searches; ``reduce``: whether to decide items by bounds before the search, and while it
-    finds better solutions; ``improve``: given the items of a solution; returns the best objective known; ``poll``:
-    given the bound, and nodes and seconds of a slice, after each; may raise to end the search.
-
-    Attributes
-    ----------
-    bound : int
-        Upper bound on the optimum.
-    fixed : int
-        Items that were decided before the searches began, or began again.
+    ``improve`` takes the items of a solution and returns the best objective known; ``poll`` takes the bound, and nodes
+    and seconds of a slice, and may raise to end the search.
     """
 
     def __init__(
@@ -130,7 +122,7 @@ class _Tree:
         self._queue = [(-bound, place, number) for place, (bound, number) in enumerate(numbers)]
         heapq.heapify(self._queue)
         self._workers = WorkerGroup([search._member], BranchWorker, [(core,)])
-        self._worker = self._workers.first(_self)
+        self._worker = self._workers.worker(0)
         self._limits = np.full(self._worker.count, -np.inf)  # of what each search may find
         self._known = -1.0
         self._limit = max(bound for bound, _ in numbers)
@@ -210,7 +202,3 @@ class _Tree:
         unit, rows = self._core.divisors
         found = self._workers.first(BranchWorker.multipliers)
         return found[:-1] * unit / rows
-
-
-def _self(worker: BranchWorker) -> BranchWorker:
-    return worker

@@ -31,17 +31,7 @@ _TABLE_SECONDS = 0.3  # of a search, before a table of fewer estimated seconds r
 
 
 def validate(problem: MultidimensionalKnapsack, options: ConstraintOptions, devices: Sequence[DeviceInfo]) -> None:
-    """Check what joins the problem, the options and the devices.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If sums are too large for every method.
-    engine.errors.OptionError
-        If ``initial`` is not a solution, or ``variant`` does not go with the problem.
-    engine.errors.OutOfDeviceMemory
-        If a table was chosen and fits no device.
-    """
+    """Check what joins the problem, the options and the devices."""
     stages.given_solution(problem, options)
     if options.variant == "table" and problem.m > 2:
         raise OptionError(f"variant = table needs one or two constraints; the problem has {problem.m}")
@@ -62,13 +52,7 @@ def solve(problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: D
     Items are decided by Lagrangian bounds (:mod:`.core`); what is left is searched by branch and bound on the first CPU
     of the pool, or the first device (:mod:`.search`). With one or two constraints a table of all values of the
     capacities replaces a search that has taken longer than the table is estimated to take. HiGHS solves what the search
-    cannot be made for.
-
-    Returns
-    -------
-    Result
-        ``solution`` holds sorted item indices. A run that is stopped returns the best solution found and the best
-        proven bound; it resumes with these, and searches again.
+    cannot be made for. A run that is stopped resumes with its best solution and bound, and searches again.
     """
     if options.variant == "table" or (not _program(Core.of(problem)).is_exact and options.variant == "auto"):
         return stages.solve(problem, options, pool, run)

@@ -60,11 +60,7 @@ class Searches:
         return self.values[:, self._counts + COUNTS.index(name)]
 
     def begin(self, search: int, number: int, items: NDArray[np.int32], decisions: NDArray[np.int32]) -> None:
-        """A new search below some decisions.
-
-        ``number``: how many items a solution has; -1 for any; ``items``, ``decisions`` of shape (k,): 1 for an item
-        that is left, 2 for one that is taken.
-        """
+        """A new search for ``number`` items (-1: any) below decisions: 1 leaves an item, 2 takes it."""
         self.values[search] = 0
         self._roots[search] = (items, decisions)
         self.values[search, items] = decisions
@@ -81,10 +77,7 @@ class Searches:
 
 
 class BranchWorker:
-    """A number of searches on one device.
-
-    ``core``: at least one item.
-    """
+    """A number of searches on one device."""
 
     def __init__(self, device: Device, core: Core) -> None:
         self.device = device
@@ -137,16 +130,7 @@ class BranchWorker:
             self.device.release(buffer)
 
     def advance(self, incumbent: float, most_pivots: int) -> tuple[NDArray[np.float64], float]:
-        """Continue the searches as :attr:`searches` has them, and read them again.
-
-        ``incumbent``: only better values are looked for; ``most_pivots``: of each search.
-
-        Returns
-        -------
-        values : ndarray of float64, shape (searches,)
-            The best that each has found, in units of the profits' divisor; -1 for none.
-        seconds : float
-        """
+        """Continue the searches; the best value of each, in units of the profits' divisor (-1: none), and seconds."""
         device, searches = self.device, self.searches
         device.put(self._flat(searches.values), self._integers)
         began = time.perf_counter()

@@ -15,7 +15,6 @@ The first is taken where it is the cheaper.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -50,17 +49,10 @@ class _Kept:
 
 
 class Backtracker:
-    """Computes an optimal value and walks back through the groups for its items. Keeps rows in the store as on a stack.
+    """Computes an optimal value and walks back through the groups for its items; rows are kept as on a stack.
 
-    ``passed``: called as ``passed(stage, capacity)`` when the items of all groups from ``stage`` on are known, and what
-    is left is to fill ``capacity`` best with the items before; ``checkpoint``: called with a row of the first sweep, or
-    a view of it and its values, when a checkpoint is due.
-
-    Attributes
-    ----------
-    latest : (Row, ndarray or None) or None
-        The last row of the first sweep that is still known until the first items are, and its values where the devices
-        do not have it any more.
+    ``passed(stage, capacity)`` is called when the items of all groups from ``stage`` on are known, and ``checkpoint``
+    with a row of the first sweep when one is due.
     """
 
     def __init__(self, sweep: Sweep, passed: Callable[[int, int], None], checkpoint: Callable[..., None]) -> None:
@@ -69,6 +61,7 @@ class Backtracker:
         self._passed = passed
         self._checkpoint = checkpoint
         self._used = 0
+        # The last row of the first sweep, until the first items are known; with its values where no device has it.
         self.latest: tuple[Row, NDArray[Any] | None] | None = None
 
     def nothing(self, stage: int) -> Start:
@@ -76,10 +69,7 @@ class Backtracker:
         return Start(stage, lambda: self._sweep.load(stage, 0, np.zeros(1, np.int64)), stage)
 
     def value(self, start: Start, end: int, capacity: int) -> int:
-        """The optimal value at ``capacity`` before group ``end``, no items asked for.
-
-        ``end``: a group of the schedule.
-        """
+        """The optimal value at ``capacity`` before group ``end``, no items asked for."""
         goal = Goal(end, capacity, capacity, start.origin)
         row, _ = self._sweep.advance(start.row(), end, goal, checkpoint=self._checkpoint)
         return self._top(row, goal)
@@ -87,17 +77,7 @@ class Backtracker:
     def value_and_items(
         self, start: Start, end: int, capacity: int, found: Callable[[int], bool], phase: str = "items"
     ) -> int | None:
-        """The optimal value, passed to ``found``; if that returns True, the items from ``start`` to ``end`` as well.
-
-        ``end``: a group of the schedule; ``found``: takes the value; whether the items are wanted; ``phase``: for
-        progress: ``"items"`` where checkpoints are written on the way, else ``"backtracking"``.
-
-        Returns
-        -------
-        int or None
-            The capacity left before ``start``; None if ``found`` returned False. The items are marked on the first
-            member.
-        """
+        """The optimal value, passed to ``found``; if that returns True, the items from ``start`` to ``end`` as well."""
         capacity = min(capacity, self._schedule.weight(start.origin, end))
         goal = Goal(end, capacity, capacity, start.origin)
         before = self._used
@@ -107,7 +87,7 @@ class Backtracker:
         row, kept = self._keep(start, end, goal, keep, phase)
         if not found(self._top(row, goal)):
             return None
-        if len(keep) == end - start.stage - 1 and self._sweep.has_one_device:
+        if len(keep) == end - start.stage - 1 and len(self._sweep.members) == 1:
             left = self._trace_all(start, goal, kept)
         else:
             left = self._back(start, goal, kept)
@@ -127,8 +107,6 @@ class Backtracker:
     def _top(self, row: Row, goal: Goal) -> int:
         hi = self._schedule.range(goal.end, goal)[1]
         return int(self._sweep.read(row, hi, hi)[0])
-
-    # --- keeping rows -------------------------------------------------------------------------------------------
 
     def _plan(self, begin: int, goal: Goal) -> dict[int, int] | None:
         """Which rows to keep between two stages, and where in the store; None if dividing is cheaper.
@@ -170,8 +148,11 @@ class Backtracker:
         row, kept = self._sweep.advance(start.row(), until, goal, keep=keep, phase=phase, checkpoint=checkpoint)
         if phase == "items" and kept:
             self.latest = (kept[max(kept)], None)
-        rows = {stage: Start(stage, functools.partial(_same, kept[stage]), start.origin) for stage in kept}
-        return row, _Kept(rows, keep)
+
+        def kept_row(stage: int) -> Start:
+            return Start(stage, lambda: kept[stage], start.origin)
+
+        return row, _Kept({stage: kept_row(stage) for stage in kept}, keep)
 
     def _back(self, start: Start, goal: Goal, kept: _Kept) -> int:
         """Walk from the goal to the row ``start``; the capacity left there.
@@ -207,8 +188,6 @@ class Backtracker:
         self._used = before
         return left
 
-    # --- divide and conquer -------------------------------------------------------------------------------------
-
     def _middle(self, begin: int, goal: Goal) -> int:
         """Where to divide: at half of the work, or later if the second half's rows would not fit.
 
@@ -238,7 +217,7 @@ class Backtracker:
         held = None if keep else self._sweep.read(first, lo, hi)
         second = self.nothing(middle)
         other = Goal(goal.end, goal.high - hi, goal.high - lo, middle)
-        if phase == "items" and self._sweep.writes_checkpoints:  # the kept row is soon overwritten
+        if phase == "items" and self._sweep.run.keeps_checkpoints:  # the kept row is soon overwritten
             self.latest = (Row(middle, {}), self._sweep.read(kept[middle], lo, hi) if held is None else held)
         row, _ = self._sweep.advance(second.row(), goal.end, other, phase=phase)
         best, at = -1, lo
@@ -261,7 +240,3 @@ def _evenly(done: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     """Indices of the rows that cut the work into equal shares."""
     targets = done[-1] * np.arange(1, rows + 1) / (rows + 1)
     return np.unique(np.minimum(np.searchsorted(done, targets), len(done) - 2)).astype(np.int64)
-
-
-def _same(row: Row) -> Row:
-    return row

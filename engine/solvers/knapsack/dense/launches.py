@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from functools import cached_property
 from typing import NamedTuple
 
 from ....devices import Buffer, Device
@@ -27,12 +26,7 @@ class RowView(NamedTuple):
 
 
 class RowPrograms:
-    """The kernels on rows, on one device; made and used on its thread.
-
-    ``weights``, ``profits``: of the items in processing order, in int32 and in the value type; ``kinds``: kinds of
-    groups that will be launched; their kernels are compiled here, the others when they are needed; ``depths``: how many
-    items of equal weight the launches of :meth:`equal_weights` will take.
-    """
+    """The kernels on rows, on one device; made and used on its thread."""
 
     def __init__(
         self,
@@ -40,62 +34,37 @@ class RowPrograms:
         shapes: Shapes,
         weights: Buffer,
         profits: Buffer,
-        kinds: Collection[str] = (),
-        depths: Collection[int] = (),
+        kinds: Collection[str],
+        depths: Collection[int],
     ) -> None:
         self.shapes = shapes
-        tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
-        rows, tile, trace = (
-            device.program(template, **shapes.constants(template))
-            for template in ("knapsack/rows", tiles, "knapsack/trace")
-        )
-        self._rows, self._tiles, self._trace = rows, tile, trace
-        self._classes = {
-            depth: device.program("knapsack/classes", **shapes.constants("knapsack/classes", depth)) for depth in depths
-        }
-        if "row" in kinds:
-            rows.kernel("advance_row")
-        if "tile" in kinds:
-            tile.kernel("advance_tile")
-        windows = device.program("knapsack/windows", **shapes.constants("knapsack/windows"))
-        self._windows = windows
-        if "window" in kinds:
-            windows.kernel("advance_window")
-        self._class = {
-            depth: program.kernel("advance_class").ordered(*_VIEWS, "profits", "first", "weight", "columns", "length")
-            for depth, program in self._classes.items()
-        }
         self._items = {"weights": weights, "profits": profits}
+        self._trace = device.program("knapsack/trace", **shapes.constants("knapsack/trace"))
 
-    @cached_property
-    def _row(self) -> Launch:
-        return self._rows.kernel("advance_row").ordered(*_VIEWS, "span", "weight", "profit")
+        def launch(template: str, kernel: str, *names: str, depth: int = 0) -> Launch:
+            program = device.program(template, **shapes.constants(template, depth))
+            return program.kernel(kernel).ordered(*_VIEWS, *names)
 
-    @cached_property
-    def _tile(self) -> Launch:
-        names = ("weights", "profits", "span", "first", "count", "halo")
-        return self._tiles.kernel("advance_tile").ordered(*_VIEWS, *names)
-
-    @cached_property
-    def _window(self) -> Launch:
-        names = ("items", "weight", "profit", "columns", "length")
-        return self._windows.kernel("advance_window").ordered(*_VIEWS, *names)
+        if "row" in kinds:
+            self._row = launch("knapsack/rows", "advance_row", "span", "weight", "profit")
+        if "tile" in kinds:
+            tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
+            self._tile = launch(tiles, "advance_tile", "weights", "profits", "span", "first", "count", "halo")
+        if "window" in kinds:
+            own = ("items", "weight", "profit", "columns", "length")
+            self._window = launch("knapsack/windows", "advance_window", *own)
+        own = ("profits", "first", "weight", "columns", "length")
+        self._class = {depth: launch("knapsack/classes", "advance_class", *own, depth=depth) for depth in depths}
 
     def row(self, source: RowView, full: int, target: RowView, weight: int, profit: int) -> None:
-        """One item: ``target`` becomes the row after ``source``.
-
-        ``full``: profit of all items before; ``weight``, ``profit``: of the item.
-        """
+        """One item: ``target`` becomes the row after ``source``."""
         shapes = self.shapes
         cells = target.hi - target.lo + 1
         span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else shapes.block * shapes.cells_per_item
         self._row(_groups(cells, span), shapes.block, (*source, full, *target, span, weight, profit))
 
     def tile(self, source: RowView, full: int, target: RowView, first: int, count: int, halo: int) -> None:
-        """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``.
-
-        ``full``: profit of all items before; ``first``, ``count``: places in the order of processing.
-        """
+        """Items ``first`` .. ``first + count - 1``, whose weights add up to ``halo``."""
         shapes = self.shapes
         cells = target.hi - target.lo + 1
         at_once = shapes.units * shapes.tile_groups_per_unit
@@ -104,46 +73,31 @@ class RowPrograms:
         self._tile(_groups(cells, span), shapes.tile_block, values)
 
     def equal_weights(self, source: RowView, full: int, target: RowView, first: int, depth: int, weight: int) -> None:
-        """``depth`` items of one weight, from ``first`` on.
-
-        ``full``: profit of all items before; ``first``: place in the order of processing; ``depth``: one of the depths
-        that were announced; ``weight``: of one item.
-        """
-        shapes = self.shapes
-        columns = _groups(weight, shapes.lanes)
-        steps = _groups(target.hi - target.lo + 1, weight)
-        wanted = shapes.units * shapes.class_items_per_unit
-        segments = max(1, min(wanted // columns, steps // (4 * depth)))
-        length = _groups(steps, segments)
-        segments = _groups(steps, length)
+        """``depth`` items of one weight, from ``first`` on."""
+        block = self.shapes.block
+        columns, length, chains = self._chains(target, weight, self.shapes.class_items_per_unit, 4 * depth)
         values = (*source, full, *target, self._items["profits"], first, weight, columns, length)
-        self._class[depth](_groups(columns * segments, shapes.block), shapes.block, values)
+        self._class[depth](_groups(chains, block), block, values)
 
     def windows(self, source: RowView, full: int, target: RowView, items: int, weight: int, profit: int) -> None:
-        """Items of one weight and one profit.
-
-        ``full``: profit of all items before; ``items``: how many; at most ``shapes.most_windowed``; ``weight``,
-        ``profit``: of one item.
-        """
-        shapes = self.shapes
-        columns = _groups(weight, shapes.lanes)
-        steps = _groups(target.hi - target.lo + 1, weight)
-        wanted = shapes.units * shapes.window_items_per_unit
-        segments = max(1, min(wanted // columns, steps // (2 * items)))
-        length = _groups(steps, segments)
-        segments = _groups(steps, length)
+        """Items of one weight and one profit."""
+        block = self.shapes.window_block
+        columns, length, chains = self._chains(target, weight, self.shapes.window_items_per_unit, 2 * items)
         values = (*source, full, *target, items, weight, profit, columns, length)
-        self._window(_groups(columns * segments, shapes.window_block), shapes.window_block, values)
+        self._window(_groups(chains, block), block, values)
+
+    def _chains(self, target: RowView, weight: int, each_unit: int, least: int) -> tuple[int, int, int]:
+        """Columns of residues, the length of their segments (``least`` or all their cells), and segments in all."""
+        columns = _groups(weight, self.shapes.lanes)
+        steps = _groups(target.hi - target.lo + 1, weight)
+        segments = max(1, min(self.shapes.units * each_unit // columns, steps // least))
+        length = _groups(steps, segments)
+        return columns, length, columns * _groups(steps, length)
 
     def trace(
         self, source: Buffer, groups: Buffer, group_count: int, taken: Buffer, capacity: Buffer, choice: Buffer
     ) -> None:
-        """Walk back through ``group_count`` groups described in ``groups`` (see the kernel).
-
-        ``source``: the rows before the groups; ``groups`` of shape (group_count,); ``taken``: working memory;
-        ``capacity`` of shape (1,): where to begin; then what is left; ``choice`` of shape (n,): set to 1 for the items
-        that are taken.
-        """
+        """Walk back through ``group_count`` groups described in ``groups`` (see the kernel)."""
         self._trace.trace_items(
             1,
             int(self.shapes.constants("knapsack/trace")["block"]),

@@ -24,10 +24,7 @@ _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 
 @dataclass(frozen=True)
 class Stretch:
-    """Groups between two exchanges, ``begin`` .. ``end - 1``.
-
-    ``parts`` are the cells each member makes, ``needs`` those it starts from.
-    """
+    """Groups ``begin`` .. ``end - 1`` between two exchanges; the cells each member makes, and those it starts from."""
 
     begin: int
     end: int
@@ -57,12 +54,7 @@ def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
 
 
 class Planner:
-    """Divides a schedule among devices.
-
-    ``infos``: of the members of the pool; ``peer``: whether they read each other's memory; ``row_cells``: cells of a
-    row that each has room for; ``halo``: the most weight a stretch of several devices may add up to (at least that of
-    any one group); ``minimum_share``: the smallest part of a row, in cells, worth a device of its own.
-    """
+    """Divides a schedule among devices."""
 
     def __init__(
         self,
@@ -75,10 +67,10 @@ class Planner:
         minimum_share: int,
     ) -> None:
         self.schedule = schedule
-        self.row_cells = row_cells
+        self.row_cells = row_cells  # of each device
         self._count = len(infos)
-        self._halo = halo
-        self._minimum_share = minimum_share
+        self._halo = halo  # the most weight between two exchanges, at least that of any one group
+        self._minimum_share = minimum_share  # of a row, in cells, that is worth a device
         self._even = same_model(infos)
         self._exchange_seconds = _EXCHANGE_SECONDS[peer and self._even]
         self._speed = [3e11 if info.capabilities.simt else 1e9 for info in infos]
@@ -88,8 +80,6 @@ class Planner:
         """Cut the groups into slices, one ahead of the devices, by the speed measured so far.
 
         A slice of like devices has several stretches; unlike ones are measured, and given their parts, after each.
-
-        ``begin``, ``until``: first and end of the groups; ``alone``: use the first device only.
         """
         work = np.concatenate([[0], np.cumsum(self.schedule.cost(begin, until, goal))])
         collected: Slice = []
@@ -171,15 +161,7 @@ class Planner:
     def member_parts(
         self, present: Slice | None, upcoming: Slice | None, goal: Goal, keep: Mapping[int, int]
     ) -> dict[int, list[Part]]:
-        """What each member does in a slice: of one stretch those that have a part in it, else all.
-
-        ``present``, ``upcoming``: a slice and the next one; ``keep``: rows to keep.
-
-        Returns
-        -------
-        dict of int to list of Part
-            By member.
-        """
+        """What each member does in a slice: of one stretch those that have a part in it, else all."""
         if present is None:
             return {}
         following = [*present[1:], upcoming[0] if upcoming else None]
@@ -240,13 +222,7 @@ class Planner:
         return sum(hi - lo + 1 for stretch, after in pairs for _, _, lo, hi in self._lacking(stretch, after))
 
     def cells_made(self, present: Slice, goal: Goal) -> dict[int, float]:
-        """Cell updates of each member that has a part in a slice; what two members do twice counts once.
-
-        Returns
-        -------
-        dict of int to float
-            By member.
-        """
+        """Cell updates of each member that has a part in a slice; what two members do twice counts once."""
         first, last = present[0].begin, present[-1].end
         ends = np.array([stretch.end - first for stretch in present])
         done = np.concatenate([[0], np.cumsum(self.schedule.work(first, last, goal))])
@@ -259,14 +235,7 @@ class Planner:
     def took(
         self, present: Slice, goal: Goal, made: Mapping[int, float], seconds: Mapping[int, float]
     ) -> dict[int, float]:
-        """A slice took each member so many seconds; the cells a second of those that made some.
-
-        ``made``: cell updates by member, from :meth:`cells_made`; ``seconds``: of all members at work.
-
-        Returns
-        -------
-        dict of int to float
-        """
+        """A slice took each member so many seconds; the cells a second of those that made some."""
         cost = int(self.schedule.cost(present[0].begin, present[-1].end, goal).sum())
         each = cost / max(1.0, sum(made.values()))
         self._slice.took(max(seconds.values()), cost)

@@ -71,23 +71,7 @@ class Goal(NamedTuple):
 
 
 class Schedule:
-    """Items in processing order, grouped.
-
-    ``indices`` of shape (n,): of the items in processing order, in the problem that was given; ``weights``, ``profits``
-    of shape (n,).
-
-    Attributes
-    ----------
-    order : ndarray of int64, shape (n,)
-        Index of each processed item in the problem that was given.
-    weights, profits : ndarray of int64, shape (n,)
-        In that order.
-    groups : list of Group
-    weight_before, profit_before : list of int, length len(groups) + 1
-        Sums over all items before each group; the last entry is over all.
-    costs : ndarray of int64, shape (len(groups),)
-        How long each group takes on a cell, in cell updates of the launches that are no windows.
-    """
+    """Items in processing order, grouped."""
 
     def __init__(
         self, indices: NDArray[np.int64], weights: NDArray[np.int64], profits: NDArray[np.int64], groups: list[Group]
@@ -104,6 +88,7 @@ class Schedule:
         self._weight_array = np.array(self.weight_before, dtype=np.int64)
         self._counts = np.array([group.items for group in groups], dtype=np.int64)
         windowed = np.array([group.kind == "window" for group in groups], dtype=bool)
+        # How long each group takes on a cell, in cell updates of the launches that are no windows.
         self.costs = np.where(windowed, np.minimum(self._counts, _WINDOW_COST), self._counts)
 
     @classmethod
@@ -115,17 +100,7 @@ class Schedule:
         rules: GroupRules,
         done: NDArray[np.bool_] | None = None,
     ) -> tuple[Schedule, int]:
-        """Order and group items.
-
-        ``indices``, ``weights``, ``profits`` of shape (n,): the items, in any order; ``done`` of shape (n,): items that
-        come first because a checkpoint has already processed them.
-
-        Returns
-        -------
-        schedule : Schedule
-        done_groups : int
-            How many groups hold the items of ``done``.
-        """
+        """Order and group items, first those ``done``, which a checkpoint has; and how many groups hold these."""
         order = by_weight(profits, weights)
         mask = np.zeros(len(weights), dtype=bool) if done is None else done[order]
         parts = [_Grouping.of(members, weights, profits, rules) for members in (order[mask], order[~mask])]
@@ -151,52 +126,24 @@ class Schedule:
         return self.profit_before[stage] - self.profit_before[goal.origin]
 
     def ranges(self, begin: int, end: int, goal: Goal) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """:meth:`range` before each group from ``begin`` to ``end``, both included.
-
-        ``begin``, ``end``: groups; ``end`` may be the number of groups.
-
-        Returns
-        -------
-        lows, highs : ndarray of int64, shape (end - begin + 1,)
-        """
+        """:meth:`range` before each group from ``begin`` to ``end``, both included."""
         before = self._weight_array[begin : end + 1]
         lows: NDArray[np.int64] = np.maximum(0, goal.low - (self.weight_before[goal.end] - before))
         highs: NDArray[np.int64] = np.minimum(goal.high, before - self.weight_before[goal.origin])
         return lows, highs
 
     def widths(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
-        """How many cells matter before each group from ``begin`` to ``end``, both included.
-
-        ``begin``, ``end``: groups; ``end`` may be the number of groups.
-
-        Returns
-        -------
-        ndarray of int64, shape (end - begin + 1,)
-        """
+        """How many cells matter before each group from ``begin`` to ``end``, both included."""
         lows, highs = self.ranges(begin, end, goal)
         return highs - lows + 1
 
     def work(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
-        """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes.
-
-        ``begin``, ``end``: groups; ``end`` may be the number of groups.
-
-        Returns
-        -------
-        ndarray of int64, shape (end - begin,)
-        """
+        """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes."""
         work: NDArray[np.int64] = self._counts[begin:end] * self.widths(begin, end, goal)[1:]
         return work
 
     def cost(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
-        """How long each group from ``begin`` to before ``end`` takes: its cost on a cell times the row it makes.
-
-        ``begin``, ``end``: groups; ``end`` may be the number of groups.
-
-        Returns
-        -------
-        ndarray of int64, shape (end - begin,)
-        """
+        """How long each group from ``begin`` to before ``end`` takes: its cost on a cell times the row it makes."""
         cost: NDArray[np.int64] = self.costs[begin:end] * self.widths(begin, end, goal)[1:]
         return cost
 

@@ -9,10 +9,10 @@ has as many such stretches as take about 50 ms; between them the devices exchang
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from ....base.context import RunContext, StopRequested
 from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
-from ..programs import Shapes
 from .launches import RowView
 from .planning import Planner, Slice
-from .schedule import Goal, Schedule
+from .schedule import Goal
 from .worker import Message, Part, Peers, Report, RowWorker, Trace
+
+if TYPE_CHECKING:
+    from .table import Plan
 
 __all__ = ["Row", "Sweep"]
 
@@ -40,43 +42,30 @@ class Row:
 
 
 class Sweep:
-    """Runs the dynamic program on a pool. Made and used on the run's thread.
-
-    ``run``: polled between slices; publishes the metrics; ``shapes``: one a member; ``row_cells``, ``store_cells``:
-    room on each member; ``halo``: the most weight between two exchanges (at least that of any one group);
-    ``minimum_share``: the smallest part of a row, in cells, worth a device of its own.
-    """
+    """Runs the dynamic program on a pool. Made and used on the run's thread."""
 
     def __init__(
         self,
         pool: DevicePool,
         run: RunContext,
-        schedule: Schedule,
-        shapes: Sequence[Shapes],
-        *,
-        row_cells: int,
+        plan: Plan,
         store_cells: int,
-        halo: int,
         minimum_share: int,
     ) -> None:
         self.members: list[Member] = pool.members
-        self.schedule = schedule
-        self.store_cells = store_cells
-        self._run = run
-        self.row_cells = row_cells
+        self.run, self.schedule = run, plan.schedule
+        self.row_cells, self.store_cells = plan.row_cells, store_cells
         infos = [member.info for member in self.members]
         self._peer = pool.enable_peers()
-        self._planner = Planner(
-            schedule, infos, peer=self._peer, row_cells=row_cells, halo=halo, minimum_share=minimum_share
-        )
+        room = {"row_cells": plan.row_cells, "halo": plan.halo, "minimum_share": minimum_share}
+        self._planner = Planner(plan.schedule, infos, peer=self._peer, **room)
         self.holds = self._planner.holds
         self.cells = 0
         self.exchanged_bytes = 0
         self._walked = 0
-        self._item_bytes = shapes[0].item_bytes
-        self._workers = WorkerGroup(
-            self.members, RowWorker, [(shape, schedule, row_cells, store_cells) for shape in shapes]
-        )
+        self._item_bytes = plan.item_bytes
+        arguments = [(shape, self.schedule, self.row_cells, store_cells) for shape in plan.shapes]
+        self._workers = WorkerGroup(self.members, RowWorker, arguments)
         self._communicator = Communicator(len(self.members))
         self._workers.on_failure(self._communicator.abort)
 
@@ -87,23 +76,8 @@ class Sweep:
         """Give the devices' memory back."""
         self._workers.__exit__(*error)
 
-    @property
-    def has_one_device(self) -> bool:
-        """Whether one device has all rows."""
-        return len(self.members) == 1
-
-    @property
-    def writes_checkpoints(self) -> bool:
-        """Whether the run has a folder for them."""
-        return self._run.keeps_checkpoints
-
-    # --- rows ---------------------------------------------------------------------------------------------------
-
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
-        """A row from the host, divided between the members as their memory allows.
-
-        ``stage``: the group that the row comes before; ``lo``: capacity of the first value.
-        """
+        """A row from the host, divided between the members as their memory allows."""
         share = min(self.row_cells, max(1, math.ceil(len(values) / len(self.members))))
         if len(values) <= self.row_cells:
             share = max(1, len(values))
@@ -113,14 +87,7 @@ class Sweep:
         return Row(stage, pieces)
 
     def read(self, row: Row, lo: int, hi: int) -> NDArray[Any]:
-        """Cells [lo, hi] of a row, on the host.
-
-        ``lo``, ``hi``: first and last cell.
-
-        Returns
-        -------
-        ndarray, shape (hi - lo + 1,)
-        """
+        """Cells [lo, hi] of a row, on the host."""
         values = np.empty(hi - lo + 1, np.int64 if self._item_bytes == 8 else np.int32)
         for index, first, last in _cover(row.pieces, lo, hi):
             part = self._workers.gather(
@@ -128,8 +95,6 @@ class Sweep:
             )
             values[first - lo : last - lo + 1] = part[index]
         return values
-
-    # --- forward ------------------------------------------------------------------------------------------------
 
     def advance(
         self,
@@ -142,15 +107,9 @@ class Sweep:
         checkpoint: Any = None,
         phase: str = "items",
     ) -> tuple[Row, dict[int, Row]]:
-        """The row before group ``until`` from an earlier one, as far as the goal needs.
+        """The row before group ``until`` from an earlier one, as far as the goal needs, and the rows kept on the way.
 
-        ``keep``: rows to keep on the way; ``alone``: use the first member only, whatever the range; ``checkpoint``:
-        called with a slice's row when a checkpoint is due, and when the run is stopped; ``phase``: for progress.
-
-        Returns
-        -------
-        row : Row
-        kept : dict of int to Row
+        ``checkpoint`` is called with a slice's row when one is due, and when the run is stopped.
         """
         keep = keep or {}
         kept: dict[int, dict[int, RowView]] = {stage: {} for stage in keep}
@@ -161,7 +120,7 @@ class Sweep:
         last: tuple[Slice, dict[int, Report], Slice | None] | None = None
         try:
             while present is not None:
-                self._run.poll()
+                self.run.poll()
                 futures = self._submit(row, present, parts, messages, goal)
                 if last is not None:  # while the devices work: publish the slice before, and plan the next but one
                     self._publish(*last, goal, phase)
@@ -176,7 +135,7 @@ class Sweep:
                         kept[stage][index] = view
                 messages = self._deliver(reports, upcoming)
                 last, present, upcoming = (present, reports, upcoming), upcoming, later
-                if checkpoint is not None and self._run.checkpoint_due():
+                if checkpoint is not None and self.run.checkpoint_due():
                     self._publish(*last, goal, phase)
                     last = None
                     checkpoint(row)
@@ -216,8 +175,6 @@ class Sweep:
             for index, own in parts.items()
         }
 
-    # --- exchange -----------------------------------------------------------------------------------------------
-
     def _deliver(self, reports: Mapping[int, Report], upcoming: Slice | None) -> dict[int, list[Message]]:
         """Each member's messages, from what the slice's reports carry."""
         received: dict[int, list[Message]] = {}
@@ -239,20 +196,22 @@ class Sweep:
             own = row.pieces.get(receiver)
             if lo > hi or (own is not None and own.lo <= lo and hi <= own.hi):
                 continue
-            for sender, a, b in _cover(row.pieces, lo, hi):
-                if sender != receiver:
-                    received.setdefault(receiver, []).append(
-                        Message(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
-                    )
-                    self.exchanged_bytes += (b - a + 1) * self._item_bytes
+            received[receiver] = self._through_host(row, receiver, lo, hi)
+            self.exchanged_bytes += sum(m.hi - m.lo + 1 for m in received[receiver]) * self._item_bytes
         return received
 
-    # --- publishing ------------------------------------------------------------------------------------------------
+    def _through_host(self, row: Row, receiver: int, lo: int, hi: int) -> list[Message]:
+        """The cells [lo, hi] of a row that others have."""
+        return [
+            Message(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
+            for sender, a, b in _cover(row.pieces, lo, hi)
+            if sender != receiver
+        ]
 
     def _publish(
         self, present: Slice, reports: Mapping[int, Report], upcoming: Slice | None, goal: Goal, phase: str
     ) -> None:
-        run = self._run
+        run = self.run
         self.exchanged_bytes += self._item_bytes * self._planner.cells_sent(present, upcoming)
         end = present[-1].end
         self.cells += int(self.schedule.work(present[0].begin, end, goal).sum())
@@ -274,22 +233,15 @@ class Sweep:
             run.metric("items_done", group.first + group.items)
             run.progress(phase, group.first + group.items, len(self.schedule.order), "items")
 
-    # --- backtracking ------------------------------------------------------------------------------------------
-
     def trace(self, rows: Collection[Row], capacity: int, goal: Goal) -> int:
-        """Walk back from ``capacity`` on the first member through consecutive groups, given the row before each.
-
-        The rows lie in the store, the first perhaps elsewhere. Returns the capacity that is left before the first.
-
-        ``rows``: each is whole on the first member.
-        """
+        """Walk back from ``capacity`` on the first member through groups, given the row before each; what is left."""
         steps = [
             Trace(row.stage, row.pieces[0], self.schedule.full(row.stage, goal))
             for row in sorted(rows, key=lambda row: row.stage)
         ]
         most = _TRACE_WORK[self.members[0].info.capabilities.simt]
         while steps:
-            self._run.poll()
+            self.run.poll()
             first, work = len(steps), 0
             while first > 0 and work < most and steps[first - 1].view.buffer is steps[-1].view.buffer:
                 first -= 1
@@ -298,23 +250,16 @@ class Sweep:
                 work += group.items * width
             capacity = self._workers.first(RowWorker.trace, steps[first:], capacity)
             self._walked += sum(self.schedule.groups[step.group].items for step in steps[first:])
-            self._run.progress("backtracking", self._walked, len(self.schedule.order), "items")
+            self.run.progress("backtracking", self._walked, len(self.schedule.order), "items")
             del steps[first:]
         return capacity
 
     def bring(self, row: Row, lo: int, hi: int) -> Row:
-        """The cells [lo, hi] of a row on the first member.
-
-        ``lo``, ``hi``: first and last cell.
-        """
+        """The cells [lo, hi] of a row on the first member."""
         own = row.pieces.get(0)
         if own is not None and own.lo <= lo and hi <= own.hi:
             return row
-        messages = [
-            Message(a, b, values=self.read(Row(row.stage, {sender: row.pieces[sender]}), a, b))
-            for sender, a, b in _cover(row.pieces, lo, hi)
-            if sender != 0
-        ]
+        messages = self._through_host(row, 0, lo, hi)
         view = self._workers.first(RowWorker.assemble, own or self._workers.worker(0).nowhere, lo, hi, messages)
         return Row(row.stage, {0: view})
 

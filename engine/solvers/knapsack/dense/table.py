@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import StopRequested
-from ....devices import Capabilities, DeviceInfo
+from ....devices import DeviceInfo
 from ....devices.info import bytes_text
 from ..checkpoint import StartRow, save
+from ..checks import device_shortage
 from ..options import Options
 from ..presolve import Reduced
 from ..problem import Knapsack
@@ -78,15 +80,9 @@ class Plan:
     def shortage(self, devices: Sequence[DeviceInfo]) -> str | None:
         """What does not fit the devices' whole memory, in words; None if all does."""
         needed, largest = self.bytes_needed(1), self.largest_buffer(1)
-        for info in devices:
-            total = needed * sum(other.id == info.id for other in devices)
-            if total > info.memory:
-                return f"{self.what(1)} needs {bytes_text(total)} on {info.id}, which has {bytes_text(info.memory)}"
-            if largest > info.max_allocation:
-                most = bytes_text(info.max_allocation)
-                needed_text = f"{self.what(1)} needs one buffer of {bytes_text(largest)}"
-                return f"{needed_text} on {info.id}, which allows {most} at once"
-        return None
+        handles = Counter(info.id for info in devices)
+        reasons = (device_shortage(self.what(1), needed * handles[info.id], largest, info) for info in devices)
+        return next(filter(None, reasons), None)
 
 
 def plan(
@@ -97,11 +93,7 @@ def plan(
     done: NDArray[np.bool_] | None = None,
     profile: bool = False,
 ) -> Plan:
-    """The plan of the table of the open items.
-
-    ``reduced``: some items are open; ``done`` of shape (open items,): those that a checkpoint's row has processed;
-    ``profile``: whether the values of all capacities are wanted.
-    """
+    """The plan of the table of the open items."""
     items = reduced.open
     weights, profits = problem.weights[items], problem.profits[items]
     value: ValueType = "i32" if int(profits.sum()) < 2**30 else "i64"
@@ -116,15 +108,7 @@ def plan(
 
 
 class DenseTable:
-    """The dynamic program of one run; fills in what is known.
-
-    ``plan``: of the open items on the pool's devices; ``start``: the row of a checkpoint.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the rows do not fit what is free on the devices.
-    """
+    """The dynamic program of one run; fills in what is known."""
 
     def __init__(self, task: TableTask, plan: Plan, start: StartRow | None = None) -> None:
         self._task = task
@@ -170,8 +154,6 @@ class DenseTable:
                 wanted.append(min(whole, useful, most))
         return max(min(wanted), 1)
 
-    # --- the run ------------------------------------------------------------------------------------------------
-
     def run(self) -> None:
         """Compute the value, then the items. A run that is stopped leaves a checkpoint."""
         with self._open_sweep() as self._sweep:
@@ -200,17 +182,10 @@ class DenseTable:
         return values
 
     def _open_sweep(self) -> Sweep:
-        capabilities = [member.info.capabilities for member in self._task.pool.members]
-        return Sweep(
-            self._task.pool,
-            self._task.run,
-            self._schedule,
-            self._plan.shapes,
-            row_cells=self._plan.row_cells,
-            store_cells=self._store_cells,
-            halo=self._plan.halo,
-            minimum_share=self._task.options.minimum_share or _worth_sharing(capabilities),
-        )
+        task, simt = self._task, all(member.info.capabilities.simt for member in self._task.pool.members)
+        least = 1 << 21 if simt else 1 << 18  # less is not worth a further device
+        share = task.options.minimum_share or least
+        return Sweep(task.pool, task.run, self._plan, self._store_cells, share)
 
     def _solve(self, backtracker: Backtracker) -> None:
         start = self._start(backtracker)
@@ -231,8 +206,7 @@ class DenseTable:
         """The optimum is known; whether its items have yet to be found."""
         optimum = max(self._incumbent, int(self._task.problem.profits[self._task.reduced.taken].sum()) + value)
         self._task.reduced.bound = optimum
-        units = self._task.problem.in_units
-        self._task.run.incumbent(units(self._task.reduced.objective), units(optimum))
+        self._task.publish()
         return optimum > self._incumbent
 
     def _start(self, backtracker: Backtracker) -> Start:
@@ -251,8 +225,6 @@ class DenseTable:
         cells, exchanged = self._counted
         self._task.progress.cells = cells + self._sweep.cells
         self._task.progress.exchanged_bytes = exchanged + self._sweep.exchanged_bytes
-
-    # --- checkpoints --------------------------------------------------------------------------------------------
 
     def _first_item(self, stage: int) -> int:
         return self._schedule.groups[stage].first if stage < self._end else len(self._schedule.order)
@@ -315,8 +287,3 @@ def _rules(options: Options, shapes: Sequence[Shapes], capacity: int) -> GroupRu
         window_weight=max(shape.least_window_weight for shape in shapes),
         window_reach=capacity if len(shapes) == 1 else capacity // (8 * len(shapes)),
     )
-
-
-def _worth_sharing(capabilities: Sequence[Capabilities]) -> int:
-    """Cells of a row below which a further device costs more than it brings."""
-    return 1 << 21 if all(found.simt for found in capabilities) else 1 << 18

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer, Communicator, Device, StreamEvent
 from ....errors import AuditError
-from ..programs import PAD, TRACED, Shapes
+from ..programs import NUMPY_TYPES, PAD, TRACED, Shapes
 from .launches import RowPrograms, RowView
 from .schedule import MOST_FUSED, Group, Schedule
 
@@ -91,15 +91,12 @@ class Report:
 
 
 class RowWorker:
-    """State on one device.
-
-    ``row_cells``, ``store_cells``: room for each of the two rows, and for kept rows.
-    """
+    """State on one device."""
 
     def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, row_cells: int, store_cells: int) -> None:
         self.device = device
         self.schedule = schedule
-        self._type = np.dtype(shapes.type_name)
+        self._type = np.dtype(NUMPY_TYPES[shapes.value])
         self._rows = [device.empty(row_cells + PAD, self._type) for _ in range(2)]
         self.store = device.empty(store_cells + PAD, self._type)
         fused = np.where(schedule.weights < 2**31, schedule.weights, 0).astype(np.int32)
@@ -110,8 +107,7 @@ class RowWorker:
         self._programs = RowPrograms(device, shapes, self._weights, self._profits, kinds, depths)
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
-        self._outgoing: list[Buffer | None] = [None, None]
-        self._hosts: list[NDArray[Any] | None] = [None, None]
+        self._outboxes: list[Buffer | NDArray[Any] | None] = [None, None]
         self._posted = 0
 
     @property
@@ -121,90 +117,58 @@ class RowWorker:
 
     def close(self) -> None:
         """Give the memory back."""
-        for buffer in (
-            *self._rows,
-            self.store,
-            self._weights,
-            self._profits,
-            self._choice,
-            self._taken,
-            *self._outgoing,
-        ):
-            if buffer is not None:
-                self.device.release(buffer)
-        for host in self._hosts:
-            if host is not None:
-                self.device.release_staging(host)
-
-    # --- rows ---------------------------------------------------------------------------------------------------
+        shared = (self.store, self._weights, self._profits, self._choice, self._taken)
+        for memory in (*self._rows, *shared, *self._outboxes):
+            self._release(memory)
 
     def load(self, lo: int, values: NDArray[Any]) -> RowView:
-        """Start from a row given by the host.
-
-        ``lo``: capacity of the first value.
-        """
+        """Start from a row given by the host."""
         self.device.put(values.astype(self._type, copy=False), self._rows[0])
         return RowView(self._rows[0], lo, lo, lo + len(values) - 1)
 
     def read(self, view: RowView, lo: int, hi: int) -> NDArray[Any]:
-        """Cells [lo, hi] of a row, on the host.
-
-        ``lo``, ``hi``: first and last cell.
-        """
+        """Cells [lo, hi] of a row, on the host."""
         return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
     def post(self, view: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
         """Set cells aside for other devices, where they stay unchanged until the exchange after next.
 
         In this device's memory (``peer``) they are complete when its work up to here is.
-
-        ``intervals``: first and last cells; ``peer``: whether the others read this device's memory.
         """
         if not intervals:
             return []
         self._posted ^= 1
-        count = sum(hi - lo + 1 for lo, hi in intervals)
+        box = self._outbox(sum(hi - lo + 1 for lo, hi in intervals), peer)
         messages = []
         start = 0
-        if peer:
-            box = self._outgoing_buffer(count)
-            for lo, hi in intervals:
+        for lo, hi in intervals:
+            if isinstance(box, Buffer):
                 self.device.copy(box, view.buffer, start, lo - view.base, hi - lo + 1)
                 messages.append(Message(lo, hi, buffer=box, start=start))
-                start += hi - lo + 1
-        else:
-            host = self._staging(count)
-            for lo, hi in intervals:
-                values = host[start : start + hi - lo + 1]
+            else:
+                values = box[start : start + hi - lo + 1]
                 self.device.get(view.buffer, lo - view.base, hi - lo + 1, out=values)
                 messages.append(Message(lo, hi, values=values))
-                start += hi - lo + 1
+            start += hi - lo + 1
         return messages
 
-    def _outgoing_buffer(self, count: int) -> Buffer:
-        """Device memory for messages, one of two in turn."""
-        box = self._outgoing[self._posted]
+    def _outbox(self, count: int, peer: bool) -> Buffer | NDArray[Any]:
+        """Memory for messages, on the device or the host: one of two in turn."""
+        box = self._outboxes[self._posted]
         if box is None or box.size < count:
-            if box is not None:
-                self.device.release(box)
-            box = self._outgoing[self._posted] = self.device.empty(2 * count, self._type)
+            self._release(box)
+            box = self.device.empty(2 * count, self._type) if peer else self.device.staging(2 * count, self._type)
+            self._outboxes[self._posted] = box
         return box
 
-    def _staging(self, count: int) -> NDArray[Any]:
-        """Host memory for messages, one of two in turn."""
-        host = self._hosts[self._posted]
-        if host is None or len(host) < count:
-            if host is not None:
-                self.device.release_staging(host)
-            host = self._hosts[self._posted] = self.device.staging(2 * count, self._type)
-        return host
+    def _release(self, memory: Buffer | NDArray[Any] | None) -> None:
+        if isinstance(memory, Buffer):
+            self.device.release(memory)
+        elif memory is not None:
+            self.device.release_staging(memory)
 
     def assemble(self, view: RowView, lo: int, hi: int, messages: Sequence[Message]) -> RowView:
-        """Complete a row to cells [lo, hi] with what other devices sent.
-
-        ``view``: what is here of the row; ``lo``, ``hi``: first and last cell; ``messages``: with ``view``, they have
-        every cell.
-        """
+        """Complete a row to cells [lo, hi] with what other devices sent."""
         if view.lo <= lo and hi <= view.hi and lo <= hi:
             return view
         fits = view.buffer in self._rows and view.base <= lo and hi - view.base < view.buffer.size - PAD
@@ -225,8 +189,6 @@ class RowWorker:
     def _other(self, buffer: Buffer) -> Buffer:
         return self._rows[1] if buffer is self._rows[0] else self._rows[0]
 
-    # --- slices -------------------------------------------------------------------------------------------------
-
     def advance(
         self,
         source: RowView,
@@ -241,9 +203,6 @@ class RowWorker:
         Between two parts the devices exchange, each on its own thread; where they read each other's memory (``peer``),
         they wait for each other on the devices, and the threads launch ahead. ``best_cell`` is a cell of the last row
         whose value is wanted.
-
-        ``source``: what is here of the row before; ``received``: of that row, from the others; ``peers``: needed where
-        there are several parts.
         """
         began = time.perf_counter()
         view = source
@@ -302,13 +261,8 @@ class RowWorker:
             self._programs.equal_weights(source, step.full, target, first, group.items, weight // group.items)
         return target
 
-    # --- backtracking ------------------------------------------------------------------------------------------
-
     def trace(self, steps: Sequence[Trace], capacity: int) -> int:
-        """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left.
-
-        ``steps``: in ascending order of their groups.
-        """
+        """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
         about = self.device.put(np.array([self._traced(step) for step in steps], TRACED.dtype))
         present = self.device.put(np.array([capacity], np.int64))
         rows = steps[0].view.buffer

@@ -22,11 +22,7 @@ quiet_highs: Any = runpy.run_path(str(_BANNER))["quiet_highs"]
 
 
 def solve(question: dict[str, Any], send: Any) -> dict[str, Any]:
-    """Maximize ``profits x`` subject to ``weights x <= capacities`` and integers ``0 <= x <= upper``.
-
-    ``question``: these arrays, a feasible point ``start`` or None, and HiGHS's ``options``; ``send``: given a message's
-    name and content.
-    """
+    """Maximize ``profits x`` subject to ``weights x <= capacities`` and integers ``0 <= x <= upper``."""
     highs: Any = quiet_highs(mip_rel_gap=0.0, mip_abs_gap=0.99, threads=1, **question["options"])
     weights = np.asarray(question["weights"], np.float64)
     m, n = weights.shape

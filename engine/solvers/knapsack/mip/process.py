@@ -28,14 +28,7 @@ _MOST_EXACT = 2**50  # a sum of profits that floating point holds with a margin 
 
 @dataclass(frozen=True)
 class IntegerProgram:
-    """Maximize ``profits x`` with ``weights x <= capacities`` and integers ``0 <= x <= upper``.
-
-    Attributes
-    ----------
-    profits, upper : ndarray of int64, shape (n,)
-    weights : ndarray of int64, shape (m, n)
-    capacities : ndarray of int64, shape (m,)
-    """
+    """Maximize ``profits x`` with ``weights x <= capacities`` and integers ``0 <= x <= upper``."""
 
     profits: NDArray[np.int64]
     weights: NDArray[np.int64]
@@ -56,28 +49,13 @@ class IntegerProgram:
 
 
 class Mip:
-    """One search by HiGHS, in a child process; a context manager that ends it on leaving.
-
-    ``seconds``: when HiGHS is to give up; ``start``: a feasible point.
-
-    Attributes
-    ----------
-    best : ndarray of int64 or None
-        The best point that HiGHS has found and that is feasible in exact integers.
-    objective : int
-        Its profit; -1 if there is none.
-    bound : int or None
-        HiGHS's upper bound on the optimum, once it has ended. It is computed in floating point, and rounded up where
-        that may matter.
-    fault : str
-        Why it has ended without an answer, if it has.
-    """
+    """One search by HiGHS, in a child process; a context manager that ends it on leaving."""
 
     def __init__(self, program: IntegerProgram, seconds: float, start: NDArray[np.int64] | None = None) -> None:
         self.program = program
-        self.best: NDArray[np.int64] | None = None
+        self.best: NDArray[np.int64] | None = None  # the best point found that is feasible in exact integers
         self.objective = -1
-        self.bound: int | None = None
+        self.bound: int | None = None  # HiGHS's, once it has ended, rounded up where that may matter
         self.ended = False
         self.fault = ""
         self._messages: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Buffer, Device
-from ..programs import BEST_STATE, SOURCES, SPARSE_STATUS, TILE, SparseShapes
+from ..programs import BEST_STATE, NUMPY_TYPES, SOURCES, SPARSE_STATUS, TILE, SparseShapes
 from .items import SparseItems
 
 __all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
@@ -29,11 +29,7 @@ def fixed_bytes(items: SparseItems) -> int:
 
 
 class Buffers:
-    """What one device holds of a table.
-
-    ``incumbent``: profit of the best solution known: only better ones are looked for; ``memory``: bytes that may be
-    used; ``decision_memory``: bytes that decisions may use; by default up to a quarter of the memory.
-    """
+    """What one device holds of a table."""
 
     _tile_percent = 35  # of the memory
 
@@ -44,15 +40,15 @@ class Buffers:
         items: SparseItems,
         incumbent: int,
         memory: int,
-        decision_memory: int | None = None,
+        decision_memory: int | None,
     ) -> None:
         self.device = device
         self._shapes = shapes
         self._items = items
         self._incumbent = incumbent
         self._memory = memory - fixed_bytes(items)
-        self._decision_memory = self._memory * _DECISION_PERCENT // 100 if decision_memory is None else decision_memory
-        self._type = np.dtype(shapes.type_name)
+        self._kept = decision_memory  # bytes; without such a limit decisions are handed out when no more fit
+        self._type = np.dtype(NUMPY_TYPES[shapes.value])
         self._program = device.program("knapsack/sparse", **shapes.constants())
         self._program.kernel("expand_tiles")  # compiled before anything is begun
         self._owned: list[Buffer] = []
@@ -126,7 +122,8 @@ class Buffers:
 
     @property
     def _decision_limit(self) -> int:
-        return max(1, min(self._decision_memory // DECISION_BYTES, self._allocation // (TILE // 8)))
+        most = self._memory * _DECISION_PERCENT // 100 if self._kept is None else self._kept
+        return max(1, min(most // DECISION_BYTES, self._allocation // (TILE // 8)))
 
     @property
     def _allocation(self) -> int:

@@ -16,10 +16,7 @@ __all__ = ["HostDecisions", "HostTable", "Range"]
 
 
 class HostDecisions:
-    """Decisions of consecutive steps; the oldest are dropped when there are too many.
-
-    ``first_step``: they are those of later steps.
-    """
+    """Decisions of consecutive steps; the oldest are dropped when there are too many."""
 
     def __init__(self, first_step: int, most_bytes: int) -> None:
         self.oldest = self.step = first_step
@@ -34,10 +31,7 @@ class HostDecisions:
             self.bytes += len(decisions.tiles) * DECISION_BYTES
 
     def close(self, step: int, oldest: int | None = None) -> None:
-        """All decisions of the steps up to ``step`` have been added.
-
-        ``oldest``: if only those after this step are known.
-        """
+        """All decisions of the steps up to ``step`` have been added."""
         self.step = step
         if oldest is not None:
             self._drop(oldest)
@@ -54,10 +48,7 @@ class HostDecisions:
         self.oldest = max(self.oldest, oldest)
 
     def trace(self, step: int, cell: int, weights: NDArray[np.int64], tile: int) -> tuple[NDArray[np.bool_], int, int]:
-        """Follow the decisions back; see :meth:`SparseWorker.trace`.
-
-        ``weights`` of shape (n,); ``tile``: cells of a tile.
-        """
+        """Follow the decisions back; see :meth:`SparseWorker.trace`."""
         taken: list[bool] = []
         while step > self.oldest:
             number, at = divmod(cell, tile)
@@ -84,10 +75,7 @@ class Range:
 
 
 class HostTable:
-    """A table in pieces, each of tiles sorted by number, which follow each other.
-
-    ``pieces``: the numbers and values of tiles: in each in any order, and between those of the others.
-    """
+    """A table in pieces, each of tiles sorted by number, which follow each other."""
 
     def __init__(self, pieces: list[tuple[NDArray[np.int32], NDArray[Any]]]) -> None:
         orders = [(tiles, values, np.argsort(tiles)) for tiles, values in pieces if len(tiles)]
@@ -112,12 +100,9 @@ class HostTable:
         )
 
     def ranges(self, shift: int, last_tile: int, most: int) -> Iterator[Range]:
-        """Ranges of the next table, the last first; each is made from at most ``most`` tiles of this one.
+        """Ranges of the next table, the last first; each is made from at most ``most`` tiles of this one, at least 4.
 
-        What no later range needs is dropped.
-
-        ``shift``: how many tiles the item's weight takes a state up; those that begin lower may reach one tile further;
-        ``most``: at least 4.
+        A state moves up ``shift`` tiles, or one further. What no later range needs is dropped.
         """
         numbers = np.concatenate([tiles for tiles, _ in self._pieces]).astype(np.int64)
         ends = np.sort(np.concatenate([numbers, numbers + shift]))

@@ -32,31 +32,19 @@ class Relaxations:
 
 @dataclass(frozen=True)
 class SparseItems:
-    """Items by descending weight, with gains ``profit - multiplier * weight`` instead of profits.
-
-    Attributes
-    ----------
-    indices, weights, profits : ndarray of int64, shape (n,)
-        Index of each item in the problem, and its data.
-    capacity : int
-    multiplier : int
-        Profit per weight, near that of the break item, so that gains are small.
-    """
+    """Items by descending weight, with gains ``profit - multiplier * weight`` instead of profits."""
 
     indices: NDArray[np.int64]
     weights: NDArray[np.int64]
     profits: NDArray[np.int64]
     capacity: int
-    multiplier: int
+    multiplier: int  # near the profit per weight of the break item, so that gains are small
 
     @classmethod
     def of(
         cls, indices: NDArray[np.int64], weights: NDArray[np.int64], profits: NDArray[np.int64], capacity: int
     ) -> SparseItems:
-        """Order the items, and choose the multiplier.
-
-        ``indices``, ``weights``, ``profits`` of shape (n,): at least one item.
-        """
+        """Order the items, and choose the multiplier."""
         order = by_weight(profits, weights)
         efficient = by_efficiency(profits, weights)
         sums = np.cumsum(weights[efficient])

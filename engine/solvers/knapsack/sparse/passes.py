@@ -5,25 +5,28 @@ from __future__ import annotations
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....base.context import RunContext, StopRequested
+from ....base.context import StopRequested
 from ....devices.info import bytes_text
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.slices import SliceLength
 from ....errors import AuditError, OutOfDeviceMemory, RunFolderError
 from ....util.memory import free_memory
-from ..checkpoint import Progress, StartTiles
+from ..checkpoint import StartTiles
 from ..programs import TILE
 from .host import HostDecisions, HostTable
 from .items import SparseItems
 from .shared import Part, SharedWorker
 from .worker import Best, Report, SparseWorker
 
-__all__ = ["Found", "Pass", "Watcher"]
+if TYPE_CHECKING:
+    from .table import SparseTable
+
+__all__ = ["Found", "Pass"]
 
 _MOST_STEPS = 512  # in one slice: what is in flight cannot be stopped
 _CHECKPOINT_BYTES = 1 << 28  # of the largest table that a checkpoint keeps
@@ -44,42 +47,20 @@ class Found:
     cell: int
 
 
-class Watcher(Protocol):
-    """Who wants to know what a pass does."""
-
-    run: RunContext
-    progress: Progress
-
-    def improved(self, found: Found) -> bool:
-        """Take over a solution before it is proved optimal; whether its items are known."""
-
-    def save(self, start: StartTiles | None) -> None:
-        """Write a checkpoint."""
-
-
 class Pass:
-    """One pass over the items of a table.
-
-    ``incumbent``: profit of the best solution known; ``start``: the table of a checkpoint; ``decision_memory``: bytes
-    of decisions that are kept, for each device; by default as many as there is memory for, the host's too.
-
-    Attributes
-    ----------
-    shared, on_host : bool
-        Whether several devices have shared the table, or the host's memory has held it.
-    """
+    """One pass over the items of a table."""
 
     def __init__(
         self,
-        watcher: Watcher,
+        table: SparseTable,
         workers: WorkerGroup[SharedWorker],
         items: SparseItems,
         incumbent: int,
         start: StartTiles | None,
         decision_memory: int | None,
     ) -> None:
-        self._watcher = watcher
-        self._run, self._progress = watcher.run, watcher.progress
+        self._owner = table
+        self._run, self._progress = table.run, table.progress
         self._workers = workers
         self._items = items
         self._incumbent = incumbent
@@ -141,8 +122,6 @@ class Pass:
             return False
         self._workers.map(SharedWorker.begin, [None, *[(self._step,)] * (len(self._workers) - 1)])
         return True
-
-    # --- where the table is -------------------------------------------------------------------------------------
 
     def _place(self, shared: int) -> None:
         """Spread the table over the devices, bring it together, or take it back from the host, as its size asks for."""
@@ -266,8 +245,6 @@ class Pass:
             idle.append(index)
         return idle
 
-    # --- what is known ------------------------------------------------------------------------------------------
-
     def _take(self, reports: list[Report]) -> None:
         self._step, self._tiles = reports[0].step, sum(report.tiles for report in reports)
         self._limit = min(report.limit for report in reports)
@@ -329,11 +306,11 @@ class Pass:
 
     def _checkpoint(self) -> None:
         """Save the table, if it is small enough and does not depend on a solution whose items are unknown."""
-        whole = self._best is None or self._watcher.improved(self._found(self._best))
+        whole = self._best is None or self._owner.improved(self._found(self._best))
         start = None
         if whole and self._is_whole and self._step and self._run.keeps_checkpoints:
             start = self._start_tiles()
-        self._watcher.save(start)
+        self._owner.save(start)
 
     def _start_tiles(self) -> StartTiles | None:
         """The present table, by number; None if it is large."""

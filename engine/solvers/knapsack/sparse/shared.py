@@ -32,14 +32,11 @@ _OUTBOX_PERCENT, _LEAST_OUTBOX = 10, 64  # of the memory; tiles
 
 @dataclass(frozen=True)
 class Part:
-    """A range of the next table, made from tiles that the host holds: sorted by number.
-
-    ``decisions`` is None where the device could not keep all of them.
-    """
+    """A range of the next table, made from tiles that the host holds: sorted by number."""
 
     tiles: NDArray[np.int32]
     values: NDArray[Any]
-    decisions: Decisions | None
+    decisions: Decisions | None  # None where the device could not keep all of them
     cells: int
     device_bytes: int
     best: Best | None
@@ -81,11 +78,7 @@ class _Wanted:
 
 
 class SharedWorker(SparseWorker):
-    """One of several devices with a table.
-
-    ``hands_out``: see :class:`SparseWorker`; ``communicator``: of the threads of all devices; ``rank``: this device's
-    number; ``direct``: whether the devices read each other's memory.
-    """
+    """One of several devices with a table."""
 
     _tile_percent = 30
 
@@ -97,14 +90,13 @@ class SharedWorker(SparseWorker):
         incumbent: int,
         memory: int,
         decision_memory: int | None,
-        hands_out: bool,
         communicator: Communicator,
         rank: int,
         direct: bool,
     ) -> None:
         if communicator.size == 1:
             self._tile_percent = SparseWorker._tile_percent
-        super().__init__(device, shapes, items, incumbent, memory, decision_memory, hands_out)
+        super().__init__(device, shapes, items, incumbent, memory, decision_memory)
         self._communicator, self._rank, self._direct = communicator, rank, direct
         self._cuts = self._all_to_the_first
         self._moved = 0  # the step before which they were made
@@ -114,8 +106,6 @@ class SharedWorker(SparseWorker):
     @property
     def _all_to_the_first(self) -> list[int]:
         return [0] + [self._last_tile + 1] * self._communicator.size
-
-    # --- several devices ----------------------------------------------------------------------------------------
 
     def begin(self, step: int) -> None:
         """Have no tiles after ``step`` items, and keep decisions of later steps only."""
@@ -138,10 +128,7 @@ class SharedWorker(SparseWorker):
             self.step = step
 
     def advance_shared(self, count: int, most_tiles: int, leave: bool = False) -> Report:
-        """As :meth:`advance`, together with the other devices.
-
-        ``leave``: give all tiles to the first device.
-        """
+        """As :meth:`advance`, together with the other devices; with ``leave`` all tiles go to the first."""
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
         exchanged = 0
@@ -314,16 +301,10 @@ class SharedWorker(SparseWorker):
             else:
                 self.device.put(given, into, at * size)
 
-    # --- parts of a table in the host's memory ------------------------------------------------------------------
-
     def part(
         self, step: int, pieces: Sequence[tuple[NDArray[Any], NDArray[Any]]], first: int, last: int, gain: int
     ) -> Part:
-        """Tiles ``first`` to ``last`` of the table after ``step`` items.
-
-        ``pieces``: the tiles of the table before that they are made from: at most half as many as the device may hold;
-        ``gain``: of the best complete state before the step.
-        """
+        """Tiles ``first`` to ``last`` of the table after ``step`` items; ``pieces`` fill at most half of the device."""
         self.put_table(step - 1, pieces, gain)
         while True:
             self._launch(step, self._slot_count, first, last)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import Communicator, DeviceInfo
-from ....devices.info import bytes_text
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.pool import Member
 from ....errors import AuditError, DeviceLost, OutOfDeviceMemory
 from ..checkpoint import StartTiles, save
+from ..checks import device_shortage
 from ..presolve import Reduced
 from ..problem import Knapsack
 from ..programs import TILE, SparseShapes
@@ -51,28 +51,11 @@ def fault(items: SparseItems, info: DeviceInfo) -> str | None:
         return f"a capacity of {items.capacity:,} has more than 2^31 tiles of {TILE}"
     cell_bytes = 4 if items.value == "i32" else 8
     needed = fixed_bytes(items) + _LEAST_TILES * TILE * cell_bytes * 4
-    if needed > info.memory:
-        return f"it needs at least {bytes_text(needed)} on {info.id}, which has {bytes_text(info.memory)}"
-    largest = 4 * (items.capacity // TILE + 1)
-    if largest > info.max_allocation:
-        return (
-            f"it needs one buffer of {bytes_text(largest)} on {info.id}, which allows "
-            f"{bytes_text(info.max_allocation)} at once"
-        )
-    return None
+    return device_shortage("it", needed, 4 * (items.capacity // TILE + 1), info)
 
 
 class SparseTable:
-    """The block-sparse dynamic program of one run; fills in what is known.
-
-    Only solutions better than the best known are searched for, on the GPUs of the pool, or its CPUs if it has none. If
-    one of them fails, the table begins again on the others. Small tables stay on one device; large ones are shared, and
-    go to the host's memory if the devices' are too small. Decisions are kept as far as memory allows, the newest first.
-    Where the oldest ones are missing, the first items are a smaller problem, whose capacity and profit are known
-    exactly, and which is solved in the same way.
-
-    ``start``: the table of a checkpoint.
-    """
+    """The block-sparse dynamic program of one run; fills in what is known."""
 
     def __init__(self, task: TableTask, start: StartTiles | None = None) -> None:
         self._task = task
@@ -96,11 +79,11 @@ class SparseTable:
         found = self._pass(items, reduced.objective - self._fixed, self._start)
         if found is None:
             reduced.close()
-            self._publish()
+            self._task.publish()
             return
         profit = self._fixed + found.profit
         reduced.bound = profit
-        self._publish()
+        self._task.publish()
         if self._task.options.items:
             reduced.improve(self._complete(items, found), profit)
             reduced.close()
@@ -122,12 +105,6 @@ class SparseTable:
             chosen.append(found.chosen)
         return np.concatenate(chosen)
 
-    def _publish(self) -> None:
-        units = self._task.problem.in_units
-        self._task.run.incumbent(units(self._task.reduced.objective), units(self._task.reduced.bound))
-
-    # --- one pass -----------------------------------------------------------------------------------------------
-
     def _pass(self, items: SparseItems, incumbent: int, start: StartTiles | None) -> Found | None:
         """The best solution of profit more than ``incumbent``; None if there is none. Goes on if a device fails."""
         if len(items) == 0 or int(items.weights.sum()) <= items.capacity:
@@ -148,7 +125,6 @@ class SparseTable:
                     incumbent,
                     usable_memory(member) // handles[member.info.id],
                     kept,
-                    kept is None,
                     communicator,
                     rank,
                     direct,
@@ -182,15 +158,13 @@ class SparseTable:
             )
         return [member for member in fitting if preference(member.info) == preference(fitting[0].info)]
 
-    # --- checkpoints --------------------------------------------------------------------------------------------
-
     def improved(self, found: Found) -> bool:
         """Take over a solution of the first pass before it is proved optimal; whether its items are known."""
         if found.count or self._later is not None:
             return False
         chosen = np.concatenate([self._task.reduced.taken, found.chosen])
         self._task.reduced.improve(chosen, self._fixed + found.profit)
-        self._publish()
+        self._task.publish()
         return True
 
     def save(self, start: StartTiles | None) -> None:

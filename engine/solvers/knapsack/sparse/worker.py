@@ -8,15 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Device
-from ..programs import SPARSE_STATUS, TILE, SparseShapes
+from ..programs import SPARSE_STATUS, TILE
 from .buffers import DECISION_BYTES, Buffers
-from .items import SparseItems
 
 __all__ = ["Best", "Decisions", "Report", "Shortage", "SparseWorker"]
 
@@ -29,11 +27,7 @@ Shortage = Literal["tiles", "decisions"]
 
 @dataclass(frozen=True)
 class Best:
-    """The best complete state so far.
-
-    ``gain`` is its profit beyond the first incumbent; it came about in ``step``, whose item is ``taken`` or not, from
-    ``cell`` of the table before.
-    """
+    """The best complete state: of ``step``, from ``cell`` of the table before; ``gain`` beyond the first incumbent."""
 
     gain: int
     cell: int
@@ -56,26 +50,20 @@ class Decisions:
 
 @dataclass(frozen=True)
 class Report:
-    """What a slice did.
-
-    Its seconds, the step and the number of tiles that the table has come to, how many tiles the device may hold, cells
-    computed, bytes allocated, the best complete state so far, what the next step lacks, and bytes of other devices'
-    tiles.
-    """
+    """What a slice did."""
 
     seconds: float
     step: int
     tiles: int
-    limit: int
+    limit: int  # of the tiles that the device may hold
     cells: int
     bytes: int
     best: Best | None
     shortage: Shortage | None = None
-    exchanged: int = 0
+    exchanged: int = 0  # bytes of other devices' tiles
 
 
-@dataclass(frozen=True)
-class SliceStatus:
+class SliceStatus(NamedTuple):
     """Of a slice: the step that lacked something (0: none), the best gain, and that before the last step."""
 
     failed: int
@@ -84,41 +72,12 @@ class SliceStatus:
 
 
 class SparseWorker(Buffers):
-    """State on one device.
+    """State on one device."""
 
-    Parameters
-    ----------
-    device : Device
-    shapes : SparseShapes
-    items : SparseItems
-    incumbent : int
-        Profit of the best solution known: only better ones are looked for.
-    memory : int
-        Bytes that may be used.
-    decision_memory : int, optional
-        Bytes that decisions may use; by default up to a quarter of the memory.
-    hands_out : bool
-        Whether somebody takes the decisions (:meth:`decisions`, :meth:`forget`) when no more fit; otherwise new ones
-        replace the oldest.
-    """
-
-    def __init__(
-        self,
-        device: Device,
-        shapes: SparseShapes,
-        items: SparseItems,
-        incumbent: int,
-        memory: int,
-        decision_memory: int | None = None,
-        hands_out: bool = False,
-    ) -> None:
-        super().__init__(device, shapes, items, incumbent, memory, decision_memory)
-        self._hands_out = hands_out
-        self._best: Best | None = None
-        self._last_gain = 0
-        self._written = 0  # the place behind all decisions, those of steps that were undone included
-        self.step = 0
-        self.first_step = 0
+    step = first_step = 0
+    _best: Best | None = None
+    _last_gain = 0
+    _written = 0  # the place behind all decisions, those of steps that were undone included
 
     def _grow(self, step: int, halo: int = 0) -> Shortage | None:
         """Get memory for a step that had too little; what it lacks if there is no more."""
@@ -131,7 +90,7 @@ class SparseWorker(Buffers):
             slots = min(self._slot_limit, max(2 * slots, wanted + wanted // 2))
         if last > decisions and not self._wrap:
             if decisions >= self._decision_limit:
-                if self._hands_out and last > wanted:
+                if self._kept is None and last > wanted:
                     return "decisions"
                 self._wrap = True
             decisions = min(self._decision_limit, max(2 * decisions, last + last // 2))
@@ -150,16 +109,10 @@ class SparseWorker(Buffers):
     def _read(self, buffer: Any, at: int) -> int:
         return int(self.device.get(buffer, at, 1)[0])
 
-    # --- steps --------------------------------------------------------------------------------------------------
-
     def start(
         self, step: int = 0, tiles: NDArray[Any] | None = None, values: NDArray[Any] | None = None, gain: int = 0
     ) -> Shortage | None:
-        """Begin with no item, or with a table after ``step`` items; what is lacking if it does not fit.
-
-        ``tiles`` of shape (tiles,): their numbers; ``values`` of shape (tiles, TILE); ``gain``: of the best complete
-        state so far.
-        """
+        """Begin with no item, or with a table after ``step`` items; what is lacking if it does not fit."""
         if tiles is None or values is None:
             tiles = np.zeros(1, np.int64)
             values = np.full((1, TILE), self._shapes.negative, self._type)
@@ -170,11 +123,7 @@ class SparseWorker(Buffers):
         return None
 
     def put_table(self, step: int, pieces: Sequence[tuple[NDArray[Any], NDArray[Any]]], gain: int) -> None:
-        """Go on from a table after ``step`` items; decisions begin again.
-
-        ``pieces``: numbers and values of tiles, as for :meth:`start`; together no more than the device may hold;
-        ``gain``: of the best complete state so far.
-        """
+        """Go on from a table after ``step`` items; decisions begin again."""
         self._reserve(sum(len(tiles) for tiles, _ in pieces))
         present, count = step % 2, 0
         for tiles, values in pieces:
@@ -200,8 +149,7 @@ class SparseWorker(Buffers):
     def advance(self, count: int, most_tiles: int) -> Report:
         """Up to ``count`` more items, at least one unless something is lacking; with more memory as often as needed.
 
-        ``most_tiles``: with more tiles than these the slice ends: its items take longer than those that its length was
-        meant for.
+        With more than ``most_tiles`` the slice ends: its items take longer than those that its length was meant for.
         """
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
@@ -311,20 +259,8 @@ class SparseWorker(Buffers):
         numbers = self.device.get(self._tiles[present], 0, count)
         return numbers, self.device.get(self._values[present], 0, count * TILE).reshape(count, TILE)
 
-    # --- the way back -------------------------------------------------------------------------------------------
-
     def trace(self, step: int, cell: int, alone: bool = True) -> tuple[NDArray[np.bool_], int, int]:
-        """Follow the decisions back from a state after ``step`` items, as far as they are here.
-
-        ``alone``: whether no other device has tiles of these steps.
-
-        Returns
-        -------
-        taken : ndarray of bool, shape (step - until,)
-            Which of the items from ``until`` to before ``step`` are taken.
-        until, cell : int
-            Where decisions end: before how many items, and in which cell.
-        """
+        """Follow the decisions back from a state after ``step`` items, as far as they are here: choices, step, cell."""
         last = self.oldest_decision()
         found: list[NDArray[np.bool_]] = []
         length = step if alone else _FIRST_TRACE
