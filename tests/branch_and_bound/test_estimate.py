@@ -22,7 +22,6 @@ from engine.solvers.branch_and_bound.search import coordinator, progress
 from engine.solvers.branch_and_bound.search.members import WorkerState
 from engine.solvers.branch_and_bound.search.messages import Sample, Task
 from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for, short_plan_for
-from engine.solvers.branch_and_bound.search.setup import Setup
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.searching import as_gpu, load_assignment
@@ -36,8 +35,8 @@ def sampled(member, tree, options, upper, seeds, gpu=False, plan=None):
     """Independent estimates on one device."""
 
     def work(device):
-        setup = Setup(device, tree, options, upper, as_gpu(member) if gpu else None)
-        sampler = TreeSampler(setup, plan or plan_for(tree.items, simt=False))
+        capabilities = as_gpu(member) if gpu else None
+        sampler = TreeSampler(device, tree, options, upper, plan or plan_for(tree.items, simt=False), capabilities)
         found = np.concatenate([sampler.estimates(upper, seed) for seed in seeds])
         sampler.close()
         return found
@@ -119,7 +118,7 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     def work(running):
         options = FlowshopOptions(ivms=4, upper_bound=upper)
         worker = SearchWorker(running, tree, options, upper, capabilities)
-        sampler = TreeSampler(Setup(running, tree, options, upper, capabilities), SamplePlan(1, 512, 512))
+        sampler = TreeSampler(running, tree, options, upper, SamplePlan(1, 512, 512), capabilities)
         found, left = [], cut(tree.items, 3)
         for _ in range(4):
             report = worker.turn(Task(upper, left, seconds=1e-6))
@@ -145,9 +144,8 @@ def test_no_more_stored_intervals_are_sampled_than_there_are_ivms(device):
     units = cut(tree.items, 3)  # 336, more than a GPU has IVMs at least
 
     def work(running):
-        setup = Setup(running, tree, FlowshopOptions(upper_bound=upper), upper)
         worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), upper)
-        sampler = TreeSampler(setup, SamplePlan(1, 3, 3))
+        sampler = TreeSampler(running, tree, FlowshopOptions(upper_bound=upper), upper, SamplePlan(1, 3, 3))
         taken = []
         ivms = sampler._ivms
         initialize = ivms.initialize
@@ -457,7 +455,7 @@ def test_samples_are_the_same_with_the_kernels_of_gpus(device, jobs):
     upper = problem.evaluate(problem.first_solution("neh", 0)) - 1
 
     def work(running, capabilities):
-        sampler = TreeSampler(Setup(running, tree, Options(), upper, capabilities), SamplePlan(2, 16, 8))
+        sampler = TreeSampler(running, tree, Options(), upper, SamplePlan(2, 16, 8), capabilities)
         try:
             return list(sampler.estimates(upper, 1).tolist())
         finally:

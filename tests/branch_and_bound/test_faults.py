@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.errors import DeviceError, OutOfDeviceMemory, RunFolderError
 from engine.events import Notice
-from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
+from engine.solvers.branch_and_bound.checkpoint import Incumbent, Progress, restore, save
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.search import coordinator
 from tests.support.faults import failing
@@ -82,7 +82,7 @@ def good():
     value = tree.evaluate(order)
     counters = {"nodes": 3, "leaves": 0, "pushed": 4, "solutions": 0, "steals": 0, "exchanged": 0}
     progress = Progress(units[2:], explored, counters, tree.lower_bound())
-    return save(progress, order, value + 5, value, improved=True)
+    return save(progress, Incumbent(tree, value + 5, value, order, improved=True))
 
 
 def test_a_checkpoint_is_read_as_it_was_written():

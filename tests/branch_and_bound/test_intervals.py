@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of, number_of, positions
+from engine.solvers.branch_and_bound.intervals import Units, cut, digits_of, positions
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
 from tests.support.engines import engine_of
-from tests.support.searching import as_gpu, explore
+from tests.support.searching import aligned, as_gpu, explore, number_of
 
 
 @given(st.integers(1, 64), st.data())

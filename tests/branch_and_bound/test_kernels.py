@@ -412,7 +412,7 @@ def test_a_search_takes_no_more_memory_than_it_plans(device, problem):
         found = workers.SearchWorker(running, tree, Options(variant="pte_peb", ivms=500), INFINITY)
         found.turn(Task(INFINITY, cut(tree.items, 0), seconds=0.001))
         taken = sum(buffer.nbytes for buffer in running._owned.buffers) - before
-        planned = found.shapes.bytes_for(tree)
+        planned = found._ivms.shapes.bytes_for(tree)
         found.close()
         return taken, planned
 

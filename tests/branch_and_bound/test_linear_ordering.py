@@ -189,7 +189,6 @@ def test_a_local_search_finds_good_orders():
     found = problem.first_solution("heuristic", 0)
     assert found is not None
     assert problem.evaluate(found) == least_weight(problem.weights)
-    assert problem.first_solution("infinity", 0) is None
     start = np.arange(12)
     margins = problem.weights - problem.weights.T
     improved = linear_ordering._improved(margins, start, lambda: False)

@@ -3,7 +3,6 @@
 import math
 import threading
 from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,10 +10,10 @@ import pytest
 import engine
 from engine.events import Incumbent
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import Units, aligned, cut, digits_of
+from engine.solvers.branch_and_bound.intervals import Units, cut, digits_of
 from engine.solvers.branch_and_bound.masks import bits_of, empty
 from engine.solvers.branch_and_bound.options import Options
-from engine.solvers.branch_and_bound.search import coordinator, reporting
+from engine.solvers.branch_and_bound.search import coordinator, members, reporting
 from engine.solvers.branch_and_bound.search.frontier import LEVELS, FrontierSnapshot, IntervalBounds, proven_bound
 from engine.solvers.branch_and_bound.search.members import SnapshotSchedule, Store, WorkerState
 from engine.solvers.branch_and_bound.search.messages import Report, Task
@@ -23,7 +22,7 @@ from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.engines import engine_of
-from tests.support.searching import load_assignment
+from tests.support.searching import aligned, load_assignment
 
 
 def flowshop(seed, jobs=9, machines=5):
@@ -155,9 +154,9 @@ def test_a_device_without_work_has_nothing_below_any_bound():
 @pytest.fixture
 def prompt_snapshots(monkeypatch):
     """Let every turn be short, and each be followed by a snapshot."""
-    monkeypatch.setattr(reporting, "_BETWEEN_SNAPSHOTS", 0.0)
+    monkeypatch.setattr(members, "_BETWEEN_SNAPSHOTS", 0.0)
     monkeypatch.setattr(reporting, "_SNAPSHOT_SECONDS", 1.0)
-    monkeypatch.setattr(reporting, "_SNAPSHOT_SHARE", math.inf)
+    monkeypatch.setattr(members, "_SNAPSHOT_SHARE", math.inf)
     monkeypatch.setattr(coordinator, "SLICE_SECONDS", 0.002)
 
 
@@ -195,8 +194,9 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(devi
     workers[0].expect(10)
     workers[0].begin(True, 0.0)
     sharing, lock = Sharing(workers, store, Options(), 0), threading.Condition()
-    reporter = Reporting(cast(Any, run), tree, INFINITY, workers, store, sharing, lock, 10, 0)
-    reporter.prove(workers[0], None, 0.0, lambda: best[0], proved.append)
+    given = run, tree, INFINITY, workers, store, sharing, lock, 10, 0
+    reporter = Reporting(*given, lambda: best[0], lambda: proved.append(reporter.bound))
+    reporter.prove(workers[0], None, 0.0)
     assert proved == [159]
 
 
@@ -306,7 +306,7 @@ def test_what_is_proved_of_intervals_goes_with_them(device, sharing):
 
 
 def test_snapshots_go_round_the_devices_and_take_a_share_of_the_time(device):
-    schedule, workers = SnapshotSchedule(100.0, 1.0, 0.1), [WorkerState(device, 6) for _ in range(4)]
+    schedule, workers = SnapshotSchedule(100.0), [WorkerState(device, 6) for _ in range(4)]
     for worker in workers[:3]:
         worker.active = 1  # the last has nothing
     order = []

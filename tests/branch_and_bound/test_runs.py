@@ -20,9 +20,9 @@ from engine.runs.clock import RunClock
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.branch_and_bound.intervals import length_of_levels
 from engine.solvers.branch_and_bound.search import coordinator
+from engine.solvers.branch_and_bound.search.ivms import Ivms
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
-from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from tests.support.engines import engine_of
 from tests.support.needs import opencl_device
 from tests.support.patience import PATIENCE
@@ -317,13 +317,13 @@ def test_lost_work_is_an_error_and_never_an_answer(device, monkeypatch):
 
 
 def test_a_value_that_its_solution_does_not_have_is_an_error(device, monkeypatch):
-    original = SearchWorker._improvement
+    original = Ivms.improvement
 
     def wrong(self):
         found = original(self)
         return None if found is None else Found(found.value - 1, found.path, found.sides)
 
-    monkeypatch.setattr(SearchWorker, "_improvement", wrong)
+    monkeypatch.setattr(Ivms, "improvement", wrong)
     with pytest.raises(AuditError, match="was reported with the value"):
         solve(device, engine.Flowshop.taillard(30), upper_bound=2179)
 

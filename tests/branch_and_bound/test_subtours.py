@@ -13,7 +13,7 @@ from engine.base.division import ClusterInfo
 from engine.devices import DevicePool
 from engine.errors import RunFolderError
 from engine.events import Metric, Started
-from engine.solvers.branch_and_bound.checkpoint import Progress, restore, save
+from engine.solvers.branch_and_bound.checkpoint import Incumbent, Progress, restore, save
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import ATSPOptions
@@ -138,7 +138,7 @@ def test_a_checkpoint_with_other_multipliers_is_refused():
     prepared = tree.prepare(lambda: False)
     assert prepared is not None
     progress = Progress(cut(tree.items, 1), np.zeros(tree.items, np.int64), {}, 0, prepared)
-    arrays, state = save(progress, None, 10**6, 10**6, False)
+    arrays, state = save(progress, Incumbent(tree, 10**6, 10**6, None))
     found, _ = restore(problem.tree("subtour"), arrays, state)
     assert found.prepared is not None
     np.testing.assert_array_equal(found.prepared, prepared)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, length_of_levels, number_of, positions
+from engine.solvers.branch_and_bound.intervals import Units, digits_of, length_of_levels, positions
 from engine.solvers.branch_and_bound.masks import bits_of, count_of, index_of_lowest, lowest_of, masks_of
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.tree import LARGEST_TREE
-from tests.support.searching import as_gpu, counts, explore, factorial_of
+from tests.support.searching import aligned, as_gpu, counts, explore, factorial_of, number_of
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 

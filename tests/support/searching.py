@@ -6,8 +6,10 @@ import itertools
 import math
 import sys
 
+import numpy as np
+
 from engine.references.branch_and_bound import HostSearch
-from engine.solvers.branch_and_bound.intervals import cut, length_of_levels
+from engine.solvers.branch_and_bound.intervals import Units, cut, digits_of, length_of_levels
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
@@ -43,6 +45,25 @@ def explore(member, tree, upper=INFINITY, *, units=None, capabilities=None, **op
         )
 
     return member.submit(work).result()
+
+
+def number_of(digits):
+    """The leaf number of a digit vector."""
+    return length_of_levels(np.asarray(digits, np.int64))
+
+
+def aligned(begin, end, n):
+    """The aligned units that make up the interval [begin, end) of leaf numbers, none if it is empty."""
+    units, whole = [Units.none(n)], digits_of(end, n)
+    for depth in range(n):
+        stop = np.where(np.arange(n) > depth, 0, whole).astype(np.uint8)
+        if number_of(stop) > begin:
+            start = digits_of(begin, n)
+            chosen = np.flatnonzero(start)
+            fresh = np.array([chosen[-1] + 1 if len(chosen) else 0], np.uint8)
+            units.append(Units(start[None], stop[None], fresh))
+            begin = number_of(stop)
+    return Units.joined(units)
 
 
 def as_gpu(member, block=32):

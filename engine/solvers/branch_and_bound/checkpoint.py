@@ -11,33 +11,47 @@ from numpy.typing import NDArray
 
 from ...errors import AuditError, ProblemError, RunFolderError
 from .intervals import Units, length_of_levels
-from .schema import SCHEMA, SearchState
+from .schema import SearchState, state_of
+from .search.messages import Found
 from .tree import Tree
 
-__all__ = ["Progress", "audit", "restore", "save"]
+__all__ = ["Incumbent", "Progress", "audit", "restore", "save"]
+
+
+@dataclass
+class Incumbent:
+    """The best solution so far, if any; ``initial`` is the upper bound that branching depends on."""
+
+    tree: Tree
+    initial: int
+    value: int
+    solution: NDArray[np.int64] | None
+    improved: bool = False
+
+    def accept(self, found: Found) -> bool:
+        """Take over a leaf found by a device if it is better."""
+        return self.take(self.tree.solution(found.path, found.sides), found.value)
+
+    def take(self, solution: NDArray[np.int64], reported: int) -> bool:
+        """Take over a solution if it is better; its value is computed again, from the instance."""
+        value = self.tree.evaluate(solution)
+        if value != reported:
+            raise AuditError(f"a solution of value {value} was reported with the value {reported}")
+        if value >= self.value:
+            return False
+        self.value, self.solution, self.improved = value, solution, True
+        return True
 
 
 @dataclass
 class Progress:
-    """What earlier starts of a run have done, or nothing at a first start.
+    """What earlier starts of a run have done, or nothing at a first start."""
 
-    Attributes
-    ----------
-    units : Units
-        The open intervals.
-    explored : ndarray of int64, shape (items,)
-        Digit sums by level of the explored intervals.
-    bound : int
-        The proven lower bound.
-    prepared : ndarray of int64 or None
-        What the tree's bounds have been prepared with (see :meth:`Tree.prepare`).
-    """
-
-    units: Units
-    explored: NDArray[np.int64]
+    units: Units  # the open intervals
+    explored: NDArray[np.int64]  # digit sums by level, shape (items,)
     counters: dict[str, int] = field(default_factory=dict)
-    bound: int = 0
-    prepared: NDArray[np.int64] | None = None
+    bound: int = 0  # proved
+    prepared: NDArray[np.int64] | None = None  # by Tree.prepare
 
     def added(self, counters: dict[str, int]) -> dict[str, int]:
         """Counters of a later start, with these added."""
@@ -45,14 +59,9 @@ class Progress:
 
 
 def save(
-    progress: Progress,
-    solution: NDArray[np.int64] | None,
-    initial: int,
-    value: int,
-    improved: bool,
-    counting: bool = False,
+    progress: Progress, incumbent: Incumbent, counting: bool = False
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and state of a checkpoint; see :data:`engine.solvers.branch_and_bound.schema.SCHEMA`."""
+    """Arrays and state of a checkpoint, as :data:`.schema.SCHEMA` has them."""
     units = progress.units
     arrays: dict[str, NDArray[Any]] = {
         "begin": units.begin,
@@ -60,15 +69,15 @@ def save(
         "fresh": units.fresh,
         "explored": progress.explored,
     }
-    if solution is not None:
-        arrays["solution"] = np.asarray(solution, np.int64)
+    if incumbent.solution is not None:
+        arrays["solution"] = np.asarray(incumbent.solution, np.int64)
     if progress.prepared is not None:
         arrays["prepared"] = progress.prepared
     state = SearchState(
-        initial=initial,
-        value=value,
-        improved=improved,
-        has_solution=solution is not None,
+        initial=incumbent.initial,
+        value=incumbent.value,
+        improved=incumbent.improved,
+        has_solution=incumbent.solution is not None,
         bound=progress.bound,
         counters=progress.counters,
         prepared=progress.prepared is not None,
@@ -78,25 +87,8 @@ def save(
 
 
 def restore(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Progress, SearchState]:
-    """What a checkpoint contains, after checking it against the problem; the tree's bounds are prepared as they were.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        As :func:`save` made them.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If the intervals are not disjoint intervals of the tree, if they and the explored leaves do not add up to n!, if
-        the solution does not have its value, or if the bounds contradict each other.
-    """
-    assert SCHEMA.checkpoint is not None
-    try:
-        checked = SCHEMA.checkpoint.check(arrays, state)
-    except ValueError as error:
-        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
-    assert isinstance(checked, SearchState)
+    """What a checkpoint contains, checked against the problem; the tree's bounds are prepared as they were."""
+    checked = state_of(arrays, state)
     units = Units(arrays["begin"], arrays["end"], arrays["fresh"])
     explored = arrays["explored"]
     if explored.shape != (tree.items,) or units.begin.shape[1] != tree.items:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,10 @@ from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, OptionError
 from . import solve as single
-from .checkpoint import Progress, audit, save
+from .checkpoint import Incumbent, Progress, audit, save
 from .intervals import Units, length_of_levels
 from .options import Options
 from .search.coordinator import Coordinator
-from .search.messages import Found
 from .tree import PermutationProblem
 from .validate import tree_of
 
@@ -61,15 +60,7 @@ class Work(TypedDict):
 
 
 def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
-    """Intervals as batches of about equally many, spread over all of them.
-
-    Parameters
-    ----------
-    bound : int
-        A lower bound on their leaves.
-    parts : int
-        How many batches to make; fewer where there are fewer intervals, none where there are none.
-    """
+    """Intervals as batches of about equally many, spread over all of them."""
     parts = max(1, min(parts, len(units)))
     found: list[Batch] = []
     for part in range(parts if len(units) else 0):
@@ -80,13 +71,7 @@ def pack(units: Units, bound: int, parts: int = 1) -> list[Batch]:
 
 
 def unpack(batches: Sequence[Batch], items: int) -> Units:
-    """All intervals of some batches.
-
-    Parameters
-    ----------
-    items : int
-        Of the tree.
-    """
+    """All intervals of some batches."""
     parts = [Units.none(items)]
     for batch in batches:
         packed = np.frombuffer(zlib.decompress(batch["data"]), np.uint8)
@@ -142,7 +127,7 @@ class DividedSearch(DividedRun):
         return self._incumbent.value
 
     def take(self, slots: int, seconds: float) -> Work | None:
-        """Some batches: a fair share of those that are open. See :meth:`DividedRun.take`."""
+        """Some batches: a fair share of those that are open."""
         if not self._open:
             return None
         count = max(1, len(self._open) // max(1, slots))
@@ -162,13 +147,7 @@ class DividedSearch(DividedRun):
             del self._out[id(batch)]
 
     def accept(self, work: Work, answer: Mapping[str, Any]) -> None:
-        """Take in what a task has explored, what it left open, and its best solution. See :meth:`DividedRun.accept`.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If explored and open leaves do not add up to those it was given, or the solution does not have its value.
-        """
+        """Take in what a task has explored, what it left open, and its best solution."""
         explored = np.asarray(answer["explored"], np.int64)
         left: list[Batch] = answer["batches"]
         given, done = _leaves(work["batches"]), length_of_levels(explored)
@@ -188,17 +167,12 @@ class DividedSearch(DividedRun):
         self._publish()
 
     def _improve(self, solution: NDArray[np.int64], value: int) -> None:
-        """Take over a better solution; its value is computed again from the instance."""
         if self._tree.counts or value >= self._incumbent.value:
             return
-        again = self._tree.evaluate(solution)
-        if again != value:
-            raise AuditError(f"a solution of value {again} was reported with the value {value}")
-        one = self._incumbent
-        one.value, one.solution, one.improved = value, solution, True
+        self._incumbent.take(solution, value)
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
-        """Take over a solution that a task has found. See :meth:`DividedRun.report`."""
+        """Take over a solution that a task has found."""
         if "solution" in values:
             self._improve(np.asarray(values["solution"], np.int64), int(values["value"]))
             self._publish()
@@ -220,18 +194,11 @@ class DividedSearch(DividedRun):
     @override
     def checkpoint(self) -> tuple[dict[str, Any], Any]:
         """Intervals that are out count as open."""
-        one = self._incumbent
         progress = Progress(self._units(), self._explored.copy(), dict(self._counters), self._bound, self._prepared)
-        return save(progress, one.solution, one.initial, one.value, one.improved)
+        return save(progress, self._incumbent)
 
     def result(self, status: Status | None) -> Result:
-        """The result, after the audit.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If the explored intervals do not add up to n!, or nodes were lost.
-        """
+        """The result, after the audit."""
         open_units = self._units()
         if not self._skipped:
             audit(
@@ -266,16 +233,20 @@ class SearchTasks(TaskRunner):
         return {**answer, "batches": pack(units, answer.pop("bound"), _BATCHES)}
 
     def compute(self, work: tuple[Work, Units], control: TaskControl) -> dict[str, Any]:
-        """Search until nothing is left of the batches, or the task is to end. See :meth:`TaskRunner.compute`."""
+        """Search until nothing is left of the batches, or the task is to end."""
         return self._search(*work, control)
 
     def _search(self, work: Work, units: Units, control: TaskControl) -> dict[str, Any]:
         tree = self._tree
         bound = min(batch["bound"] for batch in work["batches"])
-        incumbent = single._Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
-        publish = _announcer(incumbent, control)
+        incumbent = Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
+
+        def announce() -> None:
+            assert incumbent.solution is not None
+            control.report({"solution": incumbent.solution.tolist(), "value": incumbent.value}, at_once=True)
+
         run = TaskContext(self._seed, control, _OF_A_TASK)
-        with Coordinator(self._pool, run, tree, self._options, work["initial"], units, bound) as search:
+        with Coordinator(self._pool, run, tree, self._options, incumbent, units, bound, announce) as search:
 
             def take_over() -> None:
                 """A value that another worker has found."""
@@ -286,16 +257,11 @@ class SearchTasks(TaskRunner):
 
             run.on_poll = take_over
 
-            def improved(found: Found) -> int:
-                if incumbent.accept(found):
-                    publish()
-                return incumbent.value
-
             open_units = Units.none(tree.items)
             try:
-                search.run(incumbent.value, improved, lambda _: None, lambda *_: None)
+                search.run()
             except StopRequested:
-                open_units = search.halt(improved, lambda _: None)
+                open_units = search.halt()
             counters = {name: search.counters.get(name, 0) for name in _COUNTERS}
             return {
                 "explored": search.explored.tolist(),
@@ -309,12 +275,3 @@ class SearchTasks(TaskRunner):
 
 def _value(shared: Any) -> int:
     return (1 << 62) if shared is None else int(shared)
-
-
-def _announcer(incumbent: Any, control: TaskControl) -> Callable[[], None]:
-    """Reports the incumbent's solution at once."""
-
-    def publish() -> None:
-        control.report({"solution": incumbent.solution.tolist(), "value": incumbent.value}, at_once=True)
-
-    return publish

@@ -21,7 +21,6 @@ from .options import Options
 from .problems.flowshop import Flowshop
 from .search.messages import Report, Task
 from .search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
-from .search.setup import Setup
 from .search.worker import SearchWorker
 from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
 from .validate import first_solution, is_brief, tree_of
@@ -55,18 +54,17 @@ class _Estimator:
         self._rate = math.inf
 
     def estimates(self, upper: int, seed: int, end: float, seconds: float) -> tuple[NDArray[np.float64], float]:
-        """See :meth:`TreeSampler.estimates`; and the coarseness of the plan, which is for about so many seconds.
+        """Estimates of all nodes, and the coarseness of their plan, which is for about so many seconds.
 
         No pass begins after ``end``, but for the first.
         """
-        setup = Setup(self._device, self._tree, self._options, self._initial)
-        plan = plan_for(self._tree.items, setup.traits.simt)
-        slower = plan.within(seconds, self._rate, self._tree.items)
-        sampler = TreeSampler(setup, slower or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES))
+        items = self._tree.items
+        plan = plan_for(items, self._device.capabilities.simt)
+        plan = plan.within(seconds, self._rate, items) or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES)
+        sampler = TreeSampler(self._device, self._tree, self._options, self._initial, plan)
         try:
-            return sampler.estimates(upper, seed, lambda: time.monotonic() >= end), sampler.plan.coarseness(
-                self._tree.items
-            )
+            found = sampler.estimates(upper, seed, lambda: time.monotonic() >= end)
+            return found, plan.coarseness(items)
         finally:
             sampler.close()
 
@@ -105,25 +103,6 @@ def estimate(
     The tree is that of the initial solution, or of ``upper_bound`` where that is given; or of a better solution that is
     found within the moment that the node rate is measured in. One that is found later makes the search shorter than
     this.
-
-    Parameters
-    ----------
-    pool : DevicePool
-        Their node rates are added up.
-    seconds : float
-        How long it may take, besides compiling: with fewer seconds the first solution may be worse and fewer nodes are
-        drawn.
-
-    Returns
-    -------
-    Estimate
-        Unit ``"nodes"``: mean of independent estimates by stochastic enumeration, and its limits; exact where the
-        search ends within the moment that its node rate is measured in.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If a flowshop has more jobs than the exact search takes.
     """
     if problem.only_solution() is not None:
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)

@@ -6,7 +6,7 @@ interval [begin, end) of leaves; ``end`` may be n! itself, written as the digit 
 
 Units are *aligned*: behind the first level where ``end`` differs from ``begin``, ``end`` is zero. Every split made
 while searching keeps that, which is what lets one bit mask per level stand for an interval. Any other interval is a
-few aligned ones (:func:`aligned`).
+few aligned ones.
 
 ``fresh`` of a unit is the level of its first node that has not been decomposed: nodes of the path to ``begin`` above
 that level were counted by another unit. Thus a node is counted once however the tree is cut.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .masks import Masks, index_of_lowest
 
-__all__ = ["Units", "aligned", "cut", "digits_of", "length_of_levels", "number_of", "positions"]
+__all__ = ["Units", "cut", "digits_of", "length_of_levels", "positions"]
 
 _AT_ONCE = 1024  # intervals that are read together
 
@@ -82,11 +82,6 @@ def length_of_levels(levels: NDArray[np.int64]) -> int:
     return number
 
 
-def number_of(digits: Sequence[int] | Digits) -> int:
-    """The leaf number of a digit vector."""
-    return length_of_levels(np.asarray(digits, np.int64))
-
-
 def digits_of(number: int, n: int) -> Digits:
     """The digit vector, shape (n,), of a leaf number from 0 to n!; ValueError outside that range."""
     if not 0 <= number <= math.factorial(n):
@@ -103,24 +98,6 @@ def _fresh(begin: Digits) -> int:
     """The shallowest level whose node has ``begin`` for its first leaf."""
     chosen = np.flatnonzero(begin)
     return int(chosen[-1]) + 1 if len(chosen) else 0
-
-
-def aligned(begin: int, end: int, n: int) -> Units:
-    """The aligned units that make up the interval [begin, end) of leaf numbers, none if it is empty."""
-    pieces: list[tuple[Digits, Digits]] = []
-    whole = digits_of(end, n)
-    at = begin
-    for depth in range(n):
-        stop = whole.copy()
-        stop[depth + 1 :] = 0
-        number = number_of(stop)
-        if number > at:
-            pieces.append((digits_of(at, n), stop))
-            at = number
-    if not pieces:
-        return Units.none(n)
-    starts = np.array([piece[0] for piece in pieces])
-    return Units(starts, np.array([piece[1] for piece in pieces]), np.array([_fresh(b) for b in starts], np.uint8))
 
 
 def cut(n: int, depth: int) -> Units:

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
+from ...errors import RunFolderError
 
-__all__ = ["SCHEMA", "SearchState"]
-
+__all__ = ["SCHEMA", "SearchState", "state_of"]
 
 Value = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """A value of the objective, as devices hold it."""
 
 
 class SearchState(BaseModel):
-    """Scalars of a checkpoint.
-
-    ``initial`` is the initial upper bound, ``value`` the best one; ``improved`` whether the search found a better
-    solution; ``bound`` the proven lower bound; ``counters`` the work done so far, over all starts of the run;
-    ``prepared`` whether the tree's bounds have been prepared (see :meth:`Tree.prepare`); ``counting`` whether the
-    optimum is proved, and the solutions that have it are being counted.
-    """
+    """Scalars of a checkpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    initial: Value
-    value: Value
-    improved: bool
+    initial: Value  # the initial upper bound
+    value: Value  # the best one
+    improved: bool  # whether the search found a better solution
     has_solution: bool
-    bound: int
-    counters: dict[str, NonNegativeInt]
-    prepared: bool = False
-    counting: bool = False
+    bound: int  # proved
+    counters: dict[str, NonNegativeInt]  # over all starts of the run
+    prepared: bool = False  # whether the tree's bounds have been prepared
+    counting: bool = False  # whether the optimum is proved, and the solutions that have it are being counted
 
 
 _INTERVALS = (
@@ -70,3 +64,14 @@ SCHEMA = Schema(
         state=SearchState,
     ),
 )
+
+
+def state_of(arrays: dict[str, Any], state: Any) -> SearchState:
+    """The scalars of a checkpoint, if these and its arrays are as declared; else :class:`RunFolderError`."""
+    assert SCHEMA.checkpoint is not None
+    try:
+        checked = SCHEMA.checkpoint.check(arrays, state)
+    except ValueError as error:
+        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
+    assert isinstance(checked, SearchState)
+    return checked

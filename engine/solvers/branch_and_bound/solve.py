@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,14 @@ from numpy.typing import NDArray
 from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
-from ...errors import AuditError, DeviceError
+from ...errors import DeviceError
 from . import checkpoint
-from .checkpoint import Progress
-from .heuristics.search import first_schedule, improves, solve_without_tree
+from .checkpoint import Incumbent, Progress
+from .heuristics.search import expiry, first_schedule, improves, solve_without_tree
 from .intervals import Units, cut
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.coordinator import Coordinator
-from .search.messages import Found
 from .search.progress import Remaining
 from .tree import INFINITY, PermutationProblem, Tree
 from .validate import first_solution, is_brief, planned_bytes, tree_of
@@ -43,57 +41,11 @@ def _without_search(options: Options, value: int, solution: NDArray[np.int64] | 
     return Result(Status.OPTIMAL, value, value, solution, counters=counters)
 
 
-@dataclass
-class _Incumbent:
-    """The best solution so far, if any; ``initial`` is the upper bound that branching depends on."""
-
-    tree: Tree
-    initial: int
-    value: int
-    solution: NDArray[np.int64] | None
-    improved: bool = False
-
-    def accept(self, found: Found) -> bool:
-        """Take over a leaf found by a device if it is better; its value is computed again from the instance.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If the device's value is not that of its solution.
-        """
-        solution = self.tree.solution(found.path, found.sides)
-        value = self.tree.evaluate(solution)
-        if value != found.value:
-            raise AuditError(f"a solution of value {value} was reported with the value {found.value}")
-        if value >= self.value:
-            return False
-        self.value, self.solution, self.improved = value, solution, True
-        return True
-
-
 def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Search the whole tree of a permutation problem, or count its solutions.
 
-    Returns
-    -------
-    Result
-        ``optimal`` with the best solution; ``bound_proved``, without a solution, where no solution is below
-        ``upper_bound`` and ``initial`` is none of that value; its ``bound`` is ``upper_bound``, or the root's bound
-        where that is higher. ``infeasible`` where there is no solution at all; ``complete`` where solutions are
-        counted. Counters: ``nodes`` (decomposed nodes, the root among them), ``leaves``, ``steals``,
-        ``exchanged_intervals``. A run that is stopped has the counter ``nodes_left`` where that has been estimated, and
-        its open intervals in ``arrays``: ``begin`` and ``end``, shape (units, n), as digits (see
-        :mod:`engine.solvers.branch_and_bound.intervals`), and ``fresh``, shape (units,). The digit sums by level of all
-        that was explored, shape (n,), are the array ``explored``. With ``all_solutions`` these are of the second
-        search, and ``solutions`` counts the optimal solutions.
-
-    Raises
-    ------
-    engine.errors.AuditError
-        If the explored intervals do not add up to n! exactly, if nodes were lost, or if a solution does not have the
-        value it was found with.
-    engine.errors.DeviceError
-        If every device has failed; a checkpoint has been written then.
+    A run that is stopped has its open intervals in ``arrays``, as :mod:`.intervals` has them. With ``all_solutions``
+    counters and intervals are those of the second search, and ``solutions`` counts the optimal solutions.
     """
     only = problem.only_solution()
     if only is not None:
@@ -110,14 +62,14 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
         result = _search(tree, incumbent, before, options, pool, run)
         if result.status is not Status.OPTIMAL or not getattr(options, "all_solutions", False):
             return result
-        incumbent = _Incumbent(tree, incumbent.value + 1, incumbent.value, incumbent.solution)
+        incumbent = Incumbent(tree, incumbent.value + 1, incumbent.value, incumbent.solution)
         before = Progress(cut(tree.items, 0), np.zeros(tree.items, np.int64), {}, incumbent.value)
     tree.counts, tree.counts_below, tree.improved = True, True, False
     return _search(tree, incumbent, before, options, pool, run)
 
 
 def _search(
-    tree: Tree, incumbent: _Incumbent, before: Progress, options: Options, pool: DevicePool, run: RunContext
+    tree: Tree, incumbent: Incumbent, before: Progress, options: Options, pool: DevicePool, run: RunContext
 ) -> Result:
     """Search the rest of a tree: for a better solution, or to count its leaves."""
     lower = max(tree.lower_bound(), before.bound)
@@ -128,35 +80,21 @@ def _search(
             known = incumbent.solution is not None
             run.incumbent(incumbent.value if known else None, search.bound, incumbent.solution)
 
-    def improved(found: Found) -> int:
-        if incumbent.accept(found):
-            publish()
-        return incumbent.value
-
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
         done = before.explored + explored
         progress = Progress(units, done, before.added(counters), search.bound, before.prepared)
-        arrays, state = checkpoint.save(
-            progress,
-            incumbent.solution,
-            incumbent.initial,
-            incumbent.value,
-            incumbent.improved,
-            counting=tree.counts_below,
-        )
-        run.save_checkpoint(arrays, state)
+        run.save_checkpoint(*checkpoint.save(progress, incumbent, tree.counts_below))
 
     status: Status | None = None
     open_units = Units.none(tree.items)
-    with Coordinator(
-        pool, run, tree, options, incumbent.initial, before.units, lower, before.counters.get("nodes", 0)
-    ) as search:
+    nodes = before.counters.get("nodes", 0)
+    with Coordinator(pool, run, tree, options, incumbent, before.units, lower, publish, publish, nodes) as search:
         try:
             publish()
             if needed:
-                search.run(incumbent.initial if tree.counts else incumbent.value, improved, lambda _: publish(), keep)
+                search.run(keep)
         except (StopRequested, DeviceError) as reason:
-            open_units = search.halt(improved, lambda _: publish())
+            open_units = search.halt()
             keep(open_units, search.explored, search.counters)
             if isinstance(reason, DeviceError):
                 raise
@@ -184,7 +122,7 @@ def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
     pool.require_memory(needed, f"the search with {ivms} IVMs", "set ivms to fewer")
 
 
-def _is_needed(tree: Tree, incumbent: _Incumbent, before: Progress) -> bool:
+def _is_needed(tree: Tree, incumbent: Incumbent, before: Progress) -> bool:
     """Whether there is anything to search: not where nothing can be better than the first solution.
 
     A search that has begun goes on to its end whatever has been proved, so that all of its intervals are accounted for.
@@ -205,18 +143,12 @@ def _begin(
     run: RunContext,
     devices: int,
     pool: DevicePool | None = None,
-) -> tuple[_Incumbent, Progress, bool]:
+) -> tuple[Incumbent, Progress, bool]:
     """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree.
 
     The third entry says whether the optimum is proved, and optimal solutions are being counted.
     """
-
-    def expired() -> bool:
-        try:
-            run.poll()
-        except StopRequested:
-            return True
-        return False
+    expired = expiry(run)
 
     def prepared(value: int) -> NDArray[np.int64] | None:
         return tree.prepare(expired) if tree.lower_bound() < value else None
@@ -226,13 +158,13 @@ def _begin(
         if not state.prepared and progress.counters.get("nodes", 0) == 0:  # it was stopped before
             progress.prepared = prepared(state.value)
         solution = run.restored.arrays.get("solution")
-        return _Incumbent(tree, state.initial, state.value, solution, state.improved), progress, state.counting
+        return Incumbent(tree, state.initial, state.value, solution, state.improved), progress, state.counting
     depth = 0
     while devices > 1 and depth < tree.leaf_depth and math.perm(tree.items, depth) < _PIECES_PER_DEVICE * devices:
         depth += 1
     before = Progress(cut(tree.items, depth), np.zeros(tree.items, np.int64))
     if tree.counts:
-        return _Incumbent(tree, INFINITY, INFINITY, None), before, False
+        return Incumbent(tree, INFINITY, INFINITY, None), before, False
     upper, solution = getattr(options, "upper_bound", None), None
     if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
@@ -248,10 +180,10 @@ def _begin(
             run.incumbent(upper, min(upper, max(tree.lower_bound(), before.bound)), solution)
     value = min(upper, INFINITY)
     before.prepared = prepared(value)
-    return _Incumbent(tree, value, value, solution), before, False
+    return Incumbent(tree, value, value, solution), before, False
 
 
-def _without_solution(tree: Tree, incumbent: _Incumbent) -> tuple[Status, str]:
+def _without_solution(tree: Tree, incumbent: Incumbent) -> tuple[Status, str]:
     """What a whole search without a solution proves: the status, and a sentence."""
     if incumbent.initial == INFINITY:
         return Status.INFEASIBLE, "there is no solution"
@@ -263,7 +195,7 @@ def _without_solution(tree: Tree, incumbent: _Incumbent) -> tuple[Status, str]:
 
 def _result(
     tree: Tree,
-    incumbent: _Incumbent,
+    incumbent: Incumbent,
     bound: int,
     status: Status | None,
     open_units: Units,
@@ -282,26 +214,18 @@ def _result(
     arrays: dict[str, NDArray[Any]] = {"explored": explored}
     if status is not None:
         arrays |= {"begin": open_units.begin, "end": open_units.end, "fresh": open_units.fresh}
+    solution, reason = incumbent.solution, ""
+    value = None if solution is None else incumbent.value
+    proved: int | None = bound
     if tree.counts_below:
         shown["solutions"] = counters["solutions"]
-        return Result(
-            status or Status.OPTIMAL,
-            incumbent.value,
-            incumbent.value,
-            incumbent.solution,
-            counters=shown,
-            arrays=arrays,
-        )
-    if tree.counts:
-        count = counters["solutions"]
-        return Result(
-            status or Status.COMPLETE, count, count if status is None else None, None, counters=shown, arrays=arrays
-        )
-    value = incumbent.value if incumbent.solution is not None else None
-    if status is not None:
-        return Result(status, value, bound, incumbent.solution, counters=shown, arrays=arrays)
-    if value is None:
+        value = proved = incumbent.value
+    elif tree.counts:
+        value = counters["solutions"]
+        proved, status = (value, Status.COMPLETE) if status is None else (None, status)
+    elif status is None and value is None:
         status, reason = _without_solution(tree, incumbent)
         proved = None if status is Status.INFEASIBLE else max(incumbent.value, tree.lower_bound())
-        return Result(status, None, proved, None, counters=shown, arrays=arrays, reason=reason)
-    return Result(Status.OPTIMAL, value, value, incumbent.solution, counters=shown, arrays=arrays)
+    elif status is None:
+        proved = value
+    return Result(status or Status.OPTIMAL, value, proved, solution, counters=shown, arrays=arrays, reason=reason)

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,13 @@ from ...errors import OptionError, ProblemError
 
 if TYPE_CHECKING:
     from ...devices import Capabilities, Device
+    from .heuristics.chains import ScheduleSearch
 
 __all__ = [
     "INFINITY",
     "LARGEST_TREE",
     "CooperativeTree",
     "DeviceTree",
-    "Improver",
     "PermutationProblem",
     "Tree",
     "require_permutation",
@@ -47,114 +47,49 @@ LARGEST_TREE = 128
 
 @dataclass(frozen=True)
 class CooperativeTree:
-    """A tree's kernels in which a work-group is one IVM and its work-items bound a node's children cooperatively.
+    """A tree's kernels in which a work-group is one IVM and its work-items bound a node's children cooperatively."""
 
-    Attributes
-    ----------
-    template : str
-        Name under ``kernels/`` of a file with kernels ``explore`` and ``initialize`` as those of ``explore.mako``.
-    constants : dict
-        What it is rendered with, besides ``items``, ``leaf_depth``, ``mask``, ``lanes`` and ``groups_per_unit``.
-    table : ndarray of int32, shape (words,)
-        The instance, as the kernels read it.
-    lanes : int
-        Work-items a group, on devices whose work-items run in lanes.
-    local_bytes, registers : int
-        What a group keeps in local memory, and a work-item in registers.
-    workspace_words : int
-        32-bit words of device memory that an IVM needs besides, passed to the kernels as ``workspace``; 0 if none.
-    """
-
-    template: str
-    constants: dict[str, Any]
-    table: NDArray[np.int32]
-    lanes: int
-    local_bytes: int
-    registers: int
-    workspace_words: int = 0
+    template: str  # with kernels of the names and arguments of those of explore.mako
+    constants: dict[str, Any]  # besides items, leaf_depth, mask, lanes and groups_per_unit
+    table: NDArray[np.int32]  # the instance, shape (words,)
+    lanes: int  # work-items a group, on devices whose work-items run in lanes
+    local_bytes: int  # of a group
+    registers: int  # of a work-item
+    workspace_words: int = 0  # 32-bit words of device memory that an IVM needs besides, passed as `workspace`
 
 
 @dataclass(frozen=True)
 class DeviceTree:
-    """A tree's functions for kernels, for one kind of device.
+    """A tree's functions for kernels, for one kind of device."""
 
-    Attributes
-    ----------
-    template : str
-        Name under ``kernels/`` of the file with the problem's functions; empty if ``source`` holds them.
-    source : str
-        The functions themselves, as a Mako template of C in the common dialect.
-    constants : dict
-        What the template is rendered with, besides ``items``, ``leaf_depth`` and ``mask``.
-    table : ndarray of int32, shape (words,)
-        The instance, as the functions read it; copied to local memory where ``local_table`` says so.
-    retract : bool
-        Whether the functions include ``retract``, the inverse of ``place``.
-    saved_words : int
-        32-bit words that the functions ``save`` and ``restore`` write and read; 0 if there are no such functions.
-    child_bounds : bool
-        Whether the functions include ``child_bounds``, which variant ``pte_peb`` needs.
-    refines : bool
-        Whether the functions include ``refine``, which prunes the children that are left by a costlier bound.
-    threads_per_unit : int
-        IVMs that a multiprocessor of a GPU should hold: more hide waiting, fewer leave more registers to each.
-    poll : int
-        Nodes, a power of two, between two checks whether others have run out of work; with ``subtree_levels``, nodes
-        above those levels.
-    subtree_levels : int
-        How many of the last levels are searched by the functions ``enter_subtree`` and ``step_subtree``, in one go and
-        without an entry in the IVM; 0 if there are no such functions.
-    cooperative : CooperativeTree or None
-        Kernels that replace those of ``explore.mako``.
-    """
-
-    template: str
-    source: str
-    constants: dict[str, Any]
-    table: NDArray[np.int32]
-    local_table: bool
-    retract: bool = False
-    saved_words: int = 0
-    child_bounds: bool = False
-    refines: bool = False
-    threads_per_unit: int = 1024
-    poll: int = 16
-    subtree_levels: int = 0
-    cooperative: CooperativeTree | None = None
-
-
-class Improver(Protocol):
-    """A search for better solutions on one device, on its thread."""
-
-    def better(self, seconds: float, below: int, halted: Callable[[], bool]) -> tuple[int, tuple[int, ...]] | None:
-        """Search for some seconds, or until ``halted``: value and path, all in front, of a leaf below a value."""
-
-    def close(self) -> None:
-        """Free the device's memory."""
+    template: str  # the file under kernels/ with the functions; empty if `source` holds them
+    source: str  # the functions, as a Mako template of C in the common dialect
+    constants: dict[str, Any]  # for the template, besides items, leaf_depth and mask
+    table: NDArray[np.int32]  # the instance, shape (words,)
+    local_table: bool  # whether the table is copied to local memory
+    retract: bool = False  # whether there is `retract`, the inverse of `place`
+    saved_words: int = 0  # 32-bit words that `save` and `restore` write and read; 0 without these functions
+    child_bounds: bool = False  # whether there is `child_bounds`, which variant pte_peb needs
+    refines: bool = False  # whether there is `refine`, which prunes children that are left by a costlier bound
+    threads_per_unit: int = 1024  # IVMs a multiprocessor: more hide waiting, fewer leave more registers to each
+    poll: int = 16  # nodes, above subtree_levels, between two looks for idle IVMs; a power of two
+    subtree_levels: int = 0  # last levels searched by `enter_subtree` and `step_subtree`, without an entry in the IVM
+    cooperative: CooperativeTree | None = None  # kernels that replace those of explore.mako
 
 
 class Tree(ABC):
     """The search tree of one instance under one bound and branching rule.
 
-    Attributes
-    ----------
-    items : int
-        Items to permute, 1 to :data:`LARGEST_TREE`.
-    leaf_depth : int
-        Depth at which a node is a leaf: ``items``, or ``items - 1`` where the last item leaves no choice.
-    counts : bool
-        Whether leaves are counted instead of minimised over.
-    counts_below : bool
-        Whether a leaf counts as one if its value is below the initial upper bound; else it counts as much as its value.
-    improved : bool
-        Whether better solutions are searched for beside the tree (see :meth:`improver`).
+    The states of nodes are those of the reference. A child is pruned when its bound is at least ``upper``; ``initial``
+    is the initial upper bound, the only one that a side may depend on. Open items are in ascending order, and nodes
+    are given by ``paths``, the items that lead to them, and ``sides``, both of shape (nodes, depth).
     """
 
-    items: int
-    leaf_depth: int
-    counts: bool = False
-    counts_below: bool = False
-    improved: bool = False
+    items: int  # 1 to LARGEST_TREE
+    leaf_depth: int  # `items`, or one less where the last item leaves no choice
+    counts: bool = False  # whether leaves are counted instead of minimised over
+    counts_below: bool = False  # whether a leaf below `initial` counts as one; else it counts as much as its value
+    improved: bool = False  # whether better solutions are searched for beside the tree
 
     @abstractmethod
     def device(self, capabilities: Capabilities) -> DeviceTree:
@@ -171,51 +106,17 @@ class Tree(ABC):
 
     @abstractmethod
     def place(self, state: Any, depth: int, item: int, side: int) -> Any:
-        """The reference's state of a child; ``state`` itself is not changed.
-
-        Parameters
-        ----------
-        state : object
-            As :meth:`root` and this method return it.
-        depth : int
-            Items chosen before.
-        side : int
-            0 front, 1 back.
-        """
+        """The reference's state of a child; ``state`` itself is not changed."""
 
     @abstractmethod
     def bound(
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
-        """The side on which a node is branched, and the items, ascending, whose children are not pruned.
-
-        A child is pruned when its lower bound is at least ``upper``; ``initial`` is the initial upper bound.
-
-        Parameters
-        ----------
-        state : object
-            As :meth:`place` returns it.
-        depth : int
-            Items chosen so far.
-        open_items : sequence of int
-            The others, ascending.
-        upper : int
-            The best value known.
-        initial : int
-            The initial upper bound, on which the side may depend.
-        """
+        """The side on which a node is branched, and the items, ascending, whose children are not pruned."""
 
     @abstractmethod
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
-        """The objective of a leaf, or how many solutions it stands for.
-
-        Parameters
-        ----------
-        state : object
-            As :meth:`place` returns it, at ``leaf_depth``.
-        open_items : sequence of int
-            Those that are left, at most one.
-        """
+        """The objective of a leaf, or how many solutions it stands for."""
 
     @abstractmethod
     def lower_bound(self) -> int:
@@ -224,81 +125,36 @@ class Tree(ABC):
     def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
         """Strengthen the bounds by what takes a while to find; called before a search that needs it, at most once.
 
-        A checkpoint keeps what is returned, so that a search goes on with the same bounds.
-
-        Parameters
-        ----------
-        expired : callable
-            As for :meth:`PermutationProblem.first_solution`.
-
-        Returns
-        -------
-        ndarray of int64, two-dimensional, or None
-            What :meth:`restore` takes; None, which is the default, if there is nothing to find, or time is up.
+        A checkpoint keeps what is returned, a matrix, so that a search goes on with the same bounds. None if there is
+        nothing to find, or time is up.
         """
         return None
 
     def restore(self, prepared: NDArray[np.int64]) -> None:
-        """Take over what :meth:`prepare` of another tree of the same problem has found.
-
-        Raises
-        ------
-        ValueError
-            If it is not of this tree.
-        """
+        """Take over what :meth:`prepare` of another tree of the same problem has found; ValueError if it has not."""
         raise ValueError("the bounds of this tree are not prepared")
 
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Lower bounds of nodes, for the proven bound that a run shows while it searches.
+        """Valid lower bounds of nodes, for the proven bound that a run shows; not always those that kernels prune by.
 
-        Any valid bounds will do; they need not be those that the kernels prune by.
-
-        Parameters
-        ----------
-        paths, sides : ndarray of int64, shape (nodes, depth)
-            The items that lead to each node, and on which sides they are placed; ``depth`` may be 0.
-
-        Returns
-        -------
-        ndarray of int64, shape (nodes,), or None
-            None, which is the default, where there are no such bounds: then :meth:`lower_bound` is shown to the end.
+        None, the default, where there are none: then :meth:`lower_bound` is shown to the end.
         """
         return None
 
     def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Strata of the nodes of one level, large subtrees apart from small ones, for estimates of its size.
-
-        Parameters
-        ----------
-        paths, sides : ndarray of int64, shape (nodes, depth)
-            As for :meth:`bounds`.
-
-        Returns
-        -------
-        ndarray of int64, shape (nodes,), or None
-            As of :meth:`bounds`, which is the default.
-        """
+        """Strata of the nodes of one level, large subtrees apart from small ones, for estimates of its size."""
         return self.bounds(paths, sides)
 
-    def improver(self, device: Device, seed: int, rank: int) -> Improver | None:
-        """A search for better solutions, to run on a device beside the search of the tree; None, the default, if none.
-
-        Parameters
-        ----------
-        rank : int
-            Of the device in the pool.
-        """
+    def improver(self, device: Device, seed: int, rank: int) -> ScheduleSearch | None:
+        """A search for better solutions on a device, of some rank in the pool, beside that of the tree."""
         return None
 
-    @abstractmethod
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The problem's own form of the leaf reached by choosing ``path`` on ``sides``, ``leaf_depth`` entries each.
-
-        Parameters
-        ----------
-        path, sides : sequence of int, length leaf_depth
-            The items chosen, and on which sides they are placed.
-        """
+        """The problem's own form of a leaf, by default the items in order; both have ``leaf_depth`` entries."""
+        front = [item for item, side in zip(path, sides, strict=True) if side == 0]
+        back = [item for item, side in zip(path, sides, strict=True) if side == 1]
+        middle = sorted(set(range(self.items)) - set(path))
+        return np.array([*front, *middle, *reversed(back)], np.int64)
 
     @abstractmethod
     def evaluate(self, solution: NDArray[np.int64]) -> int:
@@ -332,10 +188,7 @@ class PermutationProblem(Problem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file looks like an instance; False for problems that are only made in Python.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether a file looks like an instance; False for problems that are only made in Python."""
         return False
 
     @classmethod
@@ -370,17 +223,9 @@ class PermutationProblem(Problem):
         return None
 
     def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
-        """A solution that the user gives, checked; by default a permutation of the tree's items.
+        """The value of the option ``initial`` as a solution, by default a permutation of the tree's items.
 
-        Parameters
-        ----------
-        values : sequence of int
-            The value of the option ``initial``.
-
-        Raises
-        ------
-        engine.errors.OptionError
-            If it is not a solution.
+        :class:`OptionError` if it is none.
         """
         return require_permutation(values, self.tree().items)
 
@@ -401,17 +246,7 @@ class PermutationProblem(Problem):
 
 
 def require_permutation(values: Sequence[int], count: int) -> NDArray[np.int64]:
-    """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise.
-
-    Returns
-    -------
-    ndarray of int64, shape (count,)
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If they are not each of 0 to ``count - 1`` once.
-    """
+    """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise."""
     if sorted(values) != list(range(count)):
         raise OptionError(f"initial must have each of 0 to {count - 1} once; got {len(values)} values")
     return np.array(values, np.int64)

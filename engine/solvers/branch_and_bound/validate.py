@@ -12,7 +12,6 @@ from ...devices import DeviceInfo
 from ...devices.info import bytes_text
 from ...errors import OptionError, OutOfDeviceMemory, ProblemError
 from .heuristics.greedy import MOST_JOBS, MOST_MACHINES, greedy_shape
-from .heuristics.search import planned_bytes as schedule_bytes
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.programs import shapes_for
@@ -23,13 +22,7 @@ __all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
 
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
-    """The search tree that the options ask for.
-
-    Raises
-    ------
-    engine.errors.InputError
-        As :meth:`PermutationProblem.tree`.
-    """
+    """The search tree that the options ask for."""
     names = ("bound", "branching")
     return problem.tree(**{name: getattr(options, name) for name in names if hasattr(options, name)})
 
@@ -41,17 +34,14 @@ def first_solution(
     expired: Callable[[], bool] = lambda: False,
     brief: bool = False,
 ) -> NDArray[np.int64] | None:
-    """The solution to start from: the one that is given, or what the problem's heuristic finds; None if neither.
+    """The solution to start from: one that is given, or by the problem's heuristic; None for ``infinity``.
 
     With ``brief`` the heuristic is stopped after the problem's ``brief_steps``: GPUs search a small tree in less time
     than the whole of it takes.
-
-    Parameters
-    ----------
-    expired : callable
-        As for :meth:`PermutationProblem.first_solution`.
     """
     initial = getattr(options, "initial", "heuristic")
+    if initial == "infinity":
+        return None
     steps = itertools.count()
     most = problem.brief_steps if brief else None
     if isinstance(initial, str):
@@ -74,22 +64,7 @@ def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int
 
 
 def validate(problem: PermutationProblem, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check that a problem can be searched with these options on these devices.
-
-    Parameters
-    ----------
-    devices : sequence of DeviceInfo
-        One that is listed twice holds both.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the options do not apply to the problem, or the window does not divide the number of IVMs.
-    engine.errors.ProblemError
-        If the tree has more items than a mask holds.
-    engine.errors.OutOfDeviceMemory
-        If the planned memory exceeds that of a device.
-    """
+    """Check that a problem can be searched with these options on these devices."""
     if problem.only_solution() is not None:
         return
     if isinstance(problem, Flowshop) and not problem.has_tree:
@@ -136,7 +111,7 @@ def _validate_without_tree(problem: Flowshop, options: Options, devices: Sequenc
         raise OptionError(f"all_solutions needs the exact search, which takes at most {LARGEST_TREE} jobs")
     _require_value(options, problem, problem.evaluate)
     for device in devices:
-        planned = schedule_bytes(problem, greedy_shape(device.capabilities, problem.machines))
+        planned = greedy_shape(device.capabilities, problem.machines).bytes_for(problem.jobs, problem.machines)
         if planned * sum(other.id == device.id for other in devices) > device.memory:
             raise OutOfDeviceMemory(
                 f"the search for schedules needs {bytes_text(planned)} on {device.id}, which has "

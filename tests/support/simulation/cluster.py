@@ -26,10 +26,11 @@ from engine.execution.dask.coordinator import Coordinator, Timing
 from engine.execution.dask.rounds import RoundCaller
 from engine.execution.dask.transport import Answered, Left, Lost
 from engine.solvers.branch_and_bound.division import DividedSearch, pack, unpack
-from engine.solvers.branch_and_bound.intervals import Units, aligned, digits_of, number_of
+from engine.solvers.branch_and_bound.intervals import Units, digits_of
 from engine.solvers.branch_and_bound.validate import tree_of
 from tests.support.counting import mixed
 from tests.support.owner import Owner
+from tests.support.searching import aligned, number_of
 
 __all__ = ["AloneOwner", "FaultyTransport", "TableWorkers", "batched", "counted_in_rounds", "searched"]
 

@@ -19,12 +19,6 @@ def flowshop_bound(times: NDArray[np.int64], expired: Callable[[], bool] = lambd
 
     The last is the least, over all first jobs a and last jobs b, of max over i of h_ia + P_i + t_ib: the time of a
     before machine i, of all jobs on it, and of b behind it.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    expired : callable
-        Whether time is up: then the bounds that take longer are left out.
     """
     machines, jobs = times.shape
     tree = FlowshopTree(times, "one_machine", "forward")

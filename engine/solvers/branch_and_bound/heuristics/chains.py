@@ -31,16 +31,7 @@ class Improvement:
 
 
 class ScheduleSearch:
-    """The chains of one device, on its thread.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    rank : int
-        Of the device; the first chain of that of rank 0 builds its schedule from the longest job to the shortest.
-    first_chain : int
-        See :class:`~engine.solvers.branch_and_bound.heuristics.greedy.GreedyChains`.
-    """
+    """The chains of one device, on its thread."""
 
     def __init__(self, device: Device, times: NDArray[np.int64], seed: int, rank: int, first_chain: int) -> None:
         shape = greedy_shape(device.capabilities, len(times))
@@ -64,7 +55,7 @@ class ScheduleSearch:
         return search
 
     def better(self, seconds: float, below: int, halted: Callable[[], bool]) -> tuple[int, tuple[int, ...]] | None:
-        """As :meth:`turn`: the value, and the path to a leaf."""
+        """As :meth:`turn`: the value, and the path to a leaf, all in front."""
         found, _ = self.turn(seconds, below, halted)
         return None if found is None else (found.value, tuple(found.order[:-1].tolist()))
 

@@ -21,14 +21,7 @@ from numpy.typing import NDArray
 from ....devices import Capabilities, Device
 from ..problems.flowshop_heuristics import makespan
 
-__all__ = [
-    "MOST_JOBS",
-    "MOST_MACHINES",
-    "GreedyChains",
-    "GreedyShape",
-    "greedy_constants",
-    "greedy_shape",
-]
+__all__ = ["MOST_JOBS", "MOST_MACHINES", "GreedyChains", "GreedyShape", "greedy_constants", "greedy_shape"]
 
 MOST_JOBS, MOST_MACHINES = 2000, 100
 """The largest instances whose schedules are improved without a tree."""
@@ -44,25 +37,13 @@ _NONE = 2**31 - 1
 
 @dataclass(frozen=True)
 class GreedyShape:
-    """How chains are laid out on a device.
+    """How chains are laid out on a device."""
 
-    Attributes
-    ----------
-    each : int
-        Machines of a work-item.
-    width : int
-        Work-items of a chain; a power of two.
-    lanes : int
-        Work-items of a group.
-    chains : int
-        A multiple of those of a group.
-    """
-
-    each: int
-    width: int
-    lanes: int
-    chains: int
-    vectors: int = 0
+    each: int  # machines of a work-item
+    width: int  # work-items of a chain; a power of two
+    lanes: int  # work-items of a group
+    chains: int  # a multiple of those of a group
+    vectors: int = 0  # of machines, on CPUs
 
     def stride(self, machines: int) -> int:
         """Times of a job, with those of machines beyond the last."""
@@ -104,19 +85,9 @@ def _thresholds(temperature: float) -> NDArray[np.int32]:
 
 
 class GreedyChains:
-    """The chains of one device; made, used and released on its thread.
+    """The chains of one device, on its thread; the same seed gives the same schedules, whatever the slices are.
 
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    seed : int
-        The same seed gives the same schedules, whatever the slices are.
-    first_chain : int
-        Number of the first chain; those of other devices have other numbers, and other random ones.
-    removed : int
-        Jobs that an iteration removes, 1 to 8, fewer than all.
-    temperature : float
-        Times the mean processing time / 10.
+    ``first_chain`` is the number of the first chain: those of other devices have other numbers, and other random ones.
     """
 
     def __init__(
@@ -126,22 +97,20 @@ class GreedyChains:
         shape: GreedyShape,
         seed: int,
         first_chain: int = 0,
-        removed: int = _REMOVED,
-        temperature: float = _TEMPERATURE,
     ) -> None:
         self.device, self.shape = device, shape
         machines, self.jobs = times.shape
-        self.period = 2 * self.jobs + removed
+        self.period = 2 * self.jobs + _REMOVED
         self.step, self._building = 0, False
         self._first_chain = first_chain
-        self._seed, self._removed = seed, removed
+        self._seed = seed
         constants = greedy_constants(times, shape, device.capabilities)
         value = {"i16": np.int16, "u16": np.uint16, "i32": np.int32}[constants["value"]]
         self._program = device.program("branch_and_bound/flowshop_greedy", **constants)
         padded = np.zeros((self.jobs, shape.stride(machines)), np.int64)
         padded[:, :machines] = times.T
         kind = np.uint16 if int(times.max()) < 1 << 16 else np.int32
-        mean = float(times.mean())
+        temperature = _TEMPERATURE * float(times.mean()) / 10
         chains, words = shape.chains, shape.tail_words(self.jobs, machines)
         self._tail_words = words
         self._buffers: dict[str, Any] = {
@@ -153,7 +122,7 @@ class GreedyChains:
             "best": device.empty(chains * self.jobs, np.uint16),
             "best_values": device.empty(chains, np.int32),
             "tails": device.put(np.zeros(chains * words, value)),
-            "thresholds": device.put(np.concatenate([_thresholds(temperature * mean / 10), _leaps(self.jobs)])),
+            "thresholds": device.put(np.concatenate([_thresholds(temperature), _leaps(self.jobs)])),
         }
         self._sources = device.empty(chains, np.int32)
 
@@ -209,7 +178,7 @@ class GreedyChains:
             jobs=self.jobs,
             seed=self._seed,
             tail_words=self._tail_words,
-            count=self._removed,
+            count=_REMOVED,
             first_chain=self._first_chain,
             building=int(self._building),
             first=self.step,
@@ -226,12 +195,7 @@ class GreedyChains:
         return self.device.get(self._buffers["best"], chain * self.jobs, self.jobs).astype(np.int64)
 
     def follow(self, sources: NDArray[np.int32]) -> None:
-        """Chain c goes on from the best schedule of chain ``sources[c]`` at the next iteration, if it is not c.
-
-        Parameters
-        ----------
-        sources : ndarray of int32, shape (chains,)
-        """
+        """Chain c goes on from the best schedule of chain ``sources[c]`` at the next iteration, if it is not c."""
         self.device.put(sources, self._sources)
         names = ("current", "values", "best", "best_values")
         self._program.follow_best(

@@ -19,13 +19,13 @@ from ..intervals import Units
 from ..options import Options
 from ..problems.flowshop import Flowshop
 from ..problems.flowshop_heuristics import neh
-from ..schema import SCHEMA, SearchState
+from ..schema import SearchState, state_of
 from ..tree import INFINITY
 from .bounds import flowshop_bound
 from .chains import Improvement, ScheduleSearch
-from .greedy import GreedyShape, greedy_shape
+from .greedy import greedy_shape
 
-__all__ = ["first_schedule", "improve", "improves", "planned_bytes", "solve_without_tree"]
+__all__ = ["expiry", "first_schedule", "improve", "improves", "solve_without_tree"]
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
@@ -33,9 +33,17 @@ _FIRST_SHARE = 0.2
 _FEWEST_JOBS = 50
 
 
-def planned_bytes(problem: Flowshop, shape: GreedyShape) -> int:
-    """Device memory of the chains."""
-    return shape.bytes_for(problem.jobs, problem.machines)
+def expiry(run: RunContext) -> Callable[[], bool]:
+    """Whether the run's time is up, or it is to stop; it waits while the run is paused."""
+
+    def expired() -> bool:
+        try:
+            run.poll()
+        except StopRequested:
+            return True
+        return False
+
+    return expired
 
 
 def improves(problem: Flowshop, options: Options) -> bool:
@@ -56,23 +64,10 @@ def improve(
     proceed: Callable[[int], bool],
     seconds: float = _TURN_SECONDS,
 ) -> None:
-    """Search on all devices until ``proceed`` says no.
+    """Search on all devices, from ``known`` or from schedules that are built, until ``proceed`` says no.
 
-    Parameters
-    ----------
-    known : Improvement or None
-        The schedule to start from; None to build some.
-    found : callable
-        Takes a better schedule, whose makespan has been computed again.
-    proceed : callable
-        Called between two turns with the number of jobs that were tried at all places; it may raise.
-    seconds : float
-        Of a turn.
-
-    Raises
-    ------
-    engine.errors.AuditError
-        If a schedule does not have the makespan that a device reports.
+    ``found`` takes a better schedule, whose makespan has been computed again; ``proceed`` the number of jobs tried at
+    all places, between two turns.
     """
     shapes = [greedy_shape(member.info.capabilities, problem.machines) for member in pool.members]
     first = np.cumsum([0, *(shape.chains for shape in shapes)])
@@ -121,23 +116,9 @@ def first_schedule(
 
 
 def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, run: RunContext) -> Result:
-    """Improve a schedule until the bound is reached, the time is up, or the run is stopped.
-
-    Returns
-    -------
-    Result
-        ``optimal`` where a schedule reaches the bound; ``bound_proved`` where the bound reaches ``upper_bound``;
-        else as the run was stopped. The counter ``insertions`` says how many jobs were tried at all places.
-
-    Raises
-    ------
-    engine.errors.DeviceError
-        If a device fails; a checkpoint has been written then.
-    engine.errors.AuditError
-        As :func:`improve`.
-    """
+    """Improve a schedule until the bound is reached, the time is up, or the run is stopped."""
     needed = {
-        member.label: planned_bytes(problem, greedy_shape(member.info.capabilities, problem.machines))
+        member.label: greedy_shape(member.info.capabilities, problem.machines).bytes_for(problem.jobs, problem.machines)
         for member in pool.members
     }
     pool.require_memory(needed, "the search for schedules", "use a device with more memory")
@@ -214,15 +195,8 @@ def _begin(problem: Flowshop, options: Options, run: RunContext) -> tuple[Improv
         order = problem.given_solution(initial)
         known = Improvement(problem.evaluate(order), order)
 
-    def expired() -> bool:
-        try:
-            run.poll()
-        except StopRequested:
-            return True
-        return False
-
     run.progress("lower bound", 0, 1)
-    lower = flowshop_bound(problem.times, expired)
+    lower = flowshop_bound(problem.times, expiry(run))
     return known, 0, lower
 
 
@@ -247,12 +221,7 @@ def _checkpoint(
 
 
 def _restored(problem: Flowshop, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Improvement | None, int, int]:
-    assert SCHEMA.checkpoint is not None
-    try:
-        checked = SCHEMA.checkpoint.check(arrays, state)
-    except ValueError as error:
-        raise RunFolderError(f"the checkpoint cannot be used: {error}") from error
-    assert isinstance(checked, SearchState)
+    checked = state_of(arrays, state)
     lower = flowshop_bound(problem.times)
     if checked.bound > lower:
         raise RunFolderError(f"the checkpoint's lower bound of {checked.bound} is not that of the instance, {lower}")

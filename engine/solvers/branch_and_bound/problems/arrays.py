@@ -32,7 +32,7 @@ class ArrayProblem(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
+        """The inverse of :meth:`to_arrays`."""
         require_arrays(arrays, cls.arrays, f"a problem of the kind {cls.kind}")
         return cls(*(arrays[array] for array in cls.arrays), name)
 

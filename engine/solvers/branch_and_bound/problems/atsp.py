@@ -106,10 +106,7 @@ class ATSP(ArrayProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the head of the file says ``TYPE: ATSP``; or ``TSP``, which :meth:`read` refuses with a reason.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether the head of the file says ``TYPE: ATSP``; or ``TSP``, which :meth:`read` refuses with a reason."""
         return tsplib.recognize(head)
 
     @property
@@ -124,16 +121,14 @@ class ATSP(ArrayProblem):
             f", costs {off.min():,} to {off.max():,}" if off.size else ""
         )
 
+    @override
     def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:
-        """The tour of a single city. See :meth:`PermutationProblem.only_solution`."""
         return (0, np.zeros(1, np.int64)) if self.n == 1 else None
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> ATSPTree:
         """City after city from city 0; bound ``subtour`` (default), ``assignment``, ``cheapest_arcs`` or ``partial``.
 
         By default costs too large for the assignment bound are searched by ``cheapest_arcs``.
-
-        See :meth:`PermutationProblem.tree`.
         """
         from .atsp_assignment import LARGEST_COST, AssignmentTree
 
@@ -161,18 +156,12 @@ class ATSP(ArrayProblem):
         tour = require_permutation(values, self.n)
         return np.roll(tour, -int(np.flatnonzero(tour == 0)[0]))
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """The best nearest-neighbour tour of all starts, or the best that local search finds; None for ``infinity``.
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """The best nearest-neighbour tour of all starts, or the best that local search finds.
 
         Local search starts from that tour and from patched assignments; where these cost more than the root's bound,
         also from assignments of the weights of subtour constraints.
-
-        See :meth:`PermutationProblem.first_solution`.
         """
-        if method == "infinity":
-            return None
         best = nearest_neighbour(self.costs, 0)
         for start in range(1, self.n):
             if expired():
@@ -203,15 +192,7 @@ class ATSP(ArrayProblem):
 
 
 class ATSPTree(Tree):
-    """Item i is city i + 1. Reference state: last city, cost so far, cheapest arcs out of it and the open cities.
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-        With zeros on the diagonal; at least 2 cities.
-    cheapest : bool
-        Whether bounds include the cheapest arc out of every open city.
-    """
+    """Item i is city i + 1. State: last city, cost so far, cheapest arcs out of it and the open cities."""
 
     def __init__(self, costs: NDArray[np.int64], cheapest: bool) -> None:
         self.costs = costs
@@ -275,8 +256,8 @@ class ATSPTree(Tree):
         found: NDArray[np.int64] = cost + np.maximum(left, entered)
         return found
 
+    @override
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The tour. See :meth:`Tree.solution`."""
         last = set(range(self.items)) - set(path)
         return np.array([0, *(item + 1 for item in path), *(item + 1 for item in last)], np.int64)
 

@@ -53,13 +53,6 @@ class AssignmentTree(ATSPTree):
 
     Reference state: last city, cost so far, weight so far with multipliers added again, and the sets for which the path
     has left the side of city 0, as bits.
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-        With zeros on the diagonal; at least 4 cities.
-    relaxation : SubtourRelaxation, optional
-        Of these costs: where :meth:`prepare` finds multipliers of subtour constraints.
     """
 
     def __init__(self, costs: NDArray[np.int64], relaxation: SubtourRelaxation | None = None) -> None:
@@ -231,13 +224,7 @@ def _by_column(matrix: NDArray[np.int64], stride: int) -> NDArray[np.int64]:
 
 
 def arborescence(weights: NDArray[np.int64]) -> int:
-    """Weight of the minimum spanning arborescence from vertex 0 (Edmonds' algorithm).
-
-    Parameters
-    ----------
-    weights : ndarray of int64, shape (vertices, vertices)
-        Weight of the arc from the row's vertex to the column's; the diagonal is not used.
-    """
+    """Weight of the minimum spanning arborescence from vertex 0 by Edmonds' algorithm; the diagonal is not used."""
     weights = weights.copy()
     n = len(weights)
     if n == 1:

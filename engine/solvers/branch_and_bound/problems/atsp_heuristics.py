@@ -94,20 +94,7 @@ def improve(
     """Exchange the two neighbouring chains that save most, until no exchange saves anything or time is up.
 
     Such an exchange replaces three arcs and keeps the direction of all others (Or's moves, without his limit on the
-    length of a chain).
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-    tour : ndarray of int64, shape (n,)
-    cities : iterable of int, optional
-        One of the three arcs leaves one of these, or a city whose arc has been replaced; all cities by default.
-    expired : callable
-        Whether time is up; then the best tour so far is returned.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
+    length of a chain). One of the three leaves one of ``cities``, or a city whose arc has been replaced.
     """
     n = len(tour)
     later = np.triu(np.ones((n - 1, n - 1), np.bool_), 1)
@@ -135,18 +122,7 @@ def iterate(
 ) -> Tour:
     """Exchange random chains in pairs (the double bridge), improve, and keep what is not worse; repeat.
 
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-    tour : ndarray of int64, shape (n,)
-    patience : int
-        It ends after so many repetitions without a better tour.
-    expired : callable
-        Whether time is up; then the best tour so far is returned.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
+    It ends after ``patience`` repetitions without a better tour.
     """
     value, since = tour_cost(costs, tour), 0
     while len(tour) > 4 and since < patience and not expired():
@@ -172,24 +148,9 @@ def guided(
 ) -> Iterator[Tour]:
     """Tours from the patched assignments of slightly changed weights, improved by :func:`iterate`; one after another.
 
-    The same seed gives the same tours unless time is up.
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-    weights : ndarray of int64, shape (n, n)
-        Of an assignment problem that is close to the shortest tour (see
-        :mod:`engine.solvers.branch_and_bound.problems.subtours`).
-    noise : float
-        Largest random addition to a weight, from the second tour on.
-    enough : int
-        It ends with a tour that costs no more.
-    expired : callable
-        Whether time is up; then it ends, with the best of the last tour.
-
-    Yields
-    ------
-    ndarray of int64, shape (n,)
+    ``weights`` are of an assignment problem close to the shortest tour (see :mod:`.subtours`); ``noise`` is the largest
+    addition to a weight, from the second tour on. It ends with a tour that costs no more than ``enough``. The same seed
+    gives the same tours unless time is up.
     """
     random = np.random.Generator(np.random.PCG64(seed))
     n = len(costs)

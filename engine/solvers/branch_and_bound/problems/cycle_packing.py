@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .simplex import new_simplex
-
 __all__ = ["best_packing", "cycles_of", "greedy_packing", "is_packing"]
 
 _ROUNDS = 40
@@ -122,10 +120,12 @@ class _Program:
     def __init__(self, arcs: NDArray[np.int64]) -> None:
         import highspy
 
+        from ....util.quirks.highspy_banner import quiet_highs  # the package loads the devices
+
         self._tails, self._heads = np.nonzero(arcs)
         self._index = np.zeros(arcs.shape, np.int32)
         self._index[self._tails, self._heads] = np.arange(len(self._tails))
-        self._highs = new_simplex(simplex_iteration_limit=_BETWEEN_POLLS)
+        self._highs = quiet_highs(presolve="off", solver="simplex", simplex_iteration_limit=_BETWEEN_POLLS)
         self._solved, self._limit = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kIterationLimit
         self._left = _ITERATIONS
         count = len(self._tails)

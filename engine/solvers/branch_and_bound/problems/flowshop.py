@@ -91,16 +91,12 @@ class Flowshop(ArrayProblem):
     def read(cls, path: str | Path, instance: int = 1) -> Self:
         """Read a file of either layout of :mod:`engine.formats.taillard`.
 
+        :class:`ProblemError` if the file breaks its layout or a rule of the problem, or holds fewer instances.
+
         Parameters
         ----------
-        path : path-like
         instance : int
             Which one, counted from 1, of a file that holds several.
-
-        Raises
-        ------
-        ProblemError
-            If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
         """
         found = taillard.read(path)
         problem = cls._one_of(path, instance, [(one.times,) for one in found], [one.line for one in found])
@@ -111,13 +107,7 @@ class Flowshop(ArrayProblem):
 
     @classmethod
     def taillard(cls, number: int) -> Self:
-        """One of Taillard's 120 instances, generated from its time seed: 20 x 5 (1 to 10) ... 500 x 20 (111 to 120).
-
-        Raises
-        ------
-        ProblemError
-            If there is no instance of that number.
-        """
+        """One of Taillard's 120 instances, generated from its time seed: 20 x 5 (1 to 10) ... 500 x 20 (111 to 120)."""
         cls._require_number(number)
         jobs, machines = SIZES[(number - 1) // 10]
         return cls(taillard.generate_times(jobs, machines, TIME_SEEDS[number - 1]), f"ta{number:03d}")
@@ -129,22 +119,13 @@ class Flowshop(ArrayProblem):
 
     @classmethod
     def taillard_best_known(cls, number: int) -> int:
-        """The makespan of the best schedule known of one of Taillard's instances; sources: ``flowshop_best_known.csv``.
-
-        Raises
-        ------
-        ProblemError
-            If there is no instance of that number.
-        """
+        """The best makespan known of one of Taillard's instances; sources: ``flowshop_best_known.csv``."""
         cls._require_number(number)
         return published_flowshops()[f"ta{number:03d}"].upper
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is laid out like Taillard's or Vallada, Ruiz and Framinan's instances.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether a file is laid out like Taillard's or Vallada, Ruiz and Framinan's instances."""
         return taillard.recognize(head)
 
     @property
@@ -169,13 +150,7 @@ class Flowshop(ArrayProblem):
         return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
 
     def evaluate(self, jobs: ArrayLike) -> int:
-        """Makespan of an order of all jobs.
-
-        Raises
-        ------
-        ProblemError
-            If it is not a permutation of 0 ... jobs - 1.
-        """
+        """Makespan of an order of all jobs; :class:`ProblemError` if it is no permutation of 0 ... jobs - 1."""
         return makespan(self.times, order_of_jobs(jobs, self.jobs))
 
     @override
@@ -187,7 +162,7 @@ class Flowshop(ArrayProblem):
     @classmethod
     @override
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
+        """The inverse of :meth:`to_arrays`."""
         problem = super().from_arrays(arrays, name)
         problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
         return problem
@@ -206,15 +181,8 @@ class Flowshop(ArrayProblem):
         require_size(self.jobs, "jobs", self.name)
         return FlowshopTree(self.times, chosen if len(self.times) > 1 else "one_machine", rule)
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """A schedule by NEH; or by iterated greedy from there, or from that of a beam search; None for ``infinity``.
-
-        See :meth:`PermutationProblem.first_solution`.
-        """
-        if method == "infinity":
-            return None
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """A schedule by NEH; or by iterated greedy from there, or from that of a beam search."""
         order = neh(self.times, expired)
         if method == "neh":
             return order

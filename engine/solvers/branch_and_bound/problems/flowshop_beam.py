@@ -25,45 +25,22 @@ _IDLE_WEIGHT = 0.3
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Partial schedules with as many jobs each.
+    """Partial schedules with as many jobs each."""
 
-    Attributes
-    ----------
-    fronts, backs, rest : ndarray of int64, shape (nodes, machines)
-        When each machine has done the jobs at the front; how long the end of the schedule takes from there on; and the
-        time of the jobs that are open.
-    is_open : ndarray of bool, shape (nodes, jobs)
-    orders : ndarray of int64, shape (nodes, jobs)
-    placed : ndarray of int64, shape (nodes, 2)
-        Numbers of jobs at the front and at the back.
-    """
-
-    fronts: Array
-    backs: Array
-    rest: Array
-    is_open: NDArray[np.bool_]
+    fronts: Array  # shape (nodes, machines): when each machine has done the jobs at the front
+    backs: Array  # how long the end of the schedule takes from there on
+    rest: Array  # time of the open jobs
+    is_open: NDArray[np.bool_]  # shape (nodes, jobs)
     orders: Array
-    placed: Array
+    placed: Array  # shape (nodes, 2): numbers of jobs at the front and at the back
 
 
 def beam_search(times: Array, upper: int, expired: Callable[[], bool]) -> Array | None:
     """Keep the most promising partial schedules of each length, extended at one of their ends by each open job.
 
     The end is that of the branching rule ``min_branch``. A child's guide is its one-machine bound plus a part of the
-    mean of the machines' bounds, that is, of their idle times; the part falls to 0 as the schedule grows.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    upper : int
-        Children with this bound or a higher one are dropped.
-    expired : callable
-        Whether time is up; asked before every level.
-
-    Returns
-    -------
-    ndarray of int64, shape (jobs,), or None
-        A schedule shorter than ``upper``; None if none was found, or the time was up.
+    mean of the machines' bounds, that is, of their idle times; the part falls to 0 as the schedule grows. Returned is a
+    schedule shorter than ``upper``; None if none was found, or the time was up.
     """
     machines, jobs = times.shape
     width = min(_MOST_NODES, max(_FEWEST_NODES, _WORK // (jobs * jobs * machines)))

@@ -10,57 +10,34 @@ import csv
 import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = ["PublishedFlowshop", "published_flowshops"]
 
 
 @dataclass(frozen=True)
 class PublishedFlowshop:
-    """What is known of one instance.
-
-    Attributes
-    ----------
-    lower, upper : int
-        Bounds on the optimal makespan; ``upper`` is the makespan of a schedule.
-    lower_source, upper_source : str
-        A proof file, a publication, or ``root`` for the bound that the engine computes at the root.
-    date : str
-        When the upper bound was published.
-    status : {"proved", "published", "open"}
-        ``proved``: both bounds are equal. ``published``: the upper bound is optimal according to publications, without
-        a proof that can be checked here. ``open``: neither.
-    schedule : tuple of int
-        A schedule of makespan ``upper``, where it is known and not in a proof file; else empty.
-    """
+    """What is known of one instance."""
 
     jobs: int
     machines: int
     lower: int
-    lower_source: str
-    upper: int
+    lower_source: str  # a proof file, a publication, or `root` for the bound that the engine computes at the root
+    upper: int  # the makespan of a schedule
     upper_source: str
-    date: str
-    status: str
+    date: str  # when the upper bound was published
+    status: str  # `proved`: equal bounds; `published`: optimal, by a proof that cannot be checked here; `open`
     note: str
-    schedule: tuple[int, ...]
+    schedule: tuple[int, ...]  # of makespan `upper`; empty if unknown, or in a proof file
 
 
 @functools.cache
 def published_flowshops() -> dict[str, PublishedFlowshop]:
     """All of them, by name."""
     with Path(__file__).with_name("flowshop_best_known.csv").open(encoding="utf-8", newline="") as stream:
-        return {
-            row["name"]: PublishedFlowshop(
-                jobs=int(row["jobs"]),
-                machines=int(row["machines"]),
-                lower=int(row["lower"]),
-                lower_source=row["lower_source"],
-                upper=int(row["upper"]),
-                upper_source=row["upper_source"],
-                date=row["date"],
-                status=row["status"],
-                note=row["note"],
-                schedule=tuple(map(int, row["schedule"].split())),
-            )
-            for row in csv.DictReader(stream)
-        }
+        return {row.pop("name"): _published(row) for row in csv.DictReader(stream)}
+
+
+def _published(row: dict[str, str]) -> PublishedFlowshop:
+    given: dict[str, Any] = {**row, "schedule": tuple(map(int, row["schedule"].split()))}
+    return PublishedFlowshop(**given | {name: int(row[name]) for name in ("jobs", "machines", "lower", "upper")})

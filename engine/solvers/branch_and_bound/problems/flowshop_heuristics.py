@@ -28,14 +28,7 @@ _MOST_ITERATIONS = 400  # of a few jobs, whose iterations take as long as those 
 
 
 def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64]) -> int:
-    """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs).
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    order : sequence of int
-        Jobs, all of them or some.
-    """
+    """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs)."""
     done = [0] * len(times)
     for column in times.T[np.asarray(order, np.int64)].tolist():
         at = 0
@@ -86,12 +79,6 @@ def neh(times: NDArray[np.int64], expired: Callable[[], bool] = _never) -> NDArr
     """Jobs by decreasing total time, each inserted where the makespan so far is least; shape (jobs,).
 
     Once ``expired`` returns True, the remaining jobs are appended in that order.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    expired : callable
-        Whether time is up; asked before every insertion.
     """
     columns = times.T.tolist()
     order: list[int] = []
@@ -109,21 +96,8 @@ def iterated_greedy(
 ) -> NDArray[np.int64]:
     """Several searches side by side: remove random jobs, insert each at its best place, improve, accept; repeat.
 
-    Now and then the worst searches continue from the best schedule of all.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    start : ndarray of int64, shape (jobs,)
-    seed : int
-        The same seed gives the same schedule; the number of iterations depends on the instance's size alone.
-    expired : callable
-        Whether to return the best schedule so far; asked before every insertion of a job.
-
-    Returns
-    -------
-    ndarray of int64, shape (jobs,)
-        The best schedule seen.
+    Now and then the worst searches continue from the best schedule of all. The number of iterations depends on the
+    instance's size alone, and the same seed gives the same schedule.
     """
     machines, jobs = times.shape
     random = np.random.Generator(np.random.PCG64(seed))

@@ -14,33 +14,11 @@ from .flowshop_tree import FlowshopTree
 if TYPE_CHECKING:
     from ....devices import Capabilities
 
-__all__ = ["child_functions", "device_tree"]
+__all__ = ["scalar_functions", "vector_functions"]
 
 _LANES = 16
 _COOPERATIVE_LANES = 32
 _LOCAL_BYTES = 48 * 1024
-
-
-def device_tree(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
-    """The functions that decompose a node: explicit vectors with one job a lane on CPUs; else one job after another.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-        Of the device.
-    """
-    return _scalar(tree, capabilities) if capabilities.simt else _vector(tree)
-
-
-def child_functions(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
-    """The functions that bound one child a work-item.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-        Of the device.
-    """
-    return _scalar(tree, capabilities)
 
 
 def _constants(tree: FlowshopTree) -> dict[str, Any]:
@@ -53,7 +31,8 @@ def _constants(tree: FlowshopTree) -> dict[str, Any]:
     }
 
 
-def _vector(tree: FlowshopTree) -> DeviceTree:
+def vector_functions(tree: FlowshopTree) -> DeviceTree:
+    """For CPUs: explicit vectors with one job a lane."""
     vectors = -(-tree.items // _LANES)
     table = _lanes(tree, np.dtype(np.int16 if tree.short else np.int32), vectors * _LANES)
     constants = _constants(tree)
@@ -65,8 +44,8 @@ def _vector(tree: FlowshopTree) -> DeviceTree:
     )
 
 
-def _scalar(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
-    """Both ends of a job in one word, where the device has functions on the two halves of a word."""
+def scalar_functions(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTree:
+    """One job after another: both its ends in one word, where the device has functions on the two halves of a word."""
     ptx = (
         not capabilities.packed_i16
         and capabilities.inline_ptx

@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ..tree import DeviceTree, Improver, Tree
+from ..tree import DeviceTree, Tree
 from .flowshop_heuristics import makespan
 
 if TYPE_CHECKING:
     from ....devices import Capabilities, Device
+    from ..heuristics.chains import ScheduleSearch
 
 __all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
@@ -54,21 +55,12 @@ class _State:
 
 @dataclass(frozen=True)
 class MachinePairs:
-    """All pairs of machines u < v, with Johnson's order of the jobs between them.
-
-    Attributes
-    ----------
-    first, second : ndarray of int64, shape (pairs,)
-    lag : ndarray of int64, shape (pairs, jobs)
-        Time of each job on the machines between the two.
-    order : ndarray of int64, shape (pairs, jobs)
-        Jobs in Johnson's order for times ``p_u + lag`` and ``lag + p_v``.
-    """
+    """All pairs of machines u < v, with Johnson's order of the jobs between them."""
 
     first: Vector
     second: Vector
-    lag: NDArray[np.int64]
-    order: NDArray[np.int64]
+    lag: NDArray[np.int64]  # shape (pairs, jobs): time of each job on the machines between the two
+    order: NDArray[np.int64]  # shape (pairs, jobs): by Johnson's rule for times p_u + lag and lag + p_v
 
     @classmethod
     def of(cls, times: NDArray[np.int64]) -> MachinePairs:
@@ -99,18 +91,10 @@ class MachinePairs:
 class FlowshopTree(Tree):
     """The tree of one instance.
 
-    Parameters
-    ----------
-    times : ndarray of int64, shape (machines, jobs)
-    bound : {"one_machine", "two_machine", "mixed"}
-        The bound of children; ``mixed`` chooses the side by the one-machine bound and prunes the children that it
-        leaves by the two-machine bound.
-    branching : str
-        One of :data:`BRANCHINGS`. With cb and ce the bounds of a node's children in front and at the back, over the
-        open jobs, and U the initial upper bound: ``max_sum`` takes the back if the sum of cb is smaller,
-        ``max_sum_back`` also if both sums are equal; ``min_branch`` the side that prunes more children against U, by
-        ``max_sum`` if both prune as many; ``forward`` always the front,
-        ``backward`` always the back, ``alternating`` the front on even levels and the back on odd ones.
+    With cb and ce the bounds of a node's children in front and at the back, over the open jobs, and U the initial upper
+    bound: ``max_sum`` takes the back if the sum of cb is smaller, ``max_sum_back`` also if both sums are equal;
+    ``min_branch`` the side that prunes more children against U, by ``max_sum`` if both prune as many; ``forward``
+    always the front, ``backward`` always the back, ``alternating`` the front on even levels and the back on odd ones.
     """
 
     def __init__(self, times: NDArray[np.int64], bound: str, branching: str) -> None:
@@ -126,7 +110,7 @@ class FlowshopTree(Tree):
         self.pairs = MachinePairs.of(times) if bound != "one_machine" else None
 
     @override
-    def improver(self, device: Device, seed: int, rank: int) -> Improver | None:
+    def improver(self, device: Device, seed: int, rank: int) -> ScheduleSearch | None:
         if not self.improved:
             return None
         from ..heuristics.chains import ScheduleSearch
@@ -140,16 +124,16 @@ class FlowshopTree(Tree):
 
     @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
-        from .flowshop_tables import device_tree
+        from .flowshop_tables import scalar_functions, vector_functions
 
-        return device_tree(self, capabilities)
+        return scalar_functions(self, capabilities) if capabilities.simt else vector_functions(self)
 
     @override
     def child_functions(self, capabilities: Capabilities) -> DeviceTree:
         """Scalar code, one child a work-item, on CPUs too."""
-        from .flowshop_tables import child_functions
+        from .flowshop_tables import scalar_functions
 
-        return child_functions(self, capabilities)
+        return scalar_functions(self, capabilities)
 
     # --- the reference ------------------------------------------------------------------------------------------
 
@@ -258,13 +242,6 @@ class FlowshopTree(Tree):
         if self.pairs is not None:
             found = np.maximum(found, self._johnson(front, back, placed))
         return np.maximum(found, self.lower_bound())
-
-    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The order of all jobs. See :meth:`Tree.solution`."""
-        front = [job for job, side in zip(path, sides, strict=True) if side == 0]
-        back = [job for job, side in zip(path, sides, strict=True) if side == 1]
-        middle = sorted(set(range(self.items)) - set(path))
-        return np.array([*front, *middle, *reversed(back)], np.int64)
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """Makespan, from the times alone."""

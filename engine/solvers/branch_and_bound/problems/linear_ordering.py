@@ -100,10 +100,7 @@ class LinearOrdering(ArrayProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the file begins with its size alone, and has the numbers of one matrix.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether the file begins with its size alone, and has the numbers of one matrix."""
         return lolib.recognize(path, head)
 
     @property
@@ -117,31 +114,11 @@ class LinearOrdering(ArrayProblem):
         return f"{self._title('linear ordering')}: {counted(self.n, 'item')}{weights}"
 
     def evaluate(self, order: ArrayLike) -> int:
-        """The sum below the diagonal, with rows and columns in the given order.
-
-        Parameters
-        ----------
-        order : array-like of int, shape (n,)
-
-        Raises
-        ------
-        ProblemError
-            If it is not a permutation of 0 ... n - 1.
-        """
+        """The sum below the diagonal, with rows and columns in an order, a permutation of 0 ... n - 1."""
         return int(np.tril(self._ordered(order), -1).sum())
 
     def superdiagonal(self, order: ArrayLike) -> int:
-        """The sum above the diagonal, with rows and columns in the given order: the value that LOLIB maximises.
-
-        Parameters
-        ----------
-        order : array-like of int, shape (n,)
-
-        Raises
-        ------
-        ProblemError
-            If it is not a permutation of 0 ... n - 1.
-        """
+        """The sum above the diagonal, with rows and columns in an order: the value that LOLIB maximises."""
         return int(np.triu(self._ordered(order), 1).sum())
 
     def _ordered(self, order: ArrayLike) -> NDArray[np.int64]:
@@ -150,23 +127,13 @@ class LinearOrdering(ArrayProblem):
         return found
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> LinearOrderingTree:
-        """From the front; a packing of cycles of three items.
-
-        See :meth:`PermutationProblem.tree`.
-        """
+        """From the front; a packing of cycles of three items."""
         require_no_choice("linear ordering", bound, branching)
         require_size(self.n, "items", self.name)
         return LinearOrderingTree(self.weights)
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """The best of several local searches over moves of one item; None for ``infinity``.
-
-        See :meth:`PermutationProblem.first_solution`.
-        """
-        if method == "infinity":
-            return None
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """The best of several local searches over moves of one item."""
         random = np.random.Generator(np.random.PCG64(seed))
         margins = self.weights - self.weights.T
         best = _improved(margins, np.argsort(-margins.sum(axis=1), kind="stable"), expired)
@@ -218,10 +185,6 @@ class LinearOrderingTree(Tree):
     arc of every cycle. The bound of a node is the weight that its order goes against so far, and that of the cycles of
     open items in a packing, in which no arc is part of more cycles than its weight holds. An item is placed next only
     where it is not better placed further ahead: the best order has no such item.
-
-    Parameters
-    ----------
-    weights : ndarray of int64, shape (n, n)
     """
 
     def __init__(self, weights: NDArray[np.int64]) -> None:
@@ -335,10 +298,6 @@ class LinearOrderingTree(Tree):
     @override
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
-
-    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The order of all items. See :meth:`Tree.solution`."""
-        return np.array([*path, *(set(range(self.items)) - set(path))], np.int64)
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """The sum below the diagonal, from the matrix alone."""

@@ -14,20 +14,7 @@ _EXACT_FLOAT = 2**53
 
 
 def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray[np.int64]:
-    """A matrix as 64-bit integers, without any loss.
-
-    Parameters
-    ----------
-    what : str
-        What it is, for messages.
-    axes : (str, str)
-        What its rows and columns stand for, for messages.
-
-    Raises
-    ------
-    ProblemError
-        If it is not two-dimensional or has no entry, or an entry is not an integer that 64 bits hold.
-    """
+    """A matrix as 64-bit integers, or :class:`ProblemError`; ``what`` it is and its ``axes`` are for messages."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:

@@ -96,7 +96,7 @@ class QuadraticAssignment(ArrayProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a ``.dat`` file begins with its size alone. See :meth:`Problem.recognizes`."""
+        """Whether a ``.dat`` file begins with its size alone."""
         return qaplib.recognize(path, head)
 
     @property
@@ -110,39 +110,23 @@ class QuadraticAssignment(ArrayProblem):
         return f"{self._title('quadratic assignment')}: {sizes}, flows {flows}, distances {distances}"
 
     def evaluate(self, locations: ArrayLike) -> int:
-        """Cost of the location of every facility.
-
-        Raises
-        ------
-        ProblemError
-            If it is not a permutation of 0 ... n - 1.
-        """
+        """Cost of the location of every facility; :class:`ProblemError` if it is no permutation of 0 ... n - 1."""
         chosen = permutation(locations, self.n, f"each of the locations 0 to {self.n - 1} must be taken once")
         return _cost(self.flows, self.distances, chosen)
 
+    @override
     def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:
-        """The assignment of a single facility. See :meth:`PermutationProblem.only_solution`."""
         value = int(self.flows[0, 0]) * int(self.distances[0, 0])
         return (value, np.zeros(1, np.int64)) if self.n == 1 else None
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QuadraticAssignmentTree:
-        """Facility after facility, the busiest first; the bound of Gilmore and Lawler.
-
-        See :meth:`PermutationProblem.tree`.
-        """
+        """Facility after facility, the busiest first; the bound of Gilmore and Lawler."""
         require_no_choice("quadratic assignment", bound, branching)
         require_size(self.n, "facilities", self.name, _LARGEST)
         return QuadraticAssignmentTree(self.flows, self.distances)
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """The best of several local searches over exchanges of two locations; None for ``infinity``.
-
-        See :meth:`PermutationProblem.first_solution`.
-        """
-        if method == "infinity":
-            return None
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """The best of several local searches over exchanges of two locations."""
         random = np.random.Generator(np.random.PCG64(seed))
         best = self._improved(np.arange(self.n), expired)
         for start in range(_RESTARTS * self.n):
@@ -172,10 +156,6 @@ class QuadraticAssignment(ArrayProblem):
 
 class QuadraticAssignmentTree(Tree):
     """Items are locations; the facilities take them in order of falling flow. State: locations so far, and their cost.
-
-    Parameters
-    ----------
-    flows, distances : ndarray of int64, shape (n, n)
 
     References
     ----------
@@ -273,8 +253,8 @@ class QuadraticAssignmentTree(Tree):
         cost = int((inside * self._distances[np.ix_(placed, placed)]).sum())
         return cost + (assignment(self._costs(path)) if len(path) < self.items else 0)
 
+    @override
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The location of each facility. See :meth:`Tree.solution`."""
         last = set(range(self.items)) - set(path)
         locations = np.empty(self.items, np.int64)
         locations[self.order] = [*path, *last]

@@ -80,7 +80,7 @@ class Queens(PermutationProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the file begins with the word ``queens`` and a number. See :meth:`Problem.recognizes`."""
+        """Whether the file begins with the word ``queens`` and a number."""
         words = head.split()
         return len(words) >= 2 and words[0].lower() == "queens" and words[1].isdigit()
 
@@ -88,8 +88,8 @@ class Queens(PermutationProblem):
     def _default_name(self) -> str:
         return f"queens-{self.n}"
 
+    @override
     def describe(self) -> str:
-        """One line."""
         return f"{self._title('n-queens')}: {counted(self.n, 'queen')} on a board of {self.n} x {self.n}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -98,19 +98,16 @@ class Queens(PermutationProblem):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`. See :meth:`Problem.from_arrays`."""
+        """The inverse of :meth:`to_arrays`."""
         require_arrays(arrays, ("n",), "n-queens")
         return cls(int(arrays["n"]), name)
 
+    @override
     def only_solution(self) -> tuple[int, None] | None:
-        """The empty board is solved in one way. See :meth:`PermutationProblem.only_solution`."""
         return (1, None) if self.n == 0 else None
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> QueensTree:
-        """Row by row, columns ascending; the first queen in the left half only, and its solutions twice.
-
-        See :meth:`PermutationProblem.tree`.
-        """
+        """Row by row, columns ascending; the first queen in the left half only, and its solutions twice."""
         require_no_choice("n-queens", bound, branching)
         return QueensTree(self.n)
 
@@ -168,10 +165,6 @@ class QueensTree(Tree):
     @override
     def lower_bound(self) -> int:
         return 0
-
-    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The column of each row's queen. See :meth:`Tree.solution`."""
-        return np.array(path, np.int64)
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """1 if no queen attacks another, else 0."""

@@ -82,10 +82,6 @@ class _ForwardTree(Tree):
             return max(self.lower_bound(), self.child_bound(state, path[-1], others))
         return self.value(self.place(state, len(path) - 1, path[-1], 0))
 
-    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The order of all jobs."""
-        return np.array([*path, *(job for job in range(self.items) if job not in path)], np.int64)
-
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """The objective, from the times alone."""
         state = self.root()
@@ -191,40 +187,22 @@ class BlockingTree(_ForwardTree):
         return max(one, int(self.times.sum(axis=0).max()))
 
 
-class _Orders:
-    """Of an asymmetric TSP whose tours stand for orders of jobs: city j + 1 is job j, and city 0 beginning and end."""
+class _ArcsOfOrders(ATSPTree):
+    """An asymmetric TSP whose tours stand for orders of jobs: city j + 1 is job j, and city 0 beginning and end."""
 
-    costs: NDArray[np.int64]
+    solution = Tree.solution
 
-    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The order of all jobs."""
-        jobs = range(len(self.costs) - 1)
-        return np.array([*path, *(job for job in jobs if job not in path)], np.int64)
-
+    @override
     def evaluate(self, solution: NDArray[np.int64]) -> int:
-        """Cost of the tour."""
-        cities = np.pad(solution + 1, 1)
-        return int(self.costs[cities[:-1], cities[1:]].sum())
+        return super().evaluate(np.append(0, solution + 1))
 
 
-class _AssignmentOfOrders(_Orders, AssignmentTree):
-    pass
-
-
-class _ArcsOfOrders(_Orders, ATSPTree):
+class _AssignmentOfOrders(_ArcsOfOrders, AssignmentTree):
     pass
 
 
 def no_wait_tree(delays: NDArray[np.int64], relaxation: SubtourRelaxation) -> Tree:
-    """The tree of a no-wait flowshop.
-
-    Parameters
-    ----------
-    delays : ndarray of int64, shape (jobs + 1, jobs + 1)
-        Its costs as an asymmetric TSP.
-    relaxation : SubtourRelaxation
-        Of that TSP.
-    """
+    """The tree of a no-wait flowshop: that of its delays as costs of an asymmetric TSP, shape (jobs + 1, jobs + 1)."""
     if len(delays) > 3 and int(delays.max()) <= LARGEST_COST:
         return _AssignmentOfOrders(delays, relaxation)
     return _ArcsOfOrders(delays, cheapest=True)

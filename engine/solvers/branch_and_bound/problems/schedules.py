@@ -66,16 +66,8 @@ class FlowshopVariant(ArrayProblem):
     def read(cls, path: str | Path, instance: int = 1) -> Self:
         """Read a file: the problem's word on a line of its own, then a layout of :mod:`engine.formats.taillard`.
 
-        Parameters
-        ----------
-        path : path-like
-        instance : int
-            Which one, counted from 1, of a file that holds several.
-
-        Raises
-        ------
-        ProblemError
-            If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
+        ``instance``, counted from 1, says which one of a file that holds several; :class:`ProblemError` if there are
+        fewer, or the file breaks its layout or a rule of the problem.
         """
         first, _, rest = read_text(path, f"the file of a {cls.title}").partition("\n")
         if first.strip().lower() != cls.word:
@@ -85,7 +77,7 @@ class FlowshopVariant(ArrayProblem):
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the first line of the file is the problem's word. See :meth:`Problem.recognizes`."""
+        """Whether the first line of the file is the problem's word."""
         return head.partition("\n")[0].strip().lower() == cls.word
 
     @property
@@ -99,32 +91,14 @@ class FlowshopVariant(ArrayProblem):
 
     @abstractmethod
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The objectives of several orders of the same number of jobs, all of them or some.
-
-        Parameters
-        ----------
-        orders : ndarray of int64, shape (orders, length)
-
-        Returns
-        -------
-        ndarray of int64, shape (orders,)
-        """
+        """The objectives, shape (orders,), of several orders of some or all jobs, shape (orders, length)."""
 
     def evaluate(self, jobs: ArrayLike) -> int:
-        """The objective of an order of all jobs.
-
-        Raises
-        ------
-        ProblemError
-            If it is not a permutation of 0 ... jobs - 1.
-        """
+        """The objective of an order of all jobs; :class:`ProblemError` if it is no permutation of 0 ... jobs - 1."""
         return int(self.objectives(order_of_jobs(jobs, self.jobs)[None, :])[0])
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
-        """Orders built from the front; there is no choice of bounds or branching rules.
-
-        See :meth:`PermutationProblem.tree`.
-        """
+        """Orders built from the front; there is no choice of bounds or branching rules."""
         require_no_choice(f"a {self.title}", bound, branching)
         require_size(self.jobs, "jobs", self.name)
         return self._tree()
@@ -132,15 +106,8 @@ class FlowshopVariant(ArrayProblem):
     @abstractmethod
     def _tree(self) -> Tree: ...
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """Jobs inserted one after another, longest first, then local search and restarts; None for ``infinity``.
-
-        See :meth:`PermutationProblem.first_solution`.
-        """
-        if method == "infinity":
-            return None
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """Jobs inserted one after another, longest first, then local search and restarts."""
         random = np.random.Generator(np.random.PCG64(seed))
         order = np.zeros(0, np.int64)
         jobs = np.argsort(-self.times.sum(axis=0), kind="stable")
@@ -321,12 +288,6 @@ class NoWaitFlowshop(FlowshopVariant):
 
         return no_wait_tree(self.delays, self._tours.relaxation)
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """The order of a tour by the local search of :class:`ATSP`; None for ``infinity``.
-
-        See :meth:`PermutationProblem.first_solution`.
-        """
-        tour = self._tours.first_solution(method, seed, expired)
-        return None if tour is None else tour[1:] - 1
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """The order of a tour by the local search of :class:`ATSP`."""
+        return self._tours.first_solution(method, seed, expired)[1:] - 1

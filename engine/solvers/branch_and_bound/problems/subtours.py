@@ -25,8 +25,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .simplex import new_simplex
-
 __all__ = ["SubtourRelaxation"]
 
 _FINEST = 1024
@@ -39,20 +37,10 @@ _SHORT = 0.999
 
 
 class SubtourRelaxation:
-    """The multipliers of an instance, found when they are first asked for.
-
-    Parameters
-    ----------
-    costs : ndarray of int64, shape (n, n)
-        At least 4 cities; costs on the diagonal are not used.
-
-    Attributes
-    ----------
-    scale : int
-        Multipliers, and the weights that contain them, are whole numbers of 1 / ``scale``.
-    """
+    """The multipliers of an instance, found when they are first asked for."""
 
     def __init__(self, costs: NDArray[np.int64]) -> None:
+        # Multipliers, and the weights that contain them, are whole numbers of 1 / scale.
         self.scale = max(1, min(_FINEST, _LARGEST // max(1, int(costs.max()))))
         self._costs = costs
         self._sets: NDArray[np.int64] | None = None
@@ -93,7 +81,10 @@ class _Program:
         self._tails, self._heads = np.nonzero(~np.eye(n, dtype=np.bool_))
         import highspy
 
-        self._highs = new_simplex()
+        from ....util.quirks.highspy_banner import quiet_highs  # the package loads the devices
+
+        # The threads are not set: HiGHS refuses another number than this process has used, and the method uses one.
+        self._highs = quiet_highs(presolve="off", solver="simplex")
         self._solved = highspy.HighsModelStatus.kOptimal
         arcs = len(self._tails)
         none = np.zeros(0, np.int32)

@@ -95,25 +95,18 @@ class Tardiness(ArrayProblem):
     def read(cls, path: str | Path, instance: int = 1) -> Self:
         """Read a file of either layout of :mod:`engine.formats.tardiness`.
 
+        :class:`ProblemError` if the file breaks its layout or a rule of the problem, or holds fewer instances.
+
         Parameters
         ----------
-        path : path-like
         instance : int
             Which one, counted from 1, of a file that holds several.
-
-        Raises
-        ------
-        ProblemError
-            If the file cannot be read, breaks its layout or a rule of the problem, or holds fewer instances.
         """
         return cls._one_of(path, instance, tardiness.read(path))
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether the file begins with the word ``tardiness``, or is one of OR-Library's by its name.
-
-        See :meth:`Problem.recognizes`.
-        """
+        """Whether the file begins with the word ``tardiness``, or is one of OR-Library's by its name."""
         return tardiness.recognize(path, head)
 
     @property
@@ -129,33 +122,17 @@ class Tardiness(ArrayProblem):
         return self.times, self.weights, self.due
 
     def evaluate(self, jobs: ArrayLike) -> int:
-        """Total weighted tardiness of an order of all jobs.
-
-        Raises
-        ------
-        ProblemError
-            If it is not a permutation of 0 ... jobs - 1.
-        """
+        """Total weighted tardiness of an order of all jobs; :class:`ProblemError` if it is no permutation of them."""
         return int(_costs(self, order_of_jobs(jobs, self.jobs)[None, :])[0])
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> TardinessTree:
-        """The last position first; the bound of an assignment of jobs to positions.
-
-        See :meth:`PermutationProblem.tree`.
-        """
+        """The last position first; the bound of an assignment of jobs to positions."""
         require_no_choice("total weighted tardiness", bound, branching)
         require_size(self.jobs, "jobs", self.name, _LARGEST)
         return TardinessTree(self)
 
-    def first_solution(
-        self, method: str, seed: int, expired: Callable[[], bool] = lambda: False
-    ) -> NDArray[np.int64] | None:
-        """The best of several local searches over moves of one job; None for ``infinity``.
-
-        See :meth:`PermutationProblem.first_solution`.
-        """
-        if method == "infinity":
-            return None
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """The best of several local searches over moves of one job."""
         random = np.random.Generator(np.random.PCG64(seed))
         starts = [np.argsort(self.due, kind="stable"), np.argsort(self.times / np.maximum(self.weights, 0.5))]
         best = min((self._improved(start, expired) for start in starts), key=self.evaluate)
@@ -246,8 +223,8 @@ class TardinessTree(Tree):
         left = [job for job in range(self.items) if job not in path]
         return int(state[0]) + (assignment(self._costs(left)) if left else 0)
 
+    @override
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The order of all jobs. See :meth:`Tree.solution`."""
         first = set(range(self.items)) - set(path)
         return np.array([*first, *reversed(path)], np.int64)
 

@@ -42,17 +42,7 @@ _SUBTREE_NODES = 100_000
 
 @dataclass
 class Prover:
-    """Proofs on the devices of one engine.
-
-    Attributes
-    ----------
-    folder : Path
-        Where unfinished searches are kept, under names with a digest of instance, options, seed and makespan.
-    options : dict
-        ``bound`` and ``branching``.
-    checkpoint_interval : float
-        Seconds.
-    """
+    """Proofs on the devices of one engine."""
 
     engine: Engine
     folder: Path
@@ -63,22 +53,8 @@ class Prover:
     def prove(self, problem: Flowshop, known: int | None, seconds: float, bound_only: bool = False) -> Proof | None:
         """A proof; None if the time is up before: the next call continues where this one ended.
 
-        Parameters
-        ----------
-        known : int or None
-            The makespan of a known schedule.
-        seconds : float
-            How long to work.
-        bound_only : bool
-            Prove that no schedule is shorter than the known makespan, without a schedule of it. Where a shorter one is
-            found, the proof is that this one is optimal.
-
-        Raises
-        ------
-        engine.errors.ProblemError
-            If there is no schedule of the known makespan.
-        engine.errors.ProofError
-            If unfinished work is not that of this search.
+        ``known`` is the makespan of a known schedule, if any. With ``bound_only`` no schedule of it is looked for;
+        where a shorter one is found, the proof is that this one is optimal.
         """
         deadline = time.monotonic() + seconds
         if bound_only:

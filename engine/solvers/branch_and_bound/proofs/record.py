@@ -39,54 +39,26 @@ class Subtree(_Record):
 
 
 class Proof(_Record):
-    """That no schedule of an instance is shorter than a given one, or than a given makespan.
-
-    Attributes
-    ----------
-    bound, branching : str
-        The options of the search.
-    value : int
-        The makespan of ``schedule``, which is proved optimal; without a schedule, what is proved a lower bound.
-    schedule : list of int
-        The jobs in order, counted from 0; empty where only the lower bound is proved.
-    initial : int
-        The initial upper bound of the search, on which branching depends.
-    nodes, leaves : int
-        Decomposed nodes and leaves. Where ``initial`` equals ``value`` they are the same in every search. With 0 nodes
-        nothing was searched, because the lower bound of all schedules equals ``value``.
-    explored : list of int
-        Digit sums of the explored intervals by level; weighted with (n - 1 - level)! they add up to n!. All are 0 where
-        nothing was searched.
-    subtrees : list of Subtree
-        A random sample of subtrees, each searched once more by itself; none where nothing was searched.
-    seconds : float
-        Time of the search, over all its starts.
-    seed : int
-        Of the search and the sample.
-    machine : dict
-        Date, versions, processor and devices.
-    digest : str
-        SHA-256 of all the other fields as JSON with sorted names.
-    """
+    """That no schedule of an instance is shorter than a given one, or than a given makespan."""
 
     format: Literal[1] = 1
     solver: Literal["branch_and_bound"] = "branch_and_bound"
     problem: Literal["flowshop"] = "flowshop"
     instance: Instance
-    bound: str
+    bound: str  # options of the search
     branching: str
-    value: NonNegativeInt
-    schedule: list[NonNegativeInt]
-    initial: NonNegativeInt
-    nodes: NonNegativeInt
-    leaves: NonNegativeInt
-    explored: list[int]
-    subtrees: list[Subtree]
-    seconds: NonNegativeFloat
+    value: NonNegativeInt  # the makespan of `schedule`, proved optimal; without one, what is proved a lower bound
+    schedule: list[NonNegativeInt]  # jobs from 0; empty where only the lower bound is proved
+    initial: NonNegativeInt  # the initial upper bound, on which branching depends
+    nodes: NonNegativeInt  # 0 where nothing was searched, since the lower bound of all schedules is `value`
+    leaves: NonNegativeInt  # like `nodes` the same in every search where `initial` is `value`
+    explored: list[int]  # digit sums by level; weighted with (n - 1 - level)! they add up to n!; 0 without a search
+    subtrees: list[Subtree]  # a random sample, each searched once more by itself; none without a search
+    seconds: NonNegativeFloat  # of the search, over all its starts
     seed: NonNegativeInt
     devices: list[str]
-    machine: dict[str, Any]
-    digest: str = ""
+    machine: dict[str, Any]  # date, versions, processor and devices
+    digest: str = ""  # SHA-256 of all the other fields as JSON with sorted names
 
     def content_digest(self) -> str:
         """The digest that the file should have."""
@@ -108,13 +80,7 @@ class Proof(_Record):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file and check its digest.
-
-        Raises
-        ------
-        engine.errors.ProofError
-            If the file cannot be read, is no proof, or has been altered.
-        """
+        """Read a file and check its digest."""
         try:
             with path.open("rb") as stream:
                 content = stream.read(_LARGEST_FILE + 1)

@@ -17,15 +17,7 @@ __all__ = ["SubtreeSearch"]
 
 
 class SubtreeSearch:
-    """Searches of subtrees on one device; made, used and released on its thread.
-
-    Parameters
-    ----------
-    initial : int
-        The initial upper bound of the search that the subtrees are part of.
-    upper : int
-        What children are pruned by: only a leaf below it is a better solution.
-    """
+    """Searches of subtrees on one device, on its thread; only a leaf below ``upper`` is a better solution."""
 
     def __init__(self, device: Device, tree: Tree, options: Options, initial: int, upper: int) -> None:
         self._tree = tree

@@ -34,23 +34,9 @@ _SMALL_TREE = 2_000_000
 
 
 def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: bool = False) -> Iterator[str]:
-    """Check a proof file; yields what has been checked, one sentence each.
+    """Check a proof file; yields what has been checked, one sentence each, or raises :class:`ProofError`.
 
-    Parameters
-    ----------
-    engine : Engine
-        Whose devices search the samples.
-    seed : int
-        Of the random subtrees; another one checks others.
-    samples : int
-        How many random subtrees to search besides those of the file.
-    whole : bool
-        Whether to search the whole tree again, which takes as long as the proof did.
-
-    Raises
-    ------
-    engine.errors.ProofError
-        If the file has been altered, or a check fails.
+    Random subtrees, ``samples`` of them, are searched besides those of the file; with ``whole`` the whole tree.
     """
     proof = Proof.read(path)
     yield "the content matches its digest"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....devices.kernels.program import Program
 from ....numerics.scan import Scanner
+from ..tree import DeviceTree
 from .ivms import Ivms
+from .programs import child_constants_of
 
 __all__ = ["ChildBounding"]
 
@@ -16,18 +16,12 @@ _POLL = 8
 
 
 class ChildBounding:
-    """The children of one device's IVMs: where each IVM's begin, whose and which each is, and both its bounds.
+    """The children of one device's IVMs: where each IVM's begin, whose and which each is, and both its bounds."""
 
-    Parameters
-    ----------
-    program : Program
-        Of ``bound_in_parallel.mako``.
-    table : ndarray of int32
-        The instance, as the functions of this variant read it.
-    """
-
-    def __init__(self, ivms: Ivms, program: Program, table: NDArray[np.int32]) -> None:
-        self._ivms, self._program = ivms, program
+    def __init__(self, ivms: Ivms, functions: DeviceTree) -> None:
+        self._ivms = ivms
+        constants = child_constants_of(ivms.tree, functions, ivms.shapes)
+        self._program = ivms.device.program("branch_and_bound/bound_in_parallel", **constants)
         most = ivms.shapes.ivms * ivms.tree.items
         self._scanner = Scanner(ivms.device)
         memory = ivms.memory
@@ -39,7 +33,7 @@ class ChildBounding:
             items=memory.empty(most, np.uint8),
             fronts=memory.empty(most, np.int32),
             backs=memory.empty(most, np.int32),
-            table=memory.put(table),
+            table=memory.put(functions.table),
         )
 
     def close(self) -> None:

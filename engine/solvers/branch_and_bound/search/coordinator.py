@@ -30,11 +30,12 @@ from ....devices import Device, DevicePool
 from ....devices.pool.group import WorkerGroup
 from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError
+from ..checkpoint import Incumbent
 from ..intervals import Units
 from ..options import Options
 from ..tree import Tree
 from .members import Store, WorkerState
-from .messages import Found, Report, Task
+from .messages import Report, Task
 from .progress import Remaining
 from .reporting import Reporting
 from .sharing import Sharing
@@ -66,15 +67,9 @@ class _RestorePoint:
 class Coordinator:
     """The search of one run; a context manager that frees the devices.
 
-    ``units`` are to be searched, and ``bound`` is proved for their leaves; ``initial`` is the initial upper bound, and
-    ``nodes`` were decomposed in earlier starts of the run.
-
-    Attributes
-    ----------
-    explored : ndarray of int64, shape (items,)
-        Digit sums by level of all that has been explored, once the search is halted.
-    counters : dict
-        ``nodes``, ``leaves``, ``pushed``, ``solutions``, ``steals``, ``exchanged``, and ``exchanged`` by kind.
+    ``units`` are to be searched, and ``bound`` is proved for their leaves; ``nodes`` were decomposed in earlier starts
+    of the run. ``improved`` is called when the incumbent is better, ``proved`` when :attr:`bound` is. ``explored`` are
+    the digit sums by level, shape (items,), of all that has been explored, once the search is halted.
     """
 
     def __init__(
@@ -83,12 +78,16 @@ class Coordinator:
         run: RunContext,
         tree: Tree,
         options: Options,
-        initial: int,
+        incumbent: Incumbent,
         units: Units,
         bound: int,
+        improved: Callable[[], None],
+        proved: Callable[[], None] = lambda: None,
         nodes: int = 0,
     ) -> None:
         pool.enable_peers()
+        self._incumbent, self._improved = incumbent, improved
+        initial = incumbent.initial
         self._run = run
         self._tree = tree
         self._store = Store(units, bound)
@@ -107,7 +106,9 @@ class Coordinator:
         self._base = self._restore_point
         self._restore_at = self._began = time.perf_counter()
         self._reporting = Reporting(
-            run, tree, initial, self._workers, self._store, self._sharing, self._changed, bound, nodes
+            *(run, tree, initial, self._workers, self._store, self._sharing, self._changed, bound, nodes),
+            upper=lambda: self._upper,
+            proved=proved,
         )
         self.explored = np.zeros(tree.items, np.int64)
 
@@ -152,45 +153,30 @@ class Coordinator:
         moved = self._sharing.moved
         return {**totals, "exchanged": sum(moved.values()), **moved}
 
-    def run(
-        self,
-        upper: int,
-        improved: Callable[[Found], int],
-        proved: Callable[[int], None],
-        keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None],
-    ) -> None:
+    def run(self, keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None] | None = None) -> None:
         """Search until nothing is left.
 
-        ``upper`` is the value of the best solution known. ``improved`` takes a better leaf, and returns the best value
-        then; ``proved`` takes a better bound. ``keep`` is called with the open intervals, the explored levels and the
-        counters when a checkpoint is due.
-
-        Raises
-        ------
-        engine.base.context.StopRequested
-            When the run must end; :meth:`halt` then returns what is open.
-        engine.errors.DeviceError
-            When every device has failed: the error of the last one. :meth:`halt` then returns what was open at the last
-            restore point.
+        ``keep`` is called with the open intervals, the explored levels and the counters when a checkpoint is due. When
+        the run must end, or the last device fails, :meth:`halt` returns what is open, or was at the last restore point.
         """
-        self._upper = upper
+        self._upper = self._incumbent.initial if self._tree.counts else self._incumbent.value
         self._start_workers()
         while not self._has_ended():
             self._run.poll()
-            if self._run.checkpoint_due():
-                units = self._open_units(improved, proved)
+            if keep is not None and self._run.checkpoint_due():
+                units = self._open_units()
                 keep(units, self.explored, self.counters)
                 self._start_workers()
             elif len(self._workers) > 1 and time.perf_counter() - self._restore_at > _BETWEEN_RESTORE_POINTS:
-                self._open_units(improved, proved)
+                self._open_units()
                 self._start_workers()
             with self._changed:
                 if not self._reports and not self._has_ended():
                     self._changed.wait(_POLL_SECONDS)
-            self._process_reports(improved, proved)
+            self._process_reports()
             if self._failures():
-                self._continue_without_failed(improved, proved)
-        self._open_units(improved, proved)
+                self._continue_without_failed()
+        self._open_units()
         self._reporting.end(self.counters["nodes"])
 
     def lower_upper(self, value: int) -> None:
@@ -263,16 +249,17 @@ class Coordinator:
 
     # --- what the run is given ----------------------------------------------------------------------------------
 
-    def _process_reports(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> None:
+    def _process_reports(self) -> None:
         """Publish what the devices have reported."""
         with self._changed:
             reports, self._reports = self._reports, []
         for _, report, _ in reports:
             if report.found is not None:
-                value = improved(report.found)
+                if self._incumbent.accept(report.found):
+                    self._improved()
                 with self._changed:
-                    self._upper = min(self._upper, value)
-        self._reporting.publish(reports, self.counters["nodes"], lambda: self._upper, proved)
+                    self._upper = min(self._upper, self._incumbent.value)
+        self._reporting.publish(reports, self.counters["nodes"])
 
     # --- one device's turns; all under the lock -----------------------------------------------------------------
 
@@ -345,12 +332,12 @@ class Coordinator:
 
     # --- the search at rest -------------------------------------------------------------------------------------
 
-    def halt(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
+    def halt(self) -> Units:
         """Halt the search; all open intervals. Every device's open nodes are examined once more.
 
         None may be left: the stop came when the search was over already.
         """
-        units = self._open_units(improved, proved)
+        units = self._open_units()
         if not len(units):
             self._reporting.end(self.counters["nodes"])
         elif not self._tree.counts:
@@ -360,13 +347,13 @@ class Coordinator:
                     frontier = self._group.submit(worker.index, SearchWorker.frontier).result()
                 except DeviceError:  # the intervals are known; only a better bound is missed
                     continue
-                self._reporting.prove(worker, frontier, seconds, lambda: self._upper, proved)
+                self._reporting.prove(worker, frontier, seconds)
         return units
 
-    def _open_units(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> Units:
+    def _open_units(self) -> Units:
         """Halt the search, and take a restore point; all open intervals."""
         self._halt()
-        self._process_reports(improved, proved)
+        self._process_reports()
         while True:
             if self._failures():
                 self._restore()
@@ -417,21 +404,15 @@ class Coordinator:
 
     # --- devices that fail --------------------------------------------------------------------------------------
 
-    def _continue_without_failed(self, improved: Callable[[Found], int], proved: Callable[[int], None]) -> None:
+    def _continue_without_failed(self) -> None:
         """After the failure of a device: back to the restore point, with the other devices."""
         self._halt()
-        self._process_reports(improved, proved)
+        self._process_reports()
         self._restore()
         self._start_workers()
 
     def _restore(self) -> None:
-        """Return to the restore point, without the devices that have failed.
-
-        Raises
-        ------
-        engine.errors.DeviceError
-            If none is left, or the error is not that of a device: the error itself.
-        """
+        """Return to the restore point, without the devices that have failed; if none is left, raise the error."""
         while failures := self._failures():
             for index, error in failures.items():
                 self._drop_worker(index, error)

@@ -31,21 +31,11 @@ _LEVELS_OF_UNITS = 2
 
 @dataclass(frozen=True)
 class FrontierSnapshot:
-    """The open nodes of one device near the root.
+    """The open nodes of one device near the root."""
 
-    Attributes
-    ----------
-    rows : ndarray of uint32 or uint64, shape (levels, ivms, words)
-        A set per level: the open items there, of which the first is the chosen one.
-    sides : ndarray of uint32 or uint64, shape (ivms, words)
-        Bit l: on which side level l's items are placed.
-    depths : ndarray of int32, shape (ivms,)
-        Level of the node that an IVM decomposes next; -1 while it is idle.
-    """
-
-    rows: Masks
-    sides: Masks
-    depths: NDArray[np.int32]
+    rows: Masks  # shape (levels, ivms, words): the open items of a level, of which the first is the chosen one
+    sides: Masks  # shape (ivms, words); bit l: on which side level l's items are placed
+    depths: NDArray[np.int32]  # level of the node that an IVM decomposes next; -1 while it is idle
 
 
 @dataclass(frozen=True)
@@ -58,17 +48,9 @@ class _Node:
 
 
 def proven_bound(tree: Tree, snapshot: FrontierSnapshot, seconds: float) -> int | None:
-    """A lower bound on every leaf that is still open on a device.
+    """A lower bound on every leaf that is still open on a device, refined for some seconds.
 
-    Parameters
-    ----------
-    seconds : float
-        When to stop refining; the bound is valid whenever that is.
-
-    Returns
-    -------
-    int or None
-        :data:`INFINITY` if nothing is open; None if the tree has no bounds for this (see :meth:`Tree.bounds`).
+    :data:`INFINITY` if nothing is open; None if the tree has no bounds for this.
     """
     deadline = time.perf_counter() + seconds
     ivms = np.flatnonzero(snapshot.depths >= 0)
@@ -140,11 +122,6 @@ class IntervalBounds:
         """A lower bound on every leaf in some units; None if the tree has no bounds, or if time is up.
 
         Partial results are kept: the next call continues from them.
-
-        Parameters
-        ----------
-        seconds : float
-            After which it gives up.
         """
         deadline = time.perf_counter() + seconds
         if not len(units):

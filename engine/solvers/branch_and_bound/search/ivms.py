@@ -1,28 +1,30 @@
-"""The IVMs of one device: where they are kept, and the kernels that work on all of them.
+"""The IVMs of one device: where they are kept, the kernels that work on all of them, and what they take up and give.
 
 Everything here runs on the device's own thread.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer, Device
+from ....devices import Buffer, Capabilities, Device
 from ....devices.kernels.launcher import Launcher
 from ....devices.kernels.program import Kernel
 from ....numerics.memory import Memory
 from ..intervals import Units, positions
 from ..masks import Masks, bits_of, dtype_for, words_for
 from ..options import Options
-from ..tree import DeviceTree, Tree
+from ..tree import Tree
 from .frontier import LEVELS, FrontierSnapshot
-from .messages import Found, State
-from .programs import CONTROL, COUNTERS, Programs, Shapes
+from .messages import Found, IntervalMessage, State
+from .programs import CONTROL, COUNTERS, constants_of, shapes_for, steal_constants_of, template_of
 from .stealing import VictimSelection, doubling
 
 __all__ = ["Ivms"]
@@ -34,48 +36,38 @@ _UNIT = 1 << 62
 class Ivms:
     """State of the IVMs and of the slots behind them, through which intervals leave.
 
-    Parameters
-    ----------
-    device_tree : DeviceTree
-        The tree's functions, as ``programs`` has them.
-    initial : int
-        The initial upper bound, on which branching depends.
-    options : Options
-        Whom idle IVMs steal from, and when.
-    one_step : bool
-        Whether launches are of one node an IVM, for which the states of one level are enough.
-
-    Attributes
-    ----------
-    steps, ramp_steps : int
-        Most nodes an IVM decomposes in a launch, and while most are idle. Without a trigger it is one.
+    ``initial`` is the initial upper bound, on which branching depends; ``capabilities`` are what kernels and shapes are
+    chosen by, if not the device's own. With ``candidates`` there are so many IVMs, for launches of one node each.
     """
 
     def __init__(
         self,
         device: Device,
         tree: Tree,
-        device_tree: DeviceTree,
-        programs: Programs,
-        shapes: Shapes,
-        initial: int,
         options: Options,
-        one_step: bool = False,
+        initial: int,
+        capabilities: Capabilities | None = None,
+        candidates: int | None = None,
     ) -> None:
         self.device = device
         self.tree = tree
-        self.programs = programs
-        self.shapes = shapes
         self.initial = initial
-        self.steps = shapes.steps
-        self.ramp_steps = shapes.ramp_steps
+        traits = capabilities or device.capabilities
+        functions = tree.device(traits)
+        shapes = shapes_for(traits, tree, functions, candidates or options.ivms)
+        self.shapes = shapes = dataclasses.replace(shapes, exports=0) if candidates else shapes
+        self._explore = device.program(template_of(functions), **constants_of(tree, functions, shapes))
+        self._steal = device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))
+        self.steps = shapes.steps  # most nodes an IVM decomposes in a launch
+        self.ramp_steps = shapes.ramp_steps  # and while most are idle
+        self.given = 0  # intervals given away
+        self._outgoing: list[IntervalMessage] = []
         self._options = options
         self._trigger = round(options.steal_trigger * 1000)
         if options.steal_trigger:
             self._trigger = max(1, self._trigger)
         slots, n = shapes.slots, tree.items
-        cooperative = device_tree.cooperative
-        table = device_tree.table if cooperative is None else cooperative.table
+        table = functions.table if functions.cooperative is None else functions.cooperative.table
         mask, words = dtype_for(n), words_for(n)
         self.memory = memory = Memory(device)
         self.rows = memory.zeros((n, slots, words), mask)
@@ -93,7 +85,7 @@ class Ivms:
         self.counters = memory.put(np.zeros(1, COUNTERS.dtype))
         workspace: dict[str, Buffer | int] = {}
         if shapes.workspace_words:
-            one_level = one_step and shapes.backtrack == "saved"
+            one_level = candidates is not None and shapes.backtrack == "saved"
             levels = max(1, tree.leaf_depth) if one_level else 1
             workspace["workspace"] = memory.empty((shapes.ivms, shapes.workspace_words // levels), np.int32)
             if shapes.backtrack == "saved":
@@ -127,7 +119,8 @@ class Ivms:
         )
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the memory back, with the messages that no device has fetched."""
+        self._free(self._outgoing)
         self.memory.release()
 
     # --- state ------------------------------------------------------------------------------------
@@ -170,18 +163,20 @@ class Ivms:
 
     def discard(self) -> None:
         """Forget all intervals, and what was done; the incumbent stays."""
+        self._free(self._outgoing)
+        self._outgoing, self.given = [], 0
         self.device.put(np.full(self.shapes.slots, -1, np.int32), self.depths)
         for buffer in (self.control, self.counters, self.explored):
             self.device.zero(buffer)
         self.device.sync()
 
-    def return_all(self) -> Units:
-        """Take away all that they still have to do, while no kernel runs."""
+    def return_all(self, receivers: int) -> Sequence[Units]:
+        """Give away all that they still have to do, in parts; neighbours in the tree go to different receivers."""
         units, explored = self._open_intervals()
         self.device.put(explored, self.explored)
         self.device.put(np.full(self.shapes.ivms, -1, np.int32), self.depths)
         self.set_active(0)
-        return units
+        return [units[part::receivers] for part in range(receivers)] if len(units) else ()
 
     def set_active(self, count: int) -> None:
         """Say how many IVMs have work, where the host has changed that."""
@@ -232,8 +227,13 @@ class Ivms:
 
     def per_ivm(self, kernel: Kernel, items: int | None = None, **own: Any) -> None:
         """Launch a kernel with a work-item an IVM, or for so many items."""
-        groups = self.programs.groups(self.shapes.ivms if items is None else items)
-        self.launcher(kernel, groups, self.shapes.block, **own)
+        block = self.shapes.block
+        self.launcher(kernel, -(-(self.shapes.ivms if items is None else items) // block), block, **own)
+
+    def _grid(self, ivms: int) -> tuple[int, int]:
+        """Groups, and work-items a group, of a kernel that decomposes nodes of so many IVMs."""
+        block = self.shapes.block
+        return (ivms, self.shapes.lanes) if self.shapes.cooperative else (-(-ivms // block), block)
 
     def begin_round(self) -> None:
         """Say from how many active IVMs on the next launch may end early, and how many nodes it may do."""
@@ -244,7 +244,7 @@ class Ivms:
         self._begin_round(1, 1)
 
     def _begin_round(self, steps: int, ramp_steps: int, thieves: int = 0) -> None:
-        kernel, ivms = self.programs.steal.begin_round, self.shapes.ivms
+        kernel, ivms = self._steal.begin_round, self.shapes.ivms
         self.launcher(kernel, 1, 1, ivms=ivms, steps=steps, ramp_steps=ramp_steps, thief_count=thieves)
 
     def explore(self, count: int | None = None) -> None:
@@ -253,8 +253,7 @@ class Ivms:
         With ``count`` as if there were only so many IVMs and slots: buffers by level hold ``count`` entries a level.
         """
         ivms, slots = (self.shapes.ivms, self.shapes.slots) if count is None else (count, count)
-        grid = self.programs.explore_grid(ivms)
-        self.launcher(self.programs.explore.explore_ivms, *grid, ivms=ivms, slots=slots)
+        self.launcher(self._explore.explore_ivms, *self._grid(ivms), ivms=ivms, slots=slots)
 
     @functools.cached_property
     def _selection(self) -> VictimSelection:
@@ -270,11 +269,11 @@ class Ivms:
         self._measure_intervals()
         if strategy == "doubling":
             for number, step in enumerate(doubling(ivms), 1):
-                self.per_ivm(self.programs.steal.steal_at_distance, ivms=ivms, round=number, **step._asdict())
+                self.per_ivm(self._steal.steal_at_distance, ivms=ivms, round=number, **step._asdict())
             return
         idle = ivms - self.active() if strategy == "adapt" else 0
         for one in self._selection.phase(idle):
-            self.per_ivm(self.programs.steal.steal_on_rings, ivms=ivms, **one._asdict())
+            self.per_ivm(self._steal.steal_on_rings, ivms=ivms, **one._asdict())
 
     def split_off(self, slot: int, most: int) -> int:
         """Give the upper half of the siblings of up to ``most`` IVMs to the slots from ``slot`` on; how many did."""
@@ -286,11 +285,11 @@ class Ivms:
 
     def steal_siblings(self, thieves: int, collect: bool) -> None:
         """Give siblings to ``thieves`` IVMs that are idle or, without ``collect``, to slots listed before."""
-        self.per_ivm(self.programs.steal.list_siblings, collect=int(collect), ivms=self.shapes.ivms)
-        self.per_ivm(self.programs.steal.steal_siblings, thieves, starts=int(collect), ivms=thieves)
+        self.per_ivm(self._steal.list_siblings, collect=int(collect), ivms=self.shapes.ivms)
+        self.per_ivm(self._steal.steal_siblings, thieves, starts=int(collect), ivms=thieves)
 
     def _measure_intervals(self) -> None:
-        self.per_ivm(self.programs.steal.measure_intervals, ivms=self.shapes.ivms)
+        self.per_ivm(self._steal.measure_intervals, ivms=self.shapes.ivms)
 
     def measure(self) -> float:
         """Share of all leaves that is still open here."""
@@ -306,8 +305,8 @@ class Ivms:
 
     def initialize(self, packed: Buffer, targets: Buffer, count: int) -> None:
         """Let the IVMs ``targets`` take up the first ``count`` units of a buffer (see :meth:`Units.packed`)."""
-        grid = self.programs.explore_grid(max(1, count))
-        self.launcher(self.programs.explore.take_up_units, *grid, units=packed, targets=targets, count=count)
+        grid = self._grid(max(1, count))
+        self.launcher(self._explore.take_up_units, *grid, units=packed, targets=targets, count=count)
 
     def pack(self, packed: Buffer, count: int, parts: int) -> None:
         """Write what lies in the first ``count`` slots behind the IVMs as units; these slots are free then.
@@ -315,5 +314,82 @@ class Ivms:
         ``packed`` is as :meth:`Units.packed` makes it, receiver after receiver; ``parts`` receivers get slots in turn.
         """
         first = self.shapes.ivms
-        kernel = self.programs.steal.pack_units
+        kernel = self._steal.pack_units
         self.per_ivm(kernel, max(1, count), units=packed, count=count, parts=parts, first=first)
+
+    # --- intervals from and for other devices ---------------------------------------------------------------------
+
+    def take(self, units: Units, messages: Sequence[IntervalMessage]) -> Units:
+        """Let idle IVMs take up intervals, also of messages in memory that this device reads; returns the rest."""
+        if not len(units) and not messages:
+            return units
+        device, items = self.device, self.tree.items
+        idle = np.flatnonzero(self.working_depths() < 0).astype(np.int32)
+        left = [units[len(idle) :]]
+        if len(idle) and len(units):
+            self._take_up(device.put(units[: len(idle)].packed()), idle[: len(units)])
+        idle = idle[len(units) :]
+        width = 2 * items + 1
+        for message in messages:
+            packed = device.empty(message.count * width, np.uint8)
+            device.copy_from_peer(packed, message.buffer, 0, message.start * width, message.count * width)
+            if message.count > len(idle):
+                left.append(Units.unpacked(device.get(packed, len(idle) * width), items))
+            self._take_up(packed, idle[: message.count])
+            idle = idle[message.count :]
+            message.taken = True
+        return Units.joined(left)
+
+    def _take_up(self, packed: Buffer, idle: NDArray[np.int32]) -> None:
+        """Let IVMs take up the first units of a buffer, and free it."""
+        if len(idle):
+            targets = self.device.put(idle)
+            self.initialize(packed, targets, len(idle))
+            self.device.sync()
+            self.device.release(targets)
+        self.device.sync()
+        self.device.release(packed)
+
+    def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | IntervalMessage]:
+        """Split at most ``wanted`` intervals off and give them away, those with open siblings nearest the root first.
+
+        ``peers`` says of each receiver whether it can read this device's memory. One entry a receiver, or none.
+        """
+        device, items, shapes = self.device, self.tree.items, self.shapes
+        open_before = self.measure() if any(peers) else 0.0
+        count = 0
+        wanted = min(wanted, shapes.exports)
+        while count < wanted:
+            split = self.split_off(shapes.ivms + count, wanted - count)
+            if not split:
+                break
+            count += split
+        self.settle()
+        if not count:
+            return ()
+        self.given += count
+        share = (open_before - self.measure()) / len(peers) if any(peers) else 0.0
+        packed = device.empty(count * (2 * items + 1), np.uint8)
+        self.pack(packed, count, len(peers))
+        device.sync()
+        parts: list[Units | IntervalMessage] = []
+        start = 0
+        for index, peer in enumerate(peers):
+            size = (count + len(peers) - 1 - index) // len(peers)
+            message = IntervalMessage(packed, start, size, items, share)
+            parts.append(message if peer else message.units(device))
+            start += size
+        self._outgoing += [part for part in parts if isinstance(part, IntervalMessage)]
+        if not any(peers):
+            device.release(packed)
+        return parts
+
+    def release_delivered(self) -> None:
+        """Free the messages that have arrived."""
+        waiting = {id(message.buffer) for message in self._outgoing if not message.taken}
+        self._free([message for message in self._outgoing if id(message.buffer) not in waiting])
+        self._outgoing = [message for message in self._outgoing if id(message.buffer) in waiting]
+
+    def _free(self, messages: Sequence[IntervalMessage]) -> None:
+        for buffer in {id(message.buffer): message.buffer for message in messages}.values():
+            self.device.release(buffer)

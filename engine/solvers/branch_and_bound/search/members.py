@@ -16,6 +16,9 @@ from .messages import IntervalMessage, Report
 
 __all__ = ["SnapshotSchedule", "Store", "WorkerState", "share_of"]
 
+_BETWEEN_SNAPSHOTS = 1.0  # seconds, of one device
+_SNAPSHOT_SHARE = 0.1  # of the time
+
 
 @dataclass(eq=False)
 class Store:
@@ -56,59 +59,36 @@ class Store:
 
 @dataclass(eq=False)
 class WorkerState:
-    """What the coordinator knows of one device's search.
-
-    Attributes
-    ----------
-    index : int
-        Its place in the pool.
-    ivms : int
-        IVMs of the device; 0 until it is ready.
-    variant : str
-        The variant that it searches by; empty before its first turn.
-    running : bool
-        Whether its thread takes turns, or is on the way to the first.
-    busy : bool
-        From the beginning of a turn until its outcome is known.
-    waiting : bool
-        Whether a request of its own is open.
-    inbox, messages : Units, list of (WorkerState, IntervalMessage)
-        Intervals on their way to it: on the host, and in the memory of other devices.
-    rate, full_rate : float
-        Nodes a second; of all turns, and of the ``full_turns`` alone in which half of its IVMs or more had work.
-    dropped : bool
-        Whether it is given no more work because it contributes too little.
-    bound, arrivals_bound : int
-        Lower bounds on all leaves open here, the inbox included, and on those that have come since the last snapshot.
-    """
+    """What the coordinator knows of one device's search."""
 
     member: Member
     items: int
-    index: int = 0
-    ivms: int = 0
+    index: int = 0  # its place in the pool
+    ivms: int = 0  # 0 until it is ready
+    # Intervals on their way to it: on the host, and in the memory of other devices.
     inbox: Units = field(init=False)
     messages: list[tuple[WorkerState, IntervalMessage]] = field(default_factory=list)
     requests: list[WorkerState] = field(default_factory=list)
-    served: list[WorkerState] = field(default_factory=list)
-    waiting: bool = False
-    running: bool = False
-    busy: bool = False
+    served: list[WorkerState] = field(default_factory=list)  # those whose requests the present turn answers
+    waiting: bool = False  # whether a request of its own is open
+    running: bool = False  # whether its thread takes turns, or is on the way to the first
+    busy: bool = False  # from the beginning of a turn until its outcome is known
     dealt: bool = False
     snapshot_pending: bool = False
     snapshot_at: float = 0.0
-    bound: int = INFINITY
-    arrivals_bound: int = INFINITY
-    variant: str = ""
+    bound: int = INFINITY  # on all leaves open here, the inbox included
+    arrivals_bound: int = INFINITY  # on those that have come since the last snapshot
+    variant: str = ""  # empty before its first turn
     active: int = 0
     open: float = 0.0
     taken_up: float = 0.0
     waited: float = 0.0
     explored: float = 0.0
     nodes: int = 0
-    rate: float = 0.0
-    full_turns: int = 0
-    full_rate: float = 0.0
-    dropped: bool = False
+    rate: float = 0.0  # nodes a second
+    full_turns: int = 0  # turns in which half of its IVMs or more had work
+    full_rate: float = 0.0  # nodes a second in these
+    dropped: bool = False  # whether it is given no more work because it contributes too little
     counters: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -212,17 +192,15 @@ class SnapshotSchedule:
     """When a snapshot of which device's open nodes is taken: one after another, for a small share of the time.
 
     The host evaluates snapshots, and its Python keeps that of the devices' threads waiting. ``began`` is when the
-    search began, ``between`` the least seconds between two of one device, ``share`` the part of the time for them.
+    search began.
     """
 
     began: float
-    between: float
-    share: float
     _not_before: float = -math.inf
 
     def is_due(self, worker: WorkerState, workers: Sequence[WorkerState], now: float) -> bool:
         """Whether it is a device's turn: of those with work, its last snapshot is the oldest, and none is pending."""
-        if now < self._not_before or now - max(worker.snapshot_at, self.began) < self.between:
+        if now < self._not_before or now - max(worker.snapshot_at, self.began) < _BETWEEN_SNAPSHOTS:
             return False
         return not any(
             one.snapshot_pending or (one.has_work and one.snapshot_at < worker.snapshot_at) for one in workers
@@ -230,7 +208,7 @@ class SnapshotSchedule:
 
     def note(self, began: float, ended: float) -> None:
         """A snapshot has been evaluated."""
-        self._not_before = ended + (ended - began) / self.share
+        self._not_before = ended + (ended - began) / _SNAPSHOT_SHARE
 
 
 def _averaged(before: float, now: float) -> float:

@@ -58,101 +58,43 @@ class Sample:
 
 @dataclass(frozen=True)
 class Task:
-    """What a device is to do in a turn.
+    """What a device is to do in a turn."""
 
-    Attributes
-    ----------
-    upper : int
-        The best value known anywhere.
-    units, messages : Units, sequence of IntervalMessage
-        Intervals to take up; those for which no IVM is idle are returned.
-    wanted : int
-        How many intervals to give away.
-    peers : sequence of bool
-        One entry a receiver of these: whether it can read this device's memory.
-    prompt : bool
-        Whether to give them away at once, or after a single round of searching if there is nothing to give yet.
-    least : int
-        How many IVMs must be at work for any to be given away.
-    return_all : bool
-        Whether to give everything away at once, and to search no more.
-    seconds : float
-        About how long to search.
-    snapshot : bool
-        Whether the report is to contain a snapshot of the open nodes.
-    profile : bool
-        Whether it is to contain the number of open nodes on each level.
-    sample : Sample or None
-        The sample of the open nodes to take at the end of the turn.
-    """
-
-    upper: int
-    units: Units
-    messages: Sequence[IntervalMessage] = ()
-    wanted: int = 0
-    peers: Sequence[bool] = ()
-    prompt: bool = False
-    least: int = 2
-    return_all: bool = False
-    seconds: float = 0.05
-    snapshot: bool = False
-    profile: bool = False
-    sample: Sample | None = None
+    upper: int  # the best value known anywhere
+    units: Units  # intervals to take up; those for which no IVM is idle are returned
+    messages: Sequence[IntervalMessage] = ()  # more of them
+    wanted: int = 0  # intervals to give away
+    peers: Sequence[bool] = ()  # of each receiver of these: whether it can read this device's memory
+    prompt: bool = False  # whether to give at once, or after one round of searching if there is nothing to give yet
+    least: int = 2  # IVMs that must be at work for any to be given away
+    return_all: bool = False  # whether to give everything away at once, and to search no more
+    seconds: float = 0.05  # of searching
+    snapshot: bool = False  # whether to report the open nodes
+    profile: bool = False  # and how many there are on each level
+    sample: Sample | None = None  # to take at the end of the turn
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a turn did.
-
-    Attributes
-    ----------
-    seconds, stealing : float
-        Time of the turn, and the part of it spent between launches of ``explore``, estimated from one round, or all
-        of it where the turn only gave work away.
-    active : int
-        IVMs that still have work.
-    nodes, leaves, pushed, solutions, stolen : int
-        Since the device was opened: decomposed nodes, leaves, children not pruned, solutions counted, intervals split.
-    open : float
-        Share of all leaves that this device still has to explore.
-    found : Found or None
-        The best leaf of this turn, if better than the bound it began with.
-    returned : Units
-        Intervals that found no idle IVM.
-    exported : sequence of Units or IntervalMessage
-        Intervals given away, by receiver.
-    frontier : FrontierSnapshot or None
-        The open nodes at the end of the turn, where the task asked for them.
-    remaining : ndarray of float64 or None
-        Independent estimates of the nodes that are left then, where the task asked for a sample that does not take too
-        long.
-    sampling : float
-        Seconds that the sample took, which are not among ``seconds``.
-    variant : str
-        The variant that searches.
-    coarseness : float
-        Of the sample (see :meth:`~engine.solvers.branch_and_bound.search.sampling.SamplePlan.coarseness`).
-    profile : ndarray of float64 or None
-        The open nodes by level, where the task asked for them.
-    """
+    """What a turn did; numbers of nodes and the like are since the device was opened."""
 
     seconds: float
-    stealing: float
+    stealing: float  # part of it between launches of `explore`, from one round; all where it only gave work away
     variant: str
-    active: int
+    active: int  # IVMs that still have work
     nodes: int
     leaves: int
-    pushed: int
+    pushed: int  # children not pruned
     solutions: int
-    stolen: int
-    open: float
-    found: Found | None
-    returned: Units
-    exported: Sequence[Units | IntervalMessage] = field(default=())
+    stolen: int  # intervals split
+    open: float  # share of all leaves that this device still has to explore
+    found: Found | None  # the best leaf of this turn, if better than the bound it began with
+    returned: Units  # intervals that found no idle IVM
+    exported: Sequence[Units | IntervalMessage] = field(default=())  # by receiver
     frontier: FrontierSnapshot | None = None
-    remaining: NDArray[np.float64] | None = None
-    sampling: float = 0.0
-    coarseness: float = 1.0
+    remaining: NDArray[np.float64] | None = None  # estimates of the nodes left, unless the sample takes too long
+    sampling: float = 0.0  # seconds for it, which are not among `seconds`
+    coarseness: float = 1.0  # of its plan
     profile: NDArray[np.float64] | None = None
 
 

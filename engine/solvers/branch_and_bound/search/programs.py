@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....devices import Capabilities, Device
-from ....devices.kernels.program import Program
+from ....devices import Capabilities
 from ....devices.kernels.record import Record
 from ....devices.kernels.rendered import rendered_text
 from ....devices.kernels.variants import unique_variants
@@ -21,13 +20,13 @@ from ..tree import LARGEST_TREE, DeviceTree, Tree
 __all__ = [
     "CONTROL",
     "COUNTERS",
-    "Programs",
     "Shapes",
     "child_constants_of",
     "constants_of",
     "kernel_variants",
     "shapes_for",
     "steal_constants_of",
+    "template_of",
 ]
 
 CONTROL = Record(
@@ -60,45 +59,22 @@ _SUBTREE_STEPS = 1 << 14
 
 @dataclass(frozen=True)
 class Shapes:
-    """How a tree is searched on one device.
+    """How a tree is searched on one device."""
 
-    Attributes
-    ----------
-    block : int
-        Work-items a group of every kernel.
-    groups_per_unit : int
-        Groups of ``explore`` that a compute unit should hold, which limits their registers.
-    ivms : int
-        IVMs; a multiple of ``block``.
-    exports : int
-        Slots beyond them, through which work leaves the device.
-    backtrack : {"stack", "saved", "rebuild", "retract"}
-        How the state of an earlier node is restored: from a stack of all levels in a work-item's own memory; from
-        device memory, where the states of nodes with several open children are saved; by placing the path's items
-        again; or by removing items one by one.
-    steps, ramp_steps : int
-        Nodes an IVM decomposes in a launch at first, and while most are idle.
-    lanes : int
-        Work-items of ``explore`` an IVM; where there are several, they are a group.
-    cooperative : bool
-        Whether the kernels are those of :class:`~engine.solvers.branch_and_bound.tree.CooperativeTree`.
-    workspace_words : int
-        32-bit words of device memory that an IVM needs besides.
-    rows_in_local : bool
-        Whether ``explore.mako`` keeps the rows of the running IVMs in local memory.
-    """
-
-    block: int
-    groups_per_unit: int
-    ivms: int
-    exports: int
+    block: int  # work-items a group of every kernel
+    groups_per_unit: int  # groups of `explore` that a compute unit should hold, which limits their registers
+    ivms: int  # a multiple of block
+    exports: int  # slots beyond them, through which work leaves the device
+    # How the state of an earlier node is restored: from a stack of all levels in a work-item's own memory ("stack");
+    # from device memory, with the states of nodes with several open children ("saved"); by placing the path's items
+    # again ("rebuild"); or by removing items one by one ("retract").
     backtrack: str
-    steps: int
-    ramp_steps: int
-    lanes: int = 1
-    cooperative: bool = False
-    workspace_words: int = 0
-    rows_in_local: bool = True
+    steps: int  # nodes an IVM decomposes in a launch at first
+    ramp_steps: int  # and while most are idle
+    lanes: int = 1  # work-items of `explore` an IVM; where there are several, they are a group
+    cooperative: bool = False  # whether the kernels are those of a CooperativeTree
+    workspace_words: int = 0  # 32-bit words of device memory that an IVM needs besides
+    rows_in_local: bool = True  # whether explore.mako keeps the rows of the running IVMs in local memory
 
     @property
     def slots(self) -> int:
@@ -119,12 +95,7 @@ class Shapes:
 def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, ivms: int | None = None) -> Shapes:
     """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs.
 
-    Parameters
-    ----------
-    device_tree : DeviceTree
-        The tree's functions for such a device.
-    ivms : int, optional
-        How many IVMs; on GPUs rounded up to a multiple of the work-items of a group.
+    On GPUs the number of IVMs is rounded up to a multiple of the work-items of a group.
     """
     if not capabilities.simt:
         count = ivms or capabilities.compute_units * _IVMS_PER_CORE
@@ -203,7 +174,8 @@ def _local_bytes(tree: Tree, device_tree: DeviceTree) -> int:
     return bytes_for(tree.items) * tree.leaf_depth
 
 
-def _template(device_tree: DeviceTree) -> str:
+def template_of(device_tree: DeviceTree) -> str:
+    """The template with the kernels that decompose nodes."""
     return "branch_and_bound/explore" + ("" if device_tree.cooperative is None else "_cooperative")
 
 
@@ -258,13 +230,7 @@ def steal_constants_of(tree: Tree, shapes: Shapes) -> dict[str, Any]:
 
 
 def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dict[str, Any]:
-    """What ``bound_in_parallel.mako`` is rendered with.
-
-    Parameters
-    ----------
-    functions : DeviceTree
-        Those of :meth:`Tree.child_functions`.
-    """
+    """What ``bound_in_parallel.mako`` is rendered with."""
     functions = dataclasses.replace(functions, cooperative=None)
     constants = constants_of(tree, functions, shapes)
     unused = {"local_table", "table_words", "poll", "groups_per_unit", "backtrack", "quads", "ramp_steps"}
@@ -273,45 +239,6 @@ def child_constants_of(tree: Tree, functions: DeviceTree, shapes: Shapes) -> dic
         "refines": functions.refines,
         "subtree_level": 0,
     }
-
-
-class Programs:
-    """The programs of one tree on one device; made and used on its thread.
-
-    Parameters
-    ----------
-    device_tree : DeviceTree
-        The tree's functions that decompose a node.
-    functions : DeviceTree or None
-        Those that bound one child.
-
-    Attributes
-    ----------
-    explore, steal : Program
-        Searching, and stealing between launches of it.
-    children : Program or None
-        Variant ``pte_peb``; None if the tree has no functions that bound one child.
-    """
-
-    def __init__(
-        self, device: Device, tree: Tree, device_tree: DeviceTree, functions: DeviceTree | None, shapes: Shapes
-    ) -> None:
-        self.shapes = shapes
-        self.explore: Program = device.program(_template(device_tree), **constants_of(tree, device_tree, shapes))
-        self.steal: Program = device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))
-        self.children: Program | None = None
-        if functions is not None:
-            constants = child_constants_of(tree, functions, shapes)
-            self.children = device.program("branch_and_bound/bound_in_parallel", **constants)
-
-    def groups(self, items: int) -> int:
-        """Groups that have at least so many work-items."""
-        return -(-items // self.shapes.block)
-
-    def explore_grid(self, ivms: int) -> tuple[int, int]:
-        """Groups, and work-items a group, of a kernel of :attr:`explore` for so many IVMs."""
-        shapes = self.shapes
-        return (ivms, shapes.lanes) if shapes.cooperative else (self.groups(ivms), shapes.block)
 
 
 @unique_variants
@@ -323,7 +250,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         functions = tree.child_functions(capabilities)
         if functions is not None:
             yield "branch_and_bound/bound_in_parallel", child_constants_of(tree, functions, shapes)
-        yield _template(device_tree), constants_of(tree, device_tree, shapes)
+        yield template_of(device_tree), constants_of(tree, device_tree, shapes)
         yield "branch_and_bound/steal", steal_constants_of(tree, shapes)
     for machines, largest in ((5, 99), (20, 99), (40, 1 << 16)):
         times = np.full((machines, 3), largest)

@@ -17,35 +17,15 @@ from .sharing import Sharing
 
 __all__ = ["Reporting"]
 
-_BETWEEN_SNAPSHOTS = 1.0
 _SNAPSHOT_SECONDS = 0.02
-_SNAPSHOT_SHARE = 0.1
 
 
 class Reporting:
     """The reports of one search.
 
-    Parameters
-    ----------
-    initial : int
-        The initial upper bound.
-    workers : list of WorkerState
-        The coordinator's own list, which shrinks where a device is lost.
-    changed : threading.Condition
-        The coordinator's lock.
-    bound : int
-        The bound proved so far.
-    nodes : int
-        Nodes decomposed in earlier starts of the run.
-
-    Attributes
-    ----------
-    bound : int
-        The bound proved so far; it never falls.
-    schedule : SnapshotSchedule
-        When which device takes a snapshot of its open nodes, for the proven bound.
-    profiles : DepthProfiles
-        The open nodes by level.
+    ``workers`` is the coordinator's own list, which shrinks where a device is lost, and ``changed`` its lock; ``nodes``
+    were decomposed in earlier starts of the run. ``bound``, proved so far, never falls; ``upper`` gives the best value
+    found by now, under the lock, and ``proved`` is called when the bound is better.
     """
 
     def __init__(
@@ -59,6 +39,8 @@ class Reporting:
         changed: threading.Condition,
         bound: int,
         nodes: int,
+        upper: Callable[[], int],
+        proved: Callable[[], None],
     ) -> None:
         self._run = run
         self._tree = tree
@@ -68,24 +50,16 @@ class Reporting:
         self._changed = changed
         self._interval_bounds = IntervalBounds(tree, initial)
         self._nodes_before = nodes
+        self._upper, self._proved = upper, proved
         self._announced: list[WorkerState] = []
         began = time.perf_counter()
         self.bound = bound
-        self.schedule = SnapshotSchedule(began, _BETWEEN_SNAPSHOTS, _SNAPSHOT_SHARE)
+        self.schedule = SnapshotSchedule(began)
         self.estimate = SearchEstimate(began, run.seed, tree.items)
         self.profiles = DepthProfiles(began)
 
-    def publish(
-        self,
-        reports: Sequence[tuple[WorkerState, Report, float]],
-        nodes: int,
-        upper: Callable[[], int],
-        proved: Callable[[int], None],
-    ) -> None:
-        """Publish what the devices have reported, each with the share of its time that it spent stealing.
-
-        ``upper`` gives the best value found by now, under the lock; ``proved`` takes a better bound.
-        """
+    def publish(self, reports: Sequence[tuple[WorkerState, Report, float]], nodes: int) -> None:
+        """Publish what the devices have reported, each with the share of its time that it spent stealing."""
         for worker, report, stealing in reports:
             label = worker.member.label
             self._run.metric("active_ivms", report.active, label)
@@ -100,7 +74,7 @@ class Reporting:
             self._publish_progress(nodes)
         for worker, report, _ in reports:
             if report.frontier is not None:
-                self.prove(worker, report.frontier, _SNAPSHOT_SECONDS, upper, proved)
+                self.prove(worker, report.frontier, _SNAPSHOT_SECONDS)
 
     def remaining(self, nodes: int) -> Remaining | None:
         """What is left of the search after so many nodes; None where it is not known."""
@@ -145,17 +119,10 @@ class Reporting:
         self._run.metric("nodes_left", remaining.nodes)
         self._run.progress("search", done, done + remaining.nodes, "nodes", seconds_left=remaining.seconds(rate))
 
-    def prove(
-        self,
-        worker: WorkerState,
-        frontier: FrontierSnapshot,
-        seconds: float,
-        upper: Callable[[], int],
-        proved: Callable[[int], None],
-    ) -> None:
+    def prove(self, worker: WorkerState, frontier: FrontierSnapshot, seconds: float) -> None:
         """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound.
 
-        It examines these for ``seconds``, and those of the store likewise; the rest is as for :meth:`publish`.
+        It examines these for ``seconds``, and those of the store likewise.
         """
         began = time.perf_counter()
         with self._changed:
@@ -172,7 +139,9 @@ class Reporting:
             bounds = [one.bound for one in self._workers if one.has_work]
             if len(self._store):
                 bounds.append(self._store.bound)
-            least = min([upper(), *bounds])  # a device without work may have found it since the reports were taken
+            least = min(
+                [self._upper(), *bounds]
+            )  # a device without work may have found it since the reports were taken
         if least > self.bound:
             self.bound = least
-            proved(least)
+            self._proved()

@@ -27,10 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....devices import Capabilities, Device
 from ..intervals import Units
 from ..masks import Masks, any_of, bits_of, bytes_for, count_of, empty, lowest_of, masks_of
+from ..options import Options
+from ..tree import Tree
 from .frontier import FrontierSnapshot
-from .setup import Setup
+from .ivms import Ivms
 
 __all__ = ["SamplePlan", "TreeSampler", "error_factor", "plan_for", "short_plan_for"]
 
@@ -58,15 +61,7 @@ class _Halted(Exception):
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """How many nodes are drawn.
-
-    Attributes
-    ----------
-    passes : int
-        Independent passes.
-    nodes, deep_nodes : int
-        Nodes drawn on a level: of the first third of the levels, on which most of the error arises, and of the others.
-    """
+    """How many nodes are drawn on a level: of the first third, where most of the error arises, and of the others."""
 
     passes: int
     nodes: int
@@ -100,10 +95,7 @@ class SamplePlan:
         return first * self.nodes + (items - first) * self.deep_nodes
 
     def coarseness(self, items: int) -> float:
-        """How many times fewer nodes a pass draws than one whose deviation is the typical one; at least 1.
-
-        See :func:`error_factor`.
-        """
+        """How many times fewer nodes a pass draws than one whose deviation is the typical one; at least 1."""
         usual = _USUAL_SMALL if items <= _SMALL_TREE else _USUAL
         return max(1.0, usual.drawn(items) / self.drawn(items))
 
@@ -136,15 +128,8 @@ def error_factor(
 
     Estimates of large trees are skewed: a few are much larger than the others, and a mean of few is mostly too small.
     So the error is that of the logarithms, where a typical deviation for trees of so many items counts as two values.
-    Its square is in inverse proportion to the number of nodes drawn.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (rounds, passes)
-    weights : ndarray of float64, shape (rounds,), optional
-        Of the rounds in the mean; 1 by default.
-    coarseness : ndarray of float64, shape (rounds,), optional
-        Of the rounds' plans (see :meth:`SamplePlan.coarseness`); 1 by default.
+    Its square is in inverse proportion to the number of nodes drawn. ``values`` have the shape (rounds, passes), and a
+    round may have a weight in the mean and a plan of some :meth:`SamplePlan.coarseness`.
     """
     logarithms = np.log(np.maximum(values, 1.0))
     weights = np.ones(len(values)) if weights is None else weights
@@ -190,14 +175,20 @@ class _Nodes:
 
 
 class TreeSampler:
-    """Estimates on one device; made, used and released on its thread."""
+    """Estimates on one device, on its thread."""
 
-    def __init__(self, setup: Setup, plan: SamplePlan) -> None:
+    def __init__(
+        self,
+        device: Device,
+        tree: Tree,
+        options: Options,
+        initial: int,
+        plan: SamplePlan,
+        capabilities: Capabilities | None = None,
+    ) -> None:
         self.plan = plan
-        shapes = dataclasses.replace(setup.shapes(plan.candidates), exports=0)
-        self._device = setup.device
-        self._tree = setup.tree
-        self._ivms = setup.ivms(setup.programs(shapes), one_step=True)
+        self._device, self._tree = device, tree
+        self._ivms = Ivms(device, tree, options, initial, capabilities, plan.candidates)
         self._width = 0
 
     def close(self) -> None:
@@ -220,20 +211,10 @@ class TreeSampler:
         weight: float = 1.0,
         halted: Callable[[], bool] = lambda: False,
     ) -> Weights | None:
-        """Independent estimates of the number of nodes still to be decomposed; None if ``halted`` says so meanwhile.
+        """Independent estimates of the nodes still to be decomposed, shape (passes,); None if halted meanwhile.
 
-        Parameters
-        ----------
-        frontier : FrontierSnapshot
-            The open nodes of all levels.
-        units : Units, optional
-            Intervals that no IVM has, in random order; no more of them are used than the plan has candidates.
-        weight : float
-            How many such intervals each of them stands for.
-
-        Returns
-        -------
-        ndarray of float64, shape (passes,)
+        ``units`` are intervals that no IVM has, in random order, each of which stands for ``weight`` such; no more of
+        them are used than the plan has candidates.
         """
         parts, decomposed = [(frontier, 1.0)], 0
         if units is not None and len(units):

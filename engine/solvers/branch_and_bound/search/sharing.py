@@ -31,20 +31,7 @@ KINDS = ("device_device", "device_host", "host_device", "host_host")
 
 
 class Sharing:
-    """The rules of one search.
-
-    Parameters
-    ----------
-    seed : int
-        Of the choice of the device that is asked.
-
-    Attributes
-    ----------
-    mixed : bool
-        Whether CPUs work beside GPUs.
-    moved : dict
-        Intervals that went from device to device, by :data:`KINDS`.
-    """
+    """The rules of one search; ``moved`` counts intervals that went from device to device, by :data:`KINDS`."""
 
     def __init__(self, workers: Sequence[WorkerState], store: Store, options: Options, seed: int) -> None:
         self._workers = list(workers)

@@ -81,26 +81,11 @@ class VictimSelection:
     """The launches of phase after phase of one of the paper's strategies.
 
     ``ring``: the next IVM. ``search``: the next ``window``. ``large``: the same, but only intervals longer than the
-    mean over all IVMs. ``adapt`` (Algorithm 6): the same in the window [B, B + S], which moves by S in each phase; S
-    is doubled while more than a tenth of the IVMs are idle and S is at most half of them, and else halved.
-    ``hypercube`` (Algorithm 5): along every dimension of a mixed-radix hypercube, only longer intervals.
-
-    Parameters
-    ----------
-    ivms : int
-        How many IVMs there are.
-    window : int, optional
-        s of ``search`` and ``large``, by default up to 1024 and half of the IVMs; the first S of ``adapt``, by default
-        1. The paper gives neither.
-    begin : int
-        The first B of ``adapt``.
-    each : bool
-        Whether every distance is a launch of its own, as in the paper's algorithms.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the window does not divide the number of IVMs, or the first B is not below it.
+    mean over all IVMs. ``adapt`` (Algorithm 6): the same in the window [B, B + S], which moves by S in each phase; S is
+    doubled while more than a tenth of the IVMs are idle and S is at most half of them, and else halved. ``hypercube``
+    (Algorithm 5): along every dimension of a mixed-radix hypercube, only longer intervals. The paper gives neither the
+    window of ``search`` and ``large`` nor the first S of ``adapt``. With ``each``, every distance is a launch of its
+    own, as in the paper's algorithms.
     """
 
     strategy: str
@@ -120,7 +105,7 @@ class VictimSelection:
 
     @classmethod
     def of(cls, options: Options, ivms: int) -> VictimSelection:
-        """What the options ask for."""
+        """What the options ask for; :class:`OptionError` if the window does not suit so many IVMs."""
         return cls(options.strategy, ivms, options.window, options.window_begin, options.window_launches == "each")
 
     def phase(self, idle: int) -> list[Round]:

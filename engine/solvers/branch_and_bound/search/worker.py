@@ -15,18 +15,16 @@ from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device, StreamEvent
 from ....devices.pool.slices import SLICE_SECONDS, SliceLength
+from ..heuristics.chains import ScheduleSearch
 from ..intervals import Units
 from ..options import Options
-from ..tree import Improver, Tree
+from ..tree import Tree
 from .children import ChildBounding
 from .frontier import LEVELS, FrontierSnapshot
 from .ivms import Ivms
 from .messages import Found, IntervalMessage, Report, Sample, State, Task
 from .profile import depth_profile
-from .programs import Programs, Shapes
 from .sampling import TreeSampler, short_plan_for
-from .setup import Setup
-from .transfers import Transfers
 
 __all__ = ["SearchWorker"]
 
@@ -52,10 +50,10 @@ class _Improving:
     It begins after a second and takes half of the device's time, or a tenth once it has found nothing for ten seconds.
     """
 
-    def __init__(self, make: Callable[[], Improver | None], tree: Tree) -> None:
-        self._make: Callable[[], Improver | None] | None = make
+    def __init__(self, make: Callable[[], ScheduleSearch | None], tree: Tree) -> None:
+        self._make: Callable[[], ScheduleSearch | None] | None = make
         self._sides = (0,) * tree.leaf_depth
-        self._improver: Improver | None = None
+        self._improver: ScheduleSearch | None = None
         self._searched = self._owed = self._vain = 0.0
 
     def after(self, report: Report, upper: int, halted: Callable[[], bool]) -> Report:
@@ -100,7 +98,8 @@ class SearchWorker:
         rank: int = 0,
     ) -> None:
         self.device = device
-        self._setup = Setup(device, tree, options, initial, capabilities)
+        self._tree, self._options, self._initial, self._capabilities = tree, options, initial, capabilities
+        self._simt = (capabilities or device.capabilities).simt
         self._variant = options.variant
         self._rate = self._rate_before = 0.0
         self._rounds = 2 if options.variant == "pte_peb" else 8  # whose rounds are long
@@ -111,35 +110,18 @@ class SearchWorker:
             self._improving = _Improving(functools.partial(tree.improver, device, seed, rank), tree)
 
     @functools.cached_property
-    def shapes(self) -> Shapes:
-        """The shapes in which the device searches."""
-        return self._setup.shapes(self._setup.options.ivms)
-
-    @functools.cached_property
-    def _programs(self) -> Programs:
-        return self._setup.programs(self.shapes, children=self._variant == "pte_peb")
-
-    @functools.cached_property
     def _ivms(self) -> Ivms:
-        ivms = self._setup.ivms(self._programs)
+        ivms = Ivms(self.device, self._tree, self._options, self._initial, self._capabilities)
+        # Where lanes do not hide it, a costly bound would make a long first slice.
+        self._steps = self._step_control(ivms.shapes.steps if self._simt else _FIRST_STEPS)
         ivms.steps = self._steps.amount
         return ivms
 
     @functools.cached_property
-    def _transfers(self) -> Transfers:
-        return Transfers(self._ivms)
-
-    @functools.cached_property
     def _children(self) -> ChildBounding:
-        functions = self._setup.child_functions
+        functions = self._tree.child_functions(self._capabilities or self.device.capabilities)
         assert functions is not None
-        assert self._programs.children is not None
-        return ChildBounding(self._ivms, self._programs.children, functions.table)
-
-    @functools.cached_property
-    def _steps(self) -> SliceLength:
-        # Where lanes do not hide it, a costly bound would make a long first slice.
-        return self._step_control(self.shapes.steps if self._setup.traits.simt else _FIRST_STEPS)
+        return ChildBounding(self._ivms, functions)
 
     def open(self, warm_up: bool) -> int:
         """Take memory, and compile what a turn needs if ``warm_up`` says so; how many IVMs there are."""
@@ -150,14 +132,14 @@ class SearchWorker:
 
     def _step_control(self, start: int) -> SliceLength:
         """The number of nodes that an IVM may decompose in a launch, beginning with ``start``; 1 without trigger."""
-        if not self._setup.options.steal_trigger:
+        if not self._options.steal_trigger:
             return SliceLength(1, most=1)
         return SliceLength(start, least=_FEWEST_STEPS, most=_MOST_STEPS)
 
     def close(self) -> None:
         """Free the device's memory."""
         made = vars(self)
-        for part in (self._improving, self._sampler, made.get("_children"), made.get("_transfers"), made.get("_ivms")):
+        for part in (self._improving, self._sampler, made.get("_children"), made.get("_ivms")):
             if part is not None:
                 part.close()
 
@@ -167,7 +149,7 @@ class SearchWorker:
         Some drivers finish a kernel when it is first launched, which may take longer than a whole search elsewhere.
         """
         ivms = self._ivms
-        if not self.shapes.cooperative:
+        if not ivms.shapes.cooperative:
             ivms.initialize(ivms.leaf_paths, ivms.thieves, 0)
         ivms.pack(ivms.leaf_paths, 0, 1)
         ivms.measure()
@@ -189,8 +171,6 @@ class SearchWorker:
 
     def discard(self) -> None:
         """Forget all intervals and counters."""
-        self._transfers.close()
-        self._transfers.given = 0
         self._ivms.discard()
 
     def turn(
@@ -204,14 +184,14 @@ class SearchWorker:
         """
         ivms = self._ivms
         began = time.perf_counter()
-        self._transfers.release_delivered()
+        ivms.release_delivered()
         ivms.set_upper(task.upper)
-        returned = self._transfers.take(task.units, task.messages)
+        returned = ivms.take(task.units, task.messages)
         stealing = 0.0
         active = ivms.active()
         exported: Sequence[Units | IntervalMessage] = ()
         if task.return_all:
-            exported = self._transfers.return_all(len(task.peers))
+            exported = ivms.return_all(len(task.peers))
             active = 0
         elif task.prompt:
             exported = self._give(task, active)
@@ -234,15 +214,15 @@ class SearchWorker:
             leaves=int(done["leaves"]),
             pushed=int(done["pushed"]),
             solutions=int(done["solutions"]),
-            stolen=int(control["stolen"]) - self._transfers.given,
+            stolen=int(control["stolen"]) - ivms.given,
             open=remaining,
-            found=self._improvement(),
+            found=ivms.improvement(),
             returned=returned,
             exported=exported,
             frontier=ivms.frontier() if task.snapshot else None,
             remaining=sampled,
             sampling=time.perf_counter() - began - seconds,
-            coarseness=1.0 if self._sampler is None else self._sampler.plan.coarseness(self._setup.tree.items),
+            coarseness=1.0 if self._sampler is None else self._sampler.plan.coarseness(self._tree.items),
             profile=depth_profile(ivms, self._random) if task.profile and not halted() else None,
         )
         if self._improving is None or task.return_all:
@@ -255,8 +235,8 @@ class SearchWorker:
         A device is slow while few of its IVMs have work. Where it is too slow for a whole sample and its node rate
         still rises, it takes none; a sample that was made smaller is made larger once the rate has doubled.
         """
-        items = self._setup.tree.items
-        whole = short_plan_for(items, self._setup.traits.simt)
+        items = self._tree.items
+        whole = short_plan_for(items, self._simt)
         plan = whole.within(_SAMPLE_SECONDS, self._rate, items)
         if plan is None or (plan != whole and self._rate > _RISING * self._rate_before):
             return None
@@ -265,16 +245,14 @@ class SearchWorker:
             self._sampler.close()
             self._sampler = None
         if self._sampler is None:
-            self._sampler = TreeSampler(self._setup, plan)
+            where = self.device, self._tree, self._options, self._initial
+            self._sampler = TreeSampler(*where, plan, self._capabilities)
         frontier = self._ivms.frontier(items)
         return self._sampler.remaining(frontier, upper, sample.seed, sample.units, sample.weight, halted)
 
     def _give(self, task: Task, active: int) -> Sequence[Units | IntervalMessage]:
         """Give intervals to those that asked, if there are any to spare."""
-        return self._transfers.give(task.wanted, task.peers) if task.wanted and active >= task.least else ()
-
-    def _improvement(self) -> Found | None:
-        return self._ivms.improvement()
+        return self._ivms.give(task.wanted, task.peers) if task.wanted and active >= task.least else ()
 
     def _explore(self, seconds: float, interrupted: Callable[[], bool] | None, halted: Callable[[], bool]) -> float:
         """Rounds of stealing and searching; returns the seconds spent stealing."""
@@ -286,7 +264,7 @@ class SearchWorker:
         one = time.perf_counter() - began
         self._search()
         rounds = 1
-        ahead = self._setup.traits.simt and seconds >= SLICE_SECONDS
+        ahead = self._simt and seconds >= SLICE_SECONDS
         before_last: StreamEvent | None = None
         check, step = 1, 1
         while rounds < self._rounds:
@@ -326,15 +304,15 @@ class SearchWorker:
         them fit. IVMs are much faster while few have work, so only slices in which many have work are measured.
         """
         ivms = self._ivms
-        active = ivms.active()
-        if 2 * active >= self.shapes.ivms:
+        active, shapes = ivms.active(), ivms.shapes
+        if 2 * active >= shapes.ivms:
             self._steps.seconds = seconds / _LAUNCHES
             self._steps.took(elapsed, nodes / active)
-            ivms.ramp_steps = self.shapes.ramp_steps
+            ivms.ramp_steps = shapes.ramp_steps
         else:
-            if self._steps.amount > self.shapes.steps:
-                self._steps = self._step_control(self.shapes.steps)
-            if self._setup.options.strategy != "siblings":  # the others may leave most IVMs idle for long
+            if self._steps.amount > shapes.steps:
+                self._steps = self._step_control(shapes.steps)
+            if self._options.strategy != "siblings":  # the others may leave most IVMs idle for long
                 ivms.ramp_steps = min(2 * ivms.ramp_steps, self._steps.amount)
         ivms.steps = self._steps.amount
         if elapsed > 1.5 * seconds:
