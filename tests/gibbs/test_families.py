@@ -13,9 +13,9 @@ from scipy import stats
 
 import engine
 from engine.devices import DevicePool, Member
+from engine.solvers.gibbs.begin import find_mode
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.device.start import find_mode
 from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
@@ -48,7 +48,7 @@ def targets(family: str, margins: NDArray[np.float64], auxiliary: Any, random: n
 
 
 def sampler_of(member: Member, problem: HorseshoeRegression, seed: int, pool: DevicePool, **options: Any) -> Sampler:
-    chosen = Options(chains=1, provider="kernels", intercept_scale=INTERCEPT_SCALE, **options)
+    chosen = Options(chains=1, kernel="hmc", provider="kernels", intercept_scale=INTERCEPT_SCALE, **options)
     design = Design.of(problem, chosen)
     return Sampler(pool, design, settings_for(design, chosen, seed))
 
@@ -143,7 +143,7 @@ def p_values(
             sampler.workers.each(_put_target, y)
             sampler.set_state(state)
             for step in range(ITERATIONS):
-                sampler.workers.each(Worker.iterate, ITERATIONS * number + step)
+                sampler.workers.each(lambda worker, at=ITERATIONS * number + step: worker.moves.iterate(at))
             found = sampler.state()
             precision = float(found["chain_state"][0, 0])
             ends["tau"].append(precision**-0.5)

@@ -142,7 +142,7 @@ def test_devices_that_share_the_factorisations_out_make_the_same_draws(device: M
 @pytest.mark.full
 def test_memory_is_planned_for_the_matrices_that_a_device_owns() -> None:
     def planned(columns: int, devices: int) -> int:
-        options = Options(chains=4)
+        options = Options(chains=4, kernel="hmc")
         design = Design.of(problem_of(16, columns), options)
         layout = design.layout
         sizes = layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips

@@ -69,9 +69,7 @@ def test_first_draws_are_those_of_the_dense_design(device: Member, kernel: str, 
         options = {"kernel": kernel, "storage": storage, "chains": 3}
         with sampling(device, X, y, seed=9, devices=devices, **options) as sampler:
             if kernel == "hmc":
-                from engine.solvers.gibbs.device.worker import Worker
-
-                sampler.workers.first(Worker.factorise, np.ones(sampler.design.layout.columns))
+                sampler.workers.first(lambda worker: worker.matrices.factorise_fixed(np.ones(worker.layout.columns)))
             sampler.set_state(state_of(np.zeros((3, sampler.design.layout.columns)), tau=0.3))
             sampler.advance(0, 3, 0)
             draws.append(sampler.collect()[1])

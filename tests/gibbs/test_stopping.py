@@ -15,7 +15,7 @@ from engine.devices import Member
 from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.gibbs import solve as solve_module
-from engine.solvers.gibbs.checkpoint import RunState, Snapshot, Start, checkpoint_of
+from engine.solvers.gibbs.checkpoint import Adaptation, Convergence, RunState, Snapshot, Start, checkpoint_of
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.convergence import check_points
@@ -181,7 +181,8 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
 def test_a_checkpoint_keeps_the_checks_that_were_passed() -> None:
     none = np.zeros(0, np.int64)
     state = cast(RunState, SimpleNamespace(start=Start(none), traced=none, kept=list))
-    snapshot = Snapshot({}, 7, {}, {}, passed=1, watched=none, small=np.zeros(0), failed=2, passes=3)
+    counts = {"iteration": 7, "failed": 2, "passes": 3}
+    snapshot = Snapshot({}, {}, {}, Adaptation(), Convergence(1, none), counts)
     kept = {"kernel": "latent", "iteration": 7, "passed": 1, "failed": 2, "passes": 3, "exchanged_bytes": 5}
     assert checkpoint_of(state, snapshot, 5)[1] == kept
 

@@ -11,7 +11,6 @@ from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.records import CHAIN
 from engine.solvers.gibbs.device.sparse_rows import SparseRows
-from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -131,7 +130,7 @@ def advance(sampler, draws, y, first, with_lines):
         signs = np.zeros(worker.rows.signs.size, np.float32)
         signs[: len(X)] = np.where(y, 1.0, -1.0)
         worker.device.put(signs, worker.rows.signs)
-        moves.set_small(set_of(design))
+        moves.rescale.set_small(set_of(design))
 
     def work(worker):
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
@@ -141,7 +140,7 @@ def advance(sampler, draws, y, first, with_lines):
             signs = np.zeros(worker.hamiltonian.signs.size, np.float32)
             signs[: len(X)] = np.where(y, 1.0, -1.0) if design.intercept else 0.0
             worker.device.put(signs, worker.hamiltonian.signs)
-            worker.hamiltonian.set_small(set_of(design))
+            worker.hamiltonian.rescale.set_small(set_of(design))
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
@@ -151,7 +150,7 @@ def advance(sampler, draws, y, first, with_lines):
     state["chain_state"][:, CHAIN.names.index("slab_precision")] = draws["slab"]
     sampler.set_state(state)
     for step in range(first, first + ITERATIONS):
-        sampler.workers.each(Worker.iterate, step)
+        sampler.workers.each(lambda worker, step=step: worker.moves.iterate(step))
     return sampler.state()
 
 

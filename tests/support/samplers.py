@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from engine.devices import DevicePool
+from engine.solvers.gibbs.begin import find_mode
 from engine.solvers.gibbs.choice import with_kernel
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.device.start import find_mode
 from engine.solvers.gibbs.families import AUXILIARY
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit

@@ -70,7 +70,7 @@ def _case(rows: int, columns: int, kernel: str, chains: int, iterations: int) ->
             before = sampler.exchanged_bytes()
             began = time.perf_counter()
             advance(sampler, first, iterations)
-            sampler.workers.each(Worker.sync)
+            sampler.workers.each(lambda worker: worker.device.sync())
             ended = time.perf_counter()
             exchanged = sampler.exchanged_bytes() - before
             answer: dict[str, Any] = {"draws": sampler.state()["beta"].tobytes()}

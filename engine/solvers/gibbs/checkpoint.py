@@ -15,7 +15,6 @@ from ...errors import RunFolderError
 from .design.lines import Lines
 from .design.matrix import Design
 from .device.records import CHAIN
-from .device.sampler import Sampler
 from .draws.store import Draws
 from .options import Options
 from .schema import CheckpointState
@@ -49,15 +48,7 @@ class Rate:
         self._marks: list[tuple[float, int]] = []
 
     def at(self, now: float, step: int) -> float | None:
-        """The rate, or None before the second call.
-
-        Parameters
-        ----------
-        now : float
-            Seconds of a monotonic clock.
-        step : int
-            Iterations done.
-        """
+        """The rate, or None before the second call."""
         if not self._marks or now - self._marks[-1][0] > _MARK_SECONDS:
             self._marks = [*self._marks[-1:], (now, step)]
         since, first = self._marks[0]
@@ -83,24 +74,12 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class Convergence:
-    """What the checks have found.
+    """What the checks have found."""
 
-    Attributes
-    ----------
-    passed : int
-        Successive checks that were passed.
-    watched : ndarray of int64
-        Quantities that were furthest from convergence when all were checked.
-    expected : int
-        Draws that will be enough; 0 if unknown.
-    value_seconds : float
-        What a draw of a quantity takes in the summary, as measured by the last check.
-    """
-
-    passed: int = 0
-    watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    expected: int = 0
-    value_seconds: float = 2e-7
+    passed: int = 0  # successive checks
+    watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # were furthest from convergence
+    expected: int = 0  # draws that will be enough; 0 if unknown
+    value_seconds: float = 2e-7  # to diagnose a draw of a quantity, as the last check has measured
 
 
 @dataclass
@@ -114,29 +93,13 @@ class Reports:
 
 @dataclass
 class RunState:
-    """A run so far: its stores of draws, its counts, and what its phases have returned.
-
-    Attributes
-    ----------
-    draws, statistics, scales : Draws
-        Of the coefficients in the user's units, of the fields of :data:`.device.records.CHAIN`, and of log lambda.
-    traced : ndarray of int64
-        Coefficients that are traced, in the numbering of the result.
-    restored : Checkpoint, optional
-        What this goes on from after a device was lost.
-    notified : bool
-        Whether the notices of the start have been given.
-    snapshot : Snapshot, optional
-        The last one.
-    lock : Lock
-        Held while draws are taken over, so that another thread can summarise them.
-    """
+    """A run so far: its stores of draws, its counts, and what its phases have returned."""
 
     design: Design
-    draws: Draws
-    statistics: Draws
-    scales: Draws | None
-    traced: NDArray[np.int64]
+    draws: Draws  # of the coefficients in the user's units
+    statistics: Draws  # of the fields of CHAIN, then the family's own parameters
+    scales: Draws | None  # of log lambda
+    traced: NDArray[np.int64]  # coefficients, in the numbering of the result
     start: Start = field(default_factory=Start)
     adaptation: Adaptation = field(default_factory=Adaptation)
     convergence: Convergence = field(default_factory=Convergence)
@@ -147,10 +110,10 @@ class RunState:
     failed: int = 0
     failed_before: int = 0
     exchanged_before: int = 0
-    restored: Checkpoint | None = None
-    notified: bool = False
+    restored: Checkpoint | None = None  # what this goes on from after a device was lost
+    notified: bool = False  # of what the search for lines found
     snapshot: Snapshot | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.Lock = field(default_factory=threading.Lock)  # held while draws are taken over
 
     def kept(self) -> list[tuple[str, Draws]]:
         """The stores of draws that there are, by name."""
@@ -159,29 +122,20 @@ class RunState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A point from which the run can be resumed."""
+    """A point from which the run can be resumed: the chains, and what was known then."""
 
     chains: dict[str, Floats]
-    iteration: int
-    marks: dict[str, tuple[Any, ...]]
     adapted: dict[str, Any]
-    passed: int
-    watched: NDArray[np.int64]
-    small: Floats
-    failed: int
-    passes: int
+    marks: dict[str, tuple[Any, ...]]
+    adaptation: Adaptation
+    convergence: Convergence
+    counts: dict[str, int]
 
 
 def restore(
     state: RunState, arrays: dict[str, NDArray[Any]], saved: CheckpointState, options: Options, source: str
 ) -> None:
-    """Take over a checkpoint, from the ``source`` that a message names.
-
-    Raises
-    ------
-    RunFolderError
-        See :func:`audit`.
-    """
+    """Take over a checkpoint, from the ``source`` that a message names."""
     state.iteration = state.began_at = saved.iteration
     state.failed = state.failed_before = saved.failed
     state.passes, state.exchanged_before = saved.passes, saved.exchanged_bytes
@@ -196,55 +150,28 @@ def restore(
     audit(state, arrays, options, source)
 
 
-def snapshot_of(sampler: Sampler, state: RunState) -> Snapshot:
+def snapshot_of(state: RunState, chains: dict[str, Floats], adapted: dict[str, Any]) -> Snapshot:
     """The run as it is now; all draws so far must have come from the devices."""
-    return Snapshot(
-        chains=sampler.state(),
-        iteration=state.iteration,
-        marks={name: draws.mark() for name, draws in state.kept()},
-        adapted=sampler.adapted() if sampler.settings.kernel == "hmc" else {},
-        passed=state.convergence.passed,
-        watched=state.convergence.watched,
-        small=state.adaptation.small,
-        failed=state.failed,
-        passes=state.passes,
-    )
+    counts = {"iteration": state.iteration, "failed": state.failed, "passes": state.passes}
+    marks = {name: draws.mark() for name, draws in state.kept()}
+    return Snapshot(chains, adapted, marks, state.adaptation, state.convergence, counts)
 
 
 def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A snapshot as a run folder keeps it: arrays, and scalar state.
-
-    Parameters
-    ----------
-    state : RunState
-        Of the same run; it may have gone on.
-    exchanged_bytes : int
-        Between devices, so far.
-    """
-    adapted = dict(snapshot.adapted)
-    arrays: dict[str, Any] = {
-        **snapshot.chains,
-        "mode": state.start.mode,
-        "traced": state.traced,
-        "watched": snapshot.watched,
-    }
-    if len(snapshot.small):
-        arrays["small"] = snapshot.small
+    """A snapshot as a run folder keeps it: arrays, and scalar state."""
+    adapted, small = dict(snapshot.adapted), snapshot.adaptation.small
+    own = {"mode": state.start.mode, "traced": state.traced, "watched": snapshot.convergence.watched}
+    arrays: dict[str, Any] = {**snapshot.chains, **own}
+    if len(small):
+        arrays["small"] = small
     if adapted:
         arrays["mode_auxiliary"] = state.start.auxiliary
     arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
     for name, draws in state.kept():
         arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
-    scalars = {
-        "kernel": "hmc" if adapted else ("cg" if len(snapshot.small) else "latent"),
-        "iteration": snapshot.iteration,
-        "passed": snapshot.passed,
-        "failed": snapshot.failed,
-        "passes": snapshot.passes,
-        "exchanged_bytes": exchanged_bytes,
-        **adapted,
-    }
-    return arrays, scalars
+    kernel = "hmc" if adapted else ("cg" if len(small) else "latent")
+    counts = {**snapshot.counts, "passed": snapshot.convergence.passed, "exchanged_bytes": exchanged_bytes}
+    return arrays, {"kernel": kernel, **counts, **adapted}
 
 
 def save(run: RunContext, state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> None:
@@ -253,20 +180,7 @@ def save(run: RunContext, state: RunState, snapshot: Snapshot, exchanged_bytes: 
 
 
 def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, folder: str) -> None:
-    """Check what was restored against the problem and the options.
-
-    Parameters
-    ----------
-    state : RunState
-        With what was taken over.
-    folder : path-like
-        For the message.
-
-    Raises
-    ------
-    RunFolderError
-        If the numbers cannot be those of a run of this problem with these options.
-    """
+    """Check what was restored against the problem and the options."""
     layout = state.design.layout
     iteration, kept = state.iteration, max(0, state.iteration - options.warmup) // options.thin
     tau_precision = CHAIN.view(arrays["chain_state"])["tau_precision"]

@@ -11,11 +11,11 @@ from ...errors import OptionError
 from .costs import Cost, Kernel, Shape, Traits, predicted_cost
 from .design.features import dense_rows, density, is_sparse
 from .design.matrix import DENSE, Design, bytes_an_entry, has_offset_column
-from .options import KernelName, Options
+from .options import Options
 from .priors import CONJUGATE
 from .problem import HorseshoeProbit
 
-__all__ = ["is_wide", "kernel_costs", "kernel_for", "moves_latent", "validate_kernel", "with_kernel"]
+__all__ = ["is_wide", "kernel_costs", "moves_latent", "validate_kernel", "with_kernel"]
 
 _MOST_COLUMNS = 8192
 """Columns up to which ``hmc`` is the choice on any device where it fits, so that draws do not depend on the device."""
@@ -29,22 +29,17 @@ _MOST_SHARE = 0.8
 """Of a device's memory that a kernel may be predicted to need."""
 
 
-def kernel_for(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> KernelName:
-    """The kernel of the option, or with ``auto`` the one that is predicted to cost least.
-
-    Parameters
-    ----------
-    devices : sequence of DeviceInfo
-        Those of the run; a usual CPU without any.
-    """
+def with_kernel(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> Options:
+    """The options, with the kernel that is predicted to cost least in place of ``auto``; without devices on a CPU."""
     if options.kernel != "auto":
-        return options.kernel
+        return options
     memory = _MOST_SHARE * Traits.of(devices).memory
     costs = kernel_costs(problem, options, devices)
-    if problem.X.shape[1] <= _MOST_COLUMNS and costs["hmc"].bytes <= memory:
-        return "hmc"
     fitting = {kernel: cost for kernel, cost in costs.items() if cost.bytes <= memory} or costs
-    return min(fitting, key=lambda kernel: fitting[kernel].weighted(kernel))
+    chosen = min(fitting, key=lambda kernel: fitting[kernel].weighted(kernel))
+    if problem.X.shape[1] <= _MOST_COLUMNS and costs["hmc"].bytes <= memory:
+        chosen = "hmc"
+    return options.model_copy(update={"kernel": chosen})
 
 
 def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> dict[Kernel, Cost]:
@@ -78,19 +73,6 @@ def _shape(problem: HorseshoeProbit, options: Options) -> Shape:
     return Shape(rows, columns, options.chains, entries, bytes_an_entry(rows, columns, one_value=False))
 
 
-def with_kernel(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> Options:
-    """The options with a kernel in place of ``auto``.
-
-    Parameters
-    ----------
-    devices : sequence of DeviceInfo
-        As for :func:`kernel_for`.
-    """
-    if options.kernel != "auto":
-        return options
-    return options.model_copy(update={"kernel": kernel_for(problem, options, devices)})
-
-
 def _are_more(problem: HorseshoeProbit, options: Options) -> bool:
     """Whether there are more columns than rows without the constant ones; looks at no more rows than it takes."""
     rows, columns = problem.X.shape
@@ -105,18 +87,7 @@ def _are_more(problem: HorseshoeProbit, options: Options) -> bool:
 
 
 def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
-    """Check that a kernel samples a family.
-
-    Parameters
-    ----------
-    options : Options
-        With a kernel in place of ``auto``.
-
-    Raises
-    ------
-    OptionError
-        If it does not, or not with these options.
-    """
+    """Check that a kernel samples a family."""
     kernel, family = options.kernel, problem.family
     if problem.weights is not None and kernel != "hmc":
         raise OptionError(
@@ -146,25 +117,13 @@ def validate_kernel(problem: HorseshoeProbit, options: Options) -> None:
 
 
 def is_wide(design: Design, options: Options) -> bool:
-    """Whether the kernels ``gibbs`` and ``px`` make matrices of N x N in place of those of p x p.
-
-    Parameters
-    ----------
-    options : Options
-        With a kernel in place of ``auto``.
-    """
+    """Whether the kernels ``gibbs`` and ``px`` make matrices of N x N in place of those of p x p."""
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel in ("gibbs", "px")
     return usable and design.layout.columns > design.layout.rows
 
 
 def moves_latent(design: Design, options: Options) -> bool:
-    """Whether the kernel ``hmc`` moves latent normals, or sigma, with beta integrated out and matrices of N x N.
-
-    Parameters
-    ----------
-    options : Options
-        With a kernel in place of ``auto``.
-    """
+    """Whether the kernel ``hmc`` moves latent normals, or sigma, with beta integrated out and matrices of N x N."""
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"
     usable &= design.problem.weights is None and design.pinned is None
     family, rows, columns = design.problem.family, design.layout.rows, design.layout.columns

@@ -33,51 +33,32 @@ _ITEMS = {"float32": 4, "float16": 2}
 
 @dataclass(frozen=True)
 class Traits:
-    """How fast a kind of device is.
+    """How fast a kind of device is."""
 
-    Attributes
-    ----------
-    bandwidth : float
-        Bytes a second of a pass over rows.
-    pass_rate : float
-        Multiplications and additions a second of a pass, in float32; half of it in float64.
-    factor_rate : float
-        The same of factorisations in float64.
-    launch : float
-        Seconds of a launch.
-    memory : float
-        Bytes of a device.
-    """
-
-    bandwidth: float = 1.5e10
-    pass_rate: float = 1.2e10
-    factor_rate: float = 3e10
-    launch: float = 1e-5
-    memory: float = float("inf")
+    bandwidth: float = 1.5e10  # bytes a second of a pass over rows
+    pass_rate: float = 1.2e10  # multiplications and additions a second of a pass, in float32; half of it in float64
+    factor_rate: float = 3e10  # the same of factorisations in float64
+    launch: float = 1e-5  # seconds
+    memory: float = float("inf")  # bytes of a device
 
     @classmethod
     def of(cls, devices: Sequence[DeviceInfo]) -> Traits:
         """Of some devices together, which share the rows; of a CPU with two cores without any."""
         if not devices:
             return cls()
-        parts = [_traits_of(info) for info in devices]
-        return cls(
-            sum(part.bandwidth for part in parts),
-            sum(part.pass_rate for part in parts),
-            sum(part.factor_rate for part in parts),
-            max(part.launch for part in parts),
-            min(part.memory for part in parts),
-        )
+        bandwidth, pass_rate, factor_rate, launch, memory = zip(*map(_traits_of, devices), strict=True)
+        return cls(sum(bandwidth), sum(pass_rate), sum(factor_rate), max(launch), min(memory))
 
 
-def _traits_of(info: DeviceInfo) -> Traits:
+def _traits_of(info: DeviceInfo) -> tuple[float, ...]:
+    """The fields of :class:`Traits`, in their order."""
     capabilities = info.capabilities
     units = capabilities.compute_units
     if not capabilities.simt:
         factor = 1.5e10 if capabilities.linear_algebra == "lapack" else 3e9
-        return Traits(min(units, 16) * 7.5e9, units * 6e9, units * factor, 1e-5, info.memory)
+        return min(units, 16) * 7.5e9, units * 6e9, units * factor, 1e-5, info.memory
     factor = 2.3e11 if capabilities.linear_algebra == "cusolver" else 2e10
-    return Traits(units * 3.2e10, units * 2e11, units * factor, 5e-6, info.memory)
+    return units * 3.2e10, units * 2e11, units * factor, 5e-6, info.memory
 
 
 @dataclass(frozen=True)
@@ -93,18 +74,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Cost:
-    """A prediction.
+    """A prediction."""
 
-    Attributes
-    ----------
-    seconds : float
-        Of an iteration of all chains.
-    bytes : float
-        Device memory, of X and of what grows with its sizes.
-    """
-
-    seconds: float
-    bytes: float
+    seconds: float  # of an iteration of all chains
+    bytes: float  # of device memory, for X and what grows with its sizes
 
     def weighted(self, kernel: Kernel) -> float:
         """Seconds of what is worth an iteration of ``hmc``."""
@@ -112,14 +85,7 @@ class Cost:
 
 
 def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, wide: bool = False) -> Cost:
-    """What an iteration takes.
-
-    Parameters
-    ----------
-    shape : Shape
-    wide : bool
-        Whether matrices of N x N are made, for ``gibbs`` and ``px``.
-    """
+    """What an iteration takes; ``wide``: with matrices of N x N."""
     rows, columns, chains = shape.rows, shape.columns, shape.chains
     values = rows * columns
     if storage == "sparse":

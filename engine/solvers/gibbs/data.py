@@ -87,7 +87,6 @@ def _sparse_matrix(X: Any) -> Any:
 
 
 def _place(X: Any, entry: int) -> tuple[int, int]:
-    """Row and column of an entry of a sparse array."""
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
 
 
@@ -157,13 +156,11 @@ def features_of(arrays: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
-    """The target, of one value a row and finite."""
     values = np.asarray(y)
     if values.shape != (rows,):
         raise ProblemError(f"y must have one value for each of the {rows} rows of X; got shape {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise tables.RowError(f"y must be finite; got {values[row]}", row)
+    if values.dtype.kind == "f":
+        _refuse(~np.isfinite(values), values, "y must be finite; got {}")
     if values.dtype.kind == "O":
         kinds = {type(value) for value in values.tolist()}
         if len(kinds) > 1:
@@ -171,19 +168,28 @@ def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
     return values
 
 
+def _of_rows(given: ArrayLike, rows: int, name: str) -> NDArray[Any]:
+    values = np.asarray(given)
+    if values.shape != (rows,) or values.dtype.kind not in "biuf":
+        raise ProblemError(f"{name} must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
+    return values
+
+
+def _refuse(wrong: NDArray[np.bool_], values: NDArray[Any], rule: str) -> None:
+    """Name the first row that is wrong."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise tables.RowError(rule.format(values[row]), row)
+
+
 def checked_weights(weights: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
     """Weights of the rows; None if all are 1."""
     if weights is None:
         return None
-    values = np.asarray(weights)
-    if values.shape != (rows,) or values.dtype.kind not in "biuf":
-        raise ProblemError(f"weights must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
+    values = _of_rows(weights, rows, "weights")
     with np.errstate(over="ignore"):
         narrow = values.astype(np.float32)
-    wrong = ~(np.isfinite(narrow) & (values >= 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise tables.RowError(f"weights must be finite and at least 0; got {values[row]}", row)
+    _refuse(~(np.isfinite(narrow) & (values >= 0)), values, "weights must be finite and at least 0; got {}")
     if not narrow.any():
         raise ProblemError("all weights are 0")
     return None if (values == 1).all() else frozen(values.astype(np.float64))
@@ -193,13 +199,9 @@ def checked_offset(offset: ArrayLike | None, rows: int) -> NDArray[np.float64] |
     """What is added to the margin of each row; None if all are 0."""
     if offset is None:
         return None
-    values = np.asarray(offset)
-    if values.shape != (rows,) or values.dtype.kind not in "biuf":
-        raise ProblemError(f"offset must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
-    wrong = ~(np.abs(values) <= _LARGEST_OFFSET)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise tables.RowError(f"offset must be finite and at most {_LARGEST_OFFSET:g} in size; got {values[row]}", row)
+    values = _of_rows(offset, rows, "offset")
+    rule = f"offset must be finite and at most {_LARGEST_OFFSET:g} in size; got {{}}"
+    _refuse(~(np.abs(values) <= _LARGEST_OFFSET), values, rule)
     return frozen(values.astype(np.float64)) if values.any() else None
 
 
@@ -249,9 +251,7 @@ def counts(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...
         raise ProblemError(f"y must hold whole numbers for the family counts; got {values.dtype}")
     numbers = values.astype(np.float64)
     wrong = (numbers < 0) | (numbers != np.floor(numbers)) | (numbers > MOST_COUNT)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise tables.RowError(f"y must be whole numbers from 0 to {MOST_COUNT:,}; got {numbers[row]:g}", row)
+    _refuse(wrong, numbers, f"y must be whole numbers from 0 to {MOST_COUNT:,}; got {{:g}}")
     if not numbers.any():
         raise ProblemError("y is 0 in every row")
     return frozen(numbers), ()

@@ -31,10 +31,9 @@ from .device.chains import STATE, Recorded
 from .device.sampler import Sampler
 from .draws.convergence import CHECKS, check_points
 from .draws.summary import posterior_of
-from .notices import report_design
 from .options import REFRESH, Options
 from .problem import HorseshoeProbit
-from .reporting import report_progress
+from .reporting import report_design, report_progress
 from .schema import CheckpointState
 from .validate import settings_for
 
@@ -117,21 +116,17 @@ class DividedSampling(DividedRun):
         for group in sorted(self._groups, key=lambda one: one.done):
             if not group.out and group.done < limit:
                 group.out = True
-                return self._draws_of(group, limit)
+                return {
+                    "kind": "draws",
+                    "first": group.first,
+                    "count": group.count,
+                    "from": group.done,
+                    "until": limit,
+                    "chains": group.states[group.done],
+                    "common": self._common,
+                    "lines": not self._has_lines,
+                }
         return None
-
-    def _draws_of(self, group: _Group, limit: int) -> dict[str, Any]:
-        """A task's work: a group of chains from where it is."""
-        return {
-            "kind": "draws",
-            "first": group.first,
-            "count": group.count,
-            "from": group.done,
-            "until": limit,
-            "chains": group.states[group.done],
-            "common": self._common,
-            "lines": not self._has_lines,
-        }
 
     def _limit(self) -> int:
         """How far groups may go: to the next but one check, where the draws may end."""
@@ -154,20 +149,7 @@ class DividedSampling(DividedRun):
     # --- answers --------------------------------------------------------------------------------------------------
 
     def accept(self, work: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Take in a checkpoint of the warm-up, or draws of a group.
-
-        Parameters
-        ----------
-        work : mapping
-            What :meth:`take` has given.
-        answer : mapping
-            What :meth:`SamplingTasks.compute` has made of it.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If draws are missing or not finite.
-        """
+        """Take in a checkpoint of the warm-up, or draws of a group."""
         if answer.get("lines") is not None:
             self._state.start = dataclasses.replace(self._state.start, lines=answer["lines"])
             self._has_lines = True
@@ -243,18 +225,7 @@ class DividedSampling(DividedRun):
         if adapted:
             scalars = self._common["scalars"]
             adapted |= {name: scalars[name] for name in ("averaged", "averaging", "adapting", "steps")}
-        marks = {name: draws.mark() for name, draws in state.kept()}
-        self._snapshot = Snapshot(
-            chains,
-            at,
-            marks,
-            adapted,
-            state.convergence.passed,
-            state.convergence.watched,
-            state.adaptation.small,
-            state.failed,
-            state.passes,
-        )
+        self._snapshot = snapshot_of(state, chains, adapted)
         for group in self._groups:
             group.states = {when: chains for when, chains in group.states.items() if when >= at}
 
@@ -288,9 +259,10 @@ class SamplingTasks(TaskRunner):
 
     def close(self) -> None:
         """Free the sampler's memory."""
-        sampler, self._sampler, self._holds = self._sampler, None, None
-        if sampler is not None:
-            sampler.__exit__(None, None, None)
+        self._holds = None
+        if self._sampler is not None:
+            self._sampler.__exit__(None, None, None)
+        self._sampler = None
 
     def _context_of(self, control: TaskControl) -> TaskContext:
         """A context that is not stopped within an iteration: the task ends at the next multiple of REFRESH."""
@@ -298,13 +270,7 @@ class SamplingTasks(TaskRunner):
         return TaskContext(self._seed, endless, _OF_A_TASK)
 
     def compute(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
-        """A part of the warm-up, or draws of a group of chains.
-
-        Parameters
-        ----------
-        work : mapping
-            What :meth:`DividedSampling.take` has given.
-        """
+        """A part of the warm-up, or draws of a group of chains."""
         return self._start(work, control) if work["kind"] == "start" else self._draw(work, control)
 
     def _start(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
@@ -317,22 +283,20 @@ class SamplingTasks(TaskRunner):
             run.restored = Checkpoint(arrays, scalars, 0.0)
         last = _common_from(options)
         with Sampler(self._pool, self._design, self._settings) as sampler:
-            snapshot = begin(options, run, sampler, state)
+            begin(options, run, sampler, state)
             began = state.iteration
 
             def ends(iteration: int) -> bool:
                 return iteration >= last or (control.ended and iteration > began)
 
-            snapshot = single.sample(options, run, sampler, state, snapshot, ends)
-            if snapshot is None:  # the run is shorter than that
-                single.take(options, run, state, *sampler.collect())
-                snapshot = snapshot_of(sampler, state)
+            single.sample(options, run, sampler, state, ends)
+            single.take(options, run, state, *sampler.collect())
+            snapshot = snapshot_of(state, *sampler.snapshot())
             exchanged = state.exchanged_before + sampler.exchanged_bytes()
         arrays, scalars = checkpoint_of(state, snapshot, exchanged)
         return {"arrays": arrays, "scalars": scalars, "lines": state.start.lines}
 
     def _draw(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
-        """Draws of a group of chains, until the task is to end."""
         sampler = self._prepared(work)
         kept_from, until = self._options.warmup, int(work["until"])
         at = int(work["from"])
@@ -358,14 +322,8 @@ class SamplingTasks(TaskRunner):
         self._holds = (int(work["first"]), int(work["count"]), at)
         rows = np.concatenate(parts) if parts else np.zeros((0, int(work["count"]), 1))
         lines: Lines | None = self._state.start.lines if work["lines"] else None
-        return {
-            "done": at,
-            "iterations": iterations,
-            "rows": rows,
-            "states": states,
-            "failed": self._failed - before,
-            "lines": lines,
-        }
+        done = {"done": at, "iterations": iterations, "rows": rows, "states": states}
+        return {**done, "failed": self._failed - before, "lines": lines}
 
     def _prepared(self, work: Mapping[str, Any]) -> Sampler:
         """A sampler with the chains of a task: the one that was left there, or another."""

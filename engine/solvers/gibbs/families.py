@@ -33,22 +33,12 @@ THRESHOLD_SCALE = 2.0
 
 @dataclass(frozen=True)
 class Family:
-    """One likelihood.
-
-    Attributes
-    ----------
-    targeted : bool
-        Whether a row has a value of its own; the rows of the others are multiplied by their y = +-1.
-    information : float
-        About the curvature of a row's log-likelihood where it is largest, at auxiliary parameters of 0.
-    log_likelihood : callable
-        Of margins, targets (y = +-1 times the margin is to be given without targets) and auxiliary parameters.
-    """
+    """One likelihood."""
 
     name: FamilyName
-    targeted: bool
-    information: float
-    log_likelihood: Callable[..., Floats]
+    targeted: bool  # rows have a value of their own; those of the others are multiplied by y = +-1
+    information: float  # about the largest curvature of a row's log-likelihood, at auxiliary parameters of 0
+    log_likelihood: Callable[..., Floats]  # of margins, targets, auxiliary parameters, degrees
 
     @property
     def scaled(self) -> bool:
@@ -64,14 +54,7 @@ class Family:
         return ["sigma"] if self.targeted else []
 
     def reported(self, auxiliary: Floats, scale: float) -> Floats:
-        """The auxiliary parameters as results have them: sigma, thresholds, or 1 / r; shape (..., count).
-
-        Parameters
-        ----------
-        auxiliary : ndarray, shape (..., count)
-        scale : float
-            What a unit of the sampler's target is in the user's.
-        """
+        """The auxiliary parameters as results have them: sigma, thresholds, or 1 / r; shape (..., count)."""
         if self.name == "ordinal":
             return np.asarray(np.cumsum(np.exp(auxiliary), axis=-1))
         if self.name == "counts":
@@ -82,18 +65,6 @@ class Family:
         """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior.
 
         Of counts the largest of eight, each half as large as the one before.
-
-        Parameters
-        ----------
-        target : ndarray, shape (N,)
-        degrees : float
-            Of Student's t.
-        weights : ndarray, shape (N,), optional
-            Of the rows.
-
-        Returns
-        -------
-        ndarray, shape (count,)
         """
         if self.name == "counts":
             return np.ones(1)
@@ -112,21 +83,7 @@ class Family:
     def fit(
         self, margins: Floats, target: Floats, start: Floats, degrees: float, weights: Floats | None = None
     ) -> Floats:
-        """The auxiliary parameters that are most likely given the margins, with their prior.
-
-        Parameters
-        ----------
-        margins, target : ndarray, shape (N,)
-        start : ndarray, shape (count,)
-        degrees : float
-            Of Student's t.
-        weights : ndarray, shape (N,), optional
-            Of the rows.
-
-        Returns
-        -------
-        ndarray, shape (count,)
-        """
+        """The auxiliary parameters that are most likely given the margins, with their prior."""
         if not self.targeted or not len(start):
             return start
         from scipy.optimize import minimize
@@ -180,18 +137,7 @@ def _counts(margins: Floats, target: Floats, auxiliary: Floats, degrees: float) 
 
 
 def constant_of_counts(target: Any, auxiliary: Floats) -> Floats:
-    """The terms of the log-likelihood of counts without the margin: log(Gamma(y + r) / (Gamma(r) r^y y!)).
-
-    Parameters
-    ----------
-    target : float or ndarray, shape (N,)
-    auxiliary : ndarray, shape (..., 1)
-        -log(r) / 2.
-
-    Returns
-    -------
-    ndarray, shape (..., N)
-    """
+    """The terms of the log-likelihood of counts without the margin: log(Gamma(y + r) / (Gamma(r) r^y y!))."""
     from scipy.special import gammaln
 
     size = np.exp(-2.0 * auxiliary[..., :1])

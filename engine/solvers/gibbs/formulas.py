@@ -14,14 +14,7 @@ __all__ = ["column", "read"]
 
 
 def read(formula: str, data: Any) -> tuple[NDArray[Any], NDArray[np.float64], list[str]]:
-    """Target, features without the intercept, and the names of their columns.
-
-    Parameters
-    ----------
-    formula : str
-        ``target ~ terms``.
-    data : pandas.DataFrame
-    """
+    """Target, features without the intercept, and the names of their columns."""
     try:
         import formulaic
         from formulaic.errors import FormulaicError

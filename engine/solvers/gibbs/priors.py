@@ -25,22 +25,15 @@ CONJUGATE = ("horseshoe", "half_t", "lasso", "ridge")
 class Prior:
     """One prior.
 
-    Attributes
-    ----------
-    name : str
-        horseshoe: lambda_j ~ C+(0, 1) (Carvalho, Polson, Scott 2010); regularized: the same with a slab, so that the
-        variance is 1 / (1 / (lambda_j tau)^2 + 1 / c^2) (Piironen, Vehtari 2017); half_t: lambda_j half-Student;
-        lasso: lambda_j^2 exponential of mean 2 (Park, Casella 2008); ridge: lambda_j = 1.
-    local_degrees : float
-        Degrees of freedom of lambda_j of the prior half_t.
-    slab_scale, slab_degrees : float
-        Scale and degrees of freedom of the slab of the prior regularized, a Student's t; 0 degrees stand for a normal.
+    horseshoe: lambda_j ~ C+(0, 1) (Carvalho, Polson, Scott 2010); regularized: the same with a slab, so that the
+    variance is 1 / (1 / (lambda_j tau)^2 + 1 / c^2) (Piironen, Vehtari 2017); half_t: lambda_j half-Student;
+    lasso: lambda_j^2 exponential of mean 2 (Park, Casella 2008); ridge: lambda_j = 1.
     """
 
     name: PriorName = "horseshoe"
-    local_degrees: float = 1.0
+    local_degrees: float = 1.0  # of freedom, of half_t
     slab_scale: float = 1.0
-    slab_degrees: float = 0.0
+    slab_degrees: float = 0.0  # of freedom of the slab; 0 stands for a normal
 
     def constants(self) -> dict[str, Any]:
         """What the templates take."""

@@ -146,7 +146,6 @@ class HorseshoeProbit(Problem[Posterior]):
         self.name = name or self._default_name
 
     def _target(self, y: ArrayLike) -> tuple[NDArray[Any], tuple[Any, ...]]:
-        """The target and its classes."""
         return two_classes(y, self.X.shape[0])
 
     @classmethod

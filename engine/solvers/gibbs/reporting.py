@@ -1,24 +1,143 @@
-"""Progress, speed, traces and mixing of a run, as events."""
+"""What a run says: of the data, columns by name and what they do to the posterior; of the draws, as events."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.context import RunContext
+from ...errors import DataWarning
+from ...util.text import counted
 from .checkpoint import RunState
+from .design.lines import Lines
+from .design.matrix import Design
 from .draws.convergence import Mixing
 from .draws.diagnostics import diagnose
+from .moves.conjugate import MOST_STEPS
 from .options import Options
 
-__all__ = ["report_mixing", "report_progress", "trace"]
+__all__ = [
+    *("failure_text", "report_design", "report_kernel", "report_lines", "report_missed"),
+    *("report_mixing", "report_progress", "trace"),
+]
 
 Floats = NDArray[np.float64]
-
 _DIAGNOSE_INTERVAL = 2.0
 _DIAGNOSED = 2000
+
+_LEAST_SPREAD = 0.1  # of a target that is not standardised, without a warning
+
+
+def report_design(run: RunContext, design: Design, options: Options) -> None:
+    """Columns that are left out, a unit that does not fit the prior, and the prior if it is not the default."""
+    active = set(design.active.tolist())
+    left = [name for column, name in enumerate(design.problem.names) if column not in active]
+    if left:
+        why = "constant ({}) and not identified beside an intercept" if options.intercept else "0 in every row ({})"
+        message = (
+            f"{len(left)} column{'s are' if len(left) > 1 else ' is'} {why.format(_some(left))}; 0 is reported for "
+            f"{'their coefficients' if len(left) > 1 else 'its coefficient'}"
+        )
+        run.warn(DataWarning(message))
+    _report_unit(run, design, options)
+    if options.prior != "horseshoe":
+        run.notice(f"the prior of the coefficients: {options.chosen_prior.describe()}")
+
+
+def _report_unit(run: RunContext, design: Design, options: Options) -> None:
+    """With as many columns as rows sigma may be anything between that of its prior and that of the target."""
+    y, layout = design.problem.y, design.layout
+    if options.standardize or design.problem.family not in ("normal", "student") or layout.columns < layout.rows:
+        return
+    spread = float(np.std(y))
+    if not _LEAST_SPREAD <= spread <= 1.0 / _LEAST_SPREAD:
+        message = (
+            f"y has a standard deviation of {spread:.3g}, the priors of sigma and tau have the scales 1 and "
+            f"{options.tau_scale:g} in its unit, and there are as many columns as rows: the result depends on this "
+            "unit, and chains may not mix; use standardize = true or another unit"
+        )
+        run.warn(DataWarning(message))
+
+
+def report_lines(run: RunContext, design: Design, lines: Lines, beside_intercept: Sequence[int]) -> None:
+    """Collinear and separable columns, by name; of the latter means exist only if the prior has a slab.
+
+    Columns ``beside_intercept`` separate the classes together with it.
+    """
+    bounded = bool(design.slab.any())
+    groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
+    for members in groups[:10]:
+        run.notice(
+            f"{_some(members)} are exactly collinear beside the intercept: the data do not determine the coefficients "
+            "of all of them, only the prior does"
+        )
+    if lines.separable:
+        names = [design.name(column) for column in lines.separable]
+        message = (
+            f"{counted(len(names), 'column')} ({_some(names)}) "
+            f"{'have' if len(names) > 1 else 'has'} an unusual value in rows of one class only: the coefficient is "
+            "bounded on one side by the prior alone" + ("" if bounded else " and has no mean")
+        )
+        run.warn(DataWarning(message))
+    if (lines.separating or beside_intercept) and not bounded:
+        names = [design.name(column) for column in lines.separating or beside_intercept]
+        separates = f"separates the classes (its largest coefficients: {_some(names)})"
+        run.warn(
+            DataWarning(
+                f"a combination of columns {separates}: only the prior bounds its length, and the coefficients have "
+                "medians and intervals but no means; prior = regularized gives them means"
+                if lines.separating
+                else f"a combination of columns and the intercept {separates}: only the priors bound its length, so "
+                "intervals are wide and many draws are needed; prior = regularized has a tighter bound"
+            )
+        )
+
+
+def report_missed(run: RunContext, pairs: Sequence[tuple[str, str]]) -> None:
+    """Columns that are nearly copies, of which chains may have missed a mode."""
+    for first, second in pairs[:10]:
+        message = (
+            f"'{first}' and '{second}' are nearly copies of each other, and their difference explains the target "
+            "better than the draws do: there is a mode with large coefficients of opposite sign that the chains have "
+            "not found; replace one of the columns by the difference"
+        )
+        run.warn(DataWarning(message))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def report_kernel(run: RunContext, design: Design, kernel: str) -> None:
+    """What ``kernel = auto`` stands for, where that is not hmc."""
+    columns, rows = f"{design.layout.columns:,}", f"{design.layout.rows:,}"
+    how = {
+        **dict.fromkeys(("px", "gibbs"), f"it factorises matrices of the {rows} rows"),
+        "cg": "it solves for the coefficients by conjugate gradients",
+    }
+    if kernel in how:
+        run.notice(f"kernel = {kernel}: matrices of the {columns} columns would be large; {how[kernel]}")
+
+
+def failure_text(kernel: str, failures: int) -> str:
+    """What happened to the chains where matrices could not be factorised, or systems not be solved."""
+    if kernel == "cg":
+        return (
+            f"{failures} solutions by conjugate gradients did not reach the tolerance in {MOST_STEPS} steps; in each "
+            "of these iterations the chain kept its coefficients. The option slab bounds the prior variances that slow "
+            "them down"
+        )
+    outcome = "its trajectory was rejected" if kernel == "hmc" else "the chain kept its coefficients"
+    return (
+        f"{failures} Cholesky factorisations of a chain's matrix failed; in each of these iterations {outcome}: X has "
+        "columns that nearly depend on each other"
+    )
+
+
+# --- the draws --------------------------------------------------------------------------------------------------------
 
 
 def report_mixing(run: RunContext, found: Mixing) -> None:
@@ -29,13 +148,7 @@ def report_mixing(run: RunContext, found: Mixing) -> None:
 
 
 def trace(run: RunContext, state: RunState, iteration: int, row: Floats) -> None:
-    """The latest values of the traced coefficients and of log tau, chain by chain.
-
-    Parameters
-    ----------
-    row : ndarray
-        What the chains returned of this iteration.
-    """
+    """The latest values of the traced coefficients and of log tau, chain by chain."""
     q = state.design.layout.columns
     names = ["intercept", *state.design.problem.names]
     values = state.design.unscaled(row[:, :q])[:, state.traced]
@@ -46,13 +159,7 @@ def trace(run: RunContext, state: RunState, iteration: int, row: Floats) -> None
 
 
 def report_progress(options: Options, run: RunContext, state: RunState, total: int) -> None:
-    """Progress, speed, and at intervals how well the chains mix.
-
-    Parameters
-    ----------
-    total : int
-        Iterations in all, if the chains do not converge before.
-    """
+    """Progress, speed, and at intervals how well the chains mix."""
     now, step = time.monotonic(), state.iteration
     rate = state.reports.rate.at(now, step)
     if rate is not None:

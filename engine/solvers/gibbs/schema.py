@@ -47,7 +47,6 @@ def _knows_small(state: Any) -> bool:
 
 
 def _draws(name: str, quantities: str, optional: bool = False) -> tuple[ArraySpec, ...]:
-    """The arrays of one store of draws."""
     return (
         ArraySpec(f"{name}.draws_mean", "float64", ("chains", quantities), optional=optional, within=_WITHIN),
         ArraySpec(f"{name}.draws_squares", "float64", ("chains", quantities), optional=optional, within=(0, 1e250)),

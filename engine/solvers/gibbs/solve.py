@@ -16,7 +16,7 @@ from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
 from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin
-from .checkpoint import Adaptation, Convergence, RunState, Snapshot, checkpoint_of, save, snapshot_of
+from .checkpoint import Adaptation, Convergence, RunState, checkpoint_of, save, snapshot_of
 from .choice import is_wide, moves_latent, with_kernel
 from .design.matrix import Design
 from .device.records import CHAIN
@@ -25,12 +25,11 @@ from .device.worker import Worker
 from .draws.convergence import CHECKS, check_points, mixing_of
 from .draws.store import Draws
 from .draws.summary import posterior_of
-from .moves.hamiltonian import rescale_interval
-from .notices import failure_text, report_design, report_kernel
+from .moves.rescale import rescale_interval
 from .options import REFRESH, Options
 from .posterior import Posterior
 from .problem import HorseshoeProbit
-from .reporting import report_mixing, report_progress, trace
+from .reporting import failure_text, report_design, report_kernel, report_mixing, report_progress, trace
 from .schema import CheckpointState
 from .validate import chosen_coefficients, settings_for
 
@@ -83,8 +82,10 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
             with Sampler(pool, design, settings, left, tolerant=True) as sampler:
                 return _draw(problem, options, run, sampler, state)
         except DeviceLost as lost:
-            members = left = _others(lost, members)
-            state = _state_without(state, options, run, lost, members)
+            members = left = [member for member in members if member.label != lost.label]
+            if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
+                raise lost.__cause__ or lost from None
+            state = _state_without(state, options, run, lost, left)
 
 
 def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Posterior:
@@ -105,21 +106,13 @@ def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: 
 
     run.offer(summary)
     try:
-        snapshot = begin(options, run, sampler, state)
-        sample(options, run, sampler, state, snapshot)
+        begin(options, run, sampler, state)
+        sample(options, run, sampler, state)
     except StopRequested as stop:
         status = stop.status
     take(options, run, state, *sampler.collect())
     exchanged = state.exchanged_before + sampler.exchanged_bytes()
     return posterior_of(problem, options, run, state, status, bool(streamed), exchanged)
-
-
-def _others(lost: DeviceLost, members: list[Member]) -> list[Member]:
-    """The devices that can go on; the error of the one that is lost if there are none, or its memory was too small."""
-    left = [member for member in members if member.label != lost.label]
-    if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
-        raise lost.__cause__ or lost from None
-    return left
 
 
 def _state_without(
@@ -161,12 +154,11 @@ def sample(
     run: RunContext,
     sampler: Sampler,
     state: RunState,
-    snapshot: Snapshot | None,
     ends: Callable[[int], bool] = lambda iteration: False,
-) -> Snapshot | None:
+) -> None:
     """Batch after batch, each about a slice long, up to the next point where something is decided.
 
-    Returns a snapshot at the first multiple of REFRESH of which ``ends`` is true.
+    Ends at the first multiple of REFRESH of which ``ends`` is true.
     """
     total = options.warmup + options.most_draws * options.thin
     checks = {options.warmup + draws * options.thin for draws in check_points(options.most_draws)}
@@ -182,17 +174,19 @@ def sample(
                 state.convergence = checked(options, run, state)
                 if state.convergence.passed >= CHECKS:
                     break
-        leave = step % REFRESH == 0 and ends(step)
-        due = sampler.has_spare and time.monotonic() - kept_at >= _SNAPSHOT_INTERVAL
-        if leave or (step % REFRESH == 0 and (due or run.keeps_checkpoints)):
-            take(options, run, state, *sampler.collect())
-            snapshot = state.snapshot = snapshot_of(sampler, state)
-            kept_at = time.monotonic()
-        if leave:
-            return snapshot
-        _poll(run, sampler, state, snapshot)
-        if snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
-            _save(run, sampler, state, snapshot)
+        if step % REFRESH == 0:
+            if ends(step):
+                break
+            if run.keeps_checkpoints or (sampler.has_spare and time.monotonic() - kept_at >= _SNAPSHOT_INTERVAL):
+                take(options, run, state, *sampler.collect())
+                state.snapshot, kept_at = snapshot_of(state, *sampler.snapshot()), time.monotonic()
+        try:
+            run.poll()
+        except StopRequested:
+            _save(run, sampler, state)
+            raise
+        if state.snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
+            _save(run, sampler, state)
         following = min(stop for stop in stops if stop > step)
         count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
@@ -207,27 +201,16 @@ def sample(
         length.took(time.monotonic() - began, count)
         run.reserve(_summary_seconds(state))
         report_progress(options, run, state, total)
-    return None
 
 
 def _summary_seconds(state: RunState) -> float:
-    """What it takes to diagnose all the draws so far."""
     chains, quantities = state.draws.shape
     return state.convergence.value_seconds * chains * quantities * state.draws.count / state.draws.every
 
 
-def _poll(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot | None) -> None:
-    """Pause, stop or go on; a stop leaves a checkpoint."""
-    try:
-        run.poll()
-    except StopRequested:
-        if snapshot is not None:
-            _save(run, sampler, state, snapshot)
-        raise
-
-
-def _save(run: RunContext, sampler: Sampler, state: RunState, snapshot: Snapshot) -> None:
-    save(run, state, snapshot, state.exchanged_before + sampler.exchanged_bytes())
+def _save(run: RunContext, sampler: Sampler, state: RunState) -> None:
+    if state.snapshot is not None:
+        save(run, state, state.snapshot, state.exchanged_before + sampler.exchanged_bytes())
 
 
 def _metric_points(options: Options) -> list[int]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import OptionError
-from .choice import is_wide, kernel_for, moves_latent, validate_kernel, with_kernel
+from .choice import is_wide, moves_latent, validate_kernel, with_kernel
 from .design.matrix import Design
 from .device.chains import Settings
 from .device.memory import validate_memory
@@ -22,17 +22,7 @@ _SEEN_FIRST = 1 << 24  # values; larger X are looked at when the run has begun, 
 
 
 def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check a problem with its options and devices, before anything is opened; see :func:`solve`.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If no column can be sampled.
-    engine.errors.OptionError
-        If an option names a coefficient that does not exist, or there are too many devices.
-    engine.errors.OutOfDeviceMemory
-        If the matrices do not fit the devices.
-    """
+    """Check a problem with its options and devices, before anything is opened; see :func:`solve`."""
     options = with_kernel(problem, options, devices)
     validate_kernel(problem, options)
     if options.streaming == "always" and options.storage == "sparse":
@@ -47,9 +37,9 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
 
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
-    """What the iterations of a run need to know; see :class:`Settings`."""
+    """What the iterations of a run need to know, by options with a kernel in place of ``auto``."""
     return Settings(
-        kernel=kernel_for(design.problem, options),
+        kernel=options.kernel,
         chains=options.chains,
         seed=seed,
         prior_precision=options.intercept_scale**-2,
@@ -68,13 +58,7 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
 
 
 def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:
-    """The point of the option ``initial`` on the columns that are sampled.
-
-    Raises
-    ------
-    OptionError
-        If it is not a point of this problem.
-    """
+    """The point of the option ``initial`` on the columns that are sampled."""
     if options.initial is None:
         return None
     columns, point = design.problem.X.shape[1], np.array(options.initial)

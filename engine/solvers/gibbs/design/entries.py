@@ -23,24 +23,13 @@ _LONG = 1 << 31
 
 @dataclass(frozen=True)
 class Entries:
-    """Rows of a design: column j is factor_j times the stored values less centre_j.
+    """Rows of a design: column j is factor_j times the stored values less centre_j."""
 
-    Attributes
-    ----------
-    row_start : ndarray of int32 or int64, shape (rows + 1,)
-    columns : ndarray of uint16 or int32, shape (entries,)
-        Columns of the design.
-    values : ndarray of float32, shape (entries,), or None
-        None if every column has one value beside 0, as one-hot columns do: it is in the factor then.
-    factor, centre : ndarray of float64, shape (q,)
-        The centre of the intercept's column is -1.
-    """
-
-    row_start: NDArray[Any]
-    columns: NDArray[Any]
-    values: NDArray[np.float32] | None
-    factor: NDArray[np.float64]
-    centre: NDArray[np.float64]
+    row_start: NDArray[Any]  # int32 or int64, (rows + 1,)
+    columns: NDArray[Any]  # of the design, uint16 or int32
+    values: NDArray[np.float32] | None  # None if every column has one value beside 0, which is in the factor then
+    factor: NDArray[np.float64]  # (q,)
+    centre: NDArray[np.float64]  # (q,), -1 for the intercept
 
     @property
     def nbytes(self) -> int:
@@ -49,13 +38,7 @@ class Entries:
 
     @classmethod
     def of(cls, design: Design, begin: int, end: int) -> Entries:
-        """The entries of rows [begin, end) of a design; rows behind the last are empty.
-
-        Raises
-        ------
-        ProblemError
-            If a value is too large for float32.
-        """
+        """The entries of rows [begin, end) of a design; rows behind the last are empty."""
         layout, first, last = design.layout, design.leading, min(end, design.layout.rows)
         whole = design.problem.X
         part = sparse_rows(whole, min(begin, last), last)
@@ -98,25 +81,13 @@ class Entries:
 
 @dataclass(frozen=True)
 class Segments:
-    """The same entries column by column within shards of rows, in segments of at most SEGMENT.
+    """The same entries column by column within shards of rows, in segments of at most SEGMENT."""
 
-    Attributes
-    ----------
-    start : ndarray of int32 or int64, shape (segments + 1,)
-    row : ndarray of int32, shape (segments,)
-        First row of the segment's shard.
-    rows_of : ndarray of uint16 or int32, shape (entries,)
-        Rows, counted from there.
-    values : ndarray of float32, shape (entries,), or None
-    column_segment : ndarray of int32, shape (shards * (columns without the intercept + 1),)
-        First segment of every column of every shard.
-    """
-
-    start: NDArray[Any]
-    row: NDArray[np.int32]
-    rows_of: NDArray[Any]
+    start: NDArray[Any]  # int32 or int64, (segments + 1,)
+    row: NDArray[np.int32]  # first row of each segment's shard
+    rows_of: NDArray[Any]  # of the entries, counted from there; uint16 or int32
     values: NDArray[np.float32] | None
-    column_segment: NDArray[np.int32]
+    column_segment: NDArray[np.int32]  # first segment of every column of every shard, and the end of each shard
 
     @property
     def nbytes(self) -> int:
@@ -126,15 +97,7 @@ class Segments:
 
 
 def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> Segments:
-    """The entries of rows in shards [bounds[s], bounds[s + 1]) by columns; those before ``first`` are empty.
-
-    Parameters
-    ----------
-    first : int
-        Columns of the design before the stored ones: 1 with an intercept.
-    bounds : ndarray of int64, shape (shards + 1,)
-        First row of every shard.
-    """
+    """The entries of rows in shards [bounds[s], bounds[s + 1]) by columns; those before ``first`` are empty."""
     from scipy import sparse
 
     q = len(entries.factor)
@@ -169,11 +132,5 @@ def column_segments(entries: Entries, first: int, bounds: NDArray[np.int64]) -> 
 
 
 def entry_bytes(rows: int, columns: int, entries: int, one_value: bool) -> int:
-    """Device memory, at most, of so many entries in both orders.
-
-    Parameters
-    ----------
-    one_value : bool
-        Whether no values are stored; see :attr:`EntrySummary.one_value`.
-    """
+    """Device memory, at most, of so many entries in both orders."""
     return entries * bytes_an_entry(rows, columns, one_value) + 8 * rows + 8 * (entries // SEGMENT + 9 * columns)

@@ -27,12 +27,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def dense_rows(X: Any, begin: int, end: int, step: int = 1) -> NDArray[Any]:
-    """Rows begin, begin + step, ... before ``end``, with their zeros; shape (rows, p).
-
-    Parameters
-    ----------
-    X : ndarray or sparse array, shape (N, p)
-    """
+    """Rows begin, begin + step, ... before ``end``, with their zeros; shape (rows, p)."""
     part = X[begin:end:step]
     return np.asarray(part.toarray() if is_sparse(part) else part)
 
@@ -47,12 +42,7 @@ def density(X: Any) -> float:
 
 
 def sparse_rows(X: Any, begin: int, end: int) -> Any:
-    """Rows [begin, end) as a SciPy array of rows; entries that are 0 are left out.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array, shape (N, p)
-    """
+    """Rows [begin, end) as a SciPy array of rows; entries that are 0 are left out."""
     from scipy import sparse
 
     if is_sparse(X):
@@ -64,24 +54,12 @@ def sparse_rows(X: Any, begin: int, end: int) -> Any:
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
-def _nothing() -> None:
-    pass
-
-
 def column_moments(
-    X: Any, between: Callable[[], None] = _nothing, weights: Floats | None = None
+    X: Any, between: Callable[[], None] = lambda: None, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm.
 
     Columns of numbers so small that their squares are 0 are multiplied by a power of 2 first.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array, shape (N, p)
-    between : callable
-        Called now and then; it may raise.
-    weights : ndarray, shape (N,), optional
-        Of the rows.
     """
     mean, scale = _sparse_moments(X, weights) if is_sparse(X) else _dense_moments(X, between, weights)
     tiny = np.flatnonzero((scale < SMALL_SCALE) & (np.abs(mean) < SMALL_SCALE))
@@ -132,22 +110,12 @@ def _sparse_moments(X: Any, weights: Floats | None) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class EntrySummary:
-    """The entries of a design that are not 0.
+    """The entries of a design that are not 0."""
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (p,)
-        How many a column has.
-    low, high : ndarray, shape (p,)
-        The least and largest of them; 0 where there is none.
-    longest_row : int
-        Most entries of a row.
-    """
-
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    low: Floats = field(default_factory=lambda: np.zeros(0))
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # of each column
+    low: Floats = field(default_factory=lambda: np.zeros(0))  # the least of them; 0 where there is none
     high: Floats = field(default_factory=lambda: np.zeros(0))
-    longest_row: int = 0
+    longest_row: int = 0  # entries
 
     @property
     def total(self) -> int:
@@ -164,7 +132,7 @@ class EntrySummary:
         return EntrySummary(self.counts[columns], self.low[columns], self.high[columns], self.longest_row)
 
 
-def entry_summary(X: Any, between: Callable[[], None] = _nothing) -> EntrySummary:
+def entry_summary(X: Any, between: Callable[[], None] = lambda: None) -> EntrySummary:
     """Counts and sizes of the entries; ``between`` is called now and then."""
     rows, columns = X.shape
     counts, longest = np.zeros(columns, np.int64), 0

@@ -19,26 +19,14 @@ _LEAST_STRIP, _LONG_STRIP, _MOST_STRIP = 16, 128, 4096
 
 @dataclass(frozen=True)
 class Layout:
-    """The shape of the design on the devices.
+    """The shape of the design on the devices."""
 
-    Attributes
-    ----------
-    rows, columns : int
-        Observations N, and columns q of the design, the intercept's among them.
-    stride : int
-        Values a row is stored with; the rest are zeros.
-    strip_rows, strips : int
-        Rows a strip, a power of two, and how many strips hold all rows; rows beyond N are zeros.
-    bounds : tuple of int, length SHARDS + 1
-        First strip of each shard.
-    """
-
-    rows: int
-    columns: int
-    stride: int
-    strip_rows: int
-    strips: int
-    bounds: tuple[int, ...]
+    rows: int  # observations N
+    columns: int  # q, the intercept's among them
+    stride: int  # values a row is stored with; the rest are zeros
+    strip_rows: int  # a power of two
+    strips: int  # hold all rows, and zeros behind them
+    bounds: tuple[int, ...]  # first strip of each of the SHARDS shards, and the end
 
     @property
     def width(self) -> int:
@@ -52,13 +40,7 @@ class Layout:
 
 
 def layout_for(rows: int, columns: int) -> Layout:
-    """The layout, which depends on the size of the design alone.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Of the design, with the intercept's column.
-    """
+    """The layout, which depends on the size of the design alone."""
     strip_rows = _LEAST_STRIP
     while strip_rows < _MOST_STRIP and rows > strip_rows * (_STRIPS if strip_rows < _LONG_STRIP else _MORE_STRIPS):
         strip_rows *= 2
@@ -68,13 +50,7 @@ def layout_for(rows: int, columns: int) -> Layout:
 
 
 def share_of(device: int, devices: int) -> tuple[int, int]:
-    """The shards [first, last) of one of several devices.
-
-    Parameters
-    ----------
-    device, devices : int
-        Its number, and how many there are.
-    """
+    """The shards [first, last) of one of several devices."""
     return SHARDS * device // devices, SHARDS * (device + 1) // devices
 
 
@@ -82,11 +58,6 @@ def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tup
     """The chains [first, last) whose matrices one of several devices factorises: all of them while they are small.
 
     The first device has one at least.
-
-    Parameters
-    ----------
-    device, devices : int
-        As for :func:`share_of`.
     """
     if columns < LARGE_FROM:
         return 0, chains
@@ -94,13 +65,7 @@ def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tup
 
 
 def chain_groups(chains: int, most: int = 4) -> Iterator[tuple[int, int]]:
-    """First and number of the chains that share a pass over the rows: powers of two, or ``most``.
-
-    Parameters
-    ----------
-    most : int
-        Chains of a group; the passes of the kernels take 4.
-    """
+    """First and number of the chains that share a pass over the rows: powers of two, or ``most``."""
     first = 0
     while first < chains:
         count = min(most, 1 << ((chains - first).bit_length() - 1))

@@ -14,7 +14,7 @@ tails
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = ["Lines", "chunks", "find_lines", "usual_values"]
 
 Floats = NDArray[np.float64]
 _Rows = tuple[NDArray[np.int64], NDArray[np.float32]]
+_Direction = tuple[NDArray[np.int64], Floats]  # columns, and how far each moves
 
 INFORMATIVE_ROWS = 10.0
 """Below so many expected informative rows a column is moved by itself."""
@@ -52,36 +53,22 @@ _SAMPLED_VALUES, _FEWEST_SAMPLED = 1 << 27, 1 << 12  # with many columns fewer r
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines as the kernel takes them.
+    """Lines as the kernel takes them."""
 
-    Attributes
-    ----------
-    nulls, pairs, tails : int
-        How many there are of each sort.
-    member_start, member_column, member_weight : ndarray
-        Columns of the design that a line moves and how far each; members [member_start[l], member_start[l + 1]).
-    intercept : ndarray
-        How far it moves the intercept.
-    row_start, row_index, row_value : ndarray
-        Rows whose margin it changes, and by how much.
-    separable : tuple of int
-        Columns of the design of which every row off the usual value is in one class.
-    separating : tuple of int
-        Columns of the design with the largest coefficients at the mode, if these coefficients separate the classes.
-    """
-
-    nulls: int = 0
+    nulls: int = 0  # how many lines of each sort
     pairs: int = 0
     tails: int = 0
     member_start: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
+    # Line l moves the columns of [member_start[l], member_start[l + 1]) by their weights, and the intercept.
     member_column: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     member_weight: Floats = field(default_factory=lambda: np.zeros(0))
     intercept: Floats = field(default_factory=lambda: np.zeros(0))
     row_start: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    # It changes the margins of the rows of [row_start[l], row_start[l + 1]) by their values.
     row_index: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     row_value: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
-    separable: tuple[int, ...] = ()
-    separating: tuple[int, ...] = ()
+    separable: tuple[int, ...] = ()  # columns of which every row off the usual value is in one class
+    separating: tuple[int, ...] = ()  # largest coefficients at the mode, where these separate the classes
 
     @property
     def count(self) -> int:
@@ -121,17 +108,10 @@ def usual_values(design: Design) -> Floats:
 
 
 def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = False) -> Lines:
-    """Search a design for lines.
+    """Search a design for lines, with the lower triangle of X'X and the curvature of every row at a mode.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (q, q)
-        X'X, the lower triangle.
-    weights : ndarray, shape (rows,)
-        Curvature of the log-likelihood of every row at a mode; shorter than the layout's rows or not.
-    latent : bool
-        Whether the chains move latent normals, which takes any coefficient to 0 and away from it: then only columns
-        with few rows off the usual value are tails, whatever the curvature is.
+    ``latent`` says that the chains move latent normals, which takes any coefficient to 0 and away from it: then only
+    columns with few rows off the usual value are tails, whatever the curvature is.
     """
     weights = np.ones_like(weights) if latent else weights
     usual = usual_values(design) if design.intercept else np.zeros(len(design.active))
@@ -151,21 +131,31 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
     few = INFORMATIVE_ROWS if narrow else np.inf  # else any may be in or out
     tails = [j for j in np.argsort(informative, kind="stable").tolist() if informative[j] < few]
     tails = [j for j in tails if j not in collinear and j >= outside]
-    found = _Collector(design, usual, means, columns_of)
-    for columns, weight in nulls:
-        found.add_null(columns, weight)
-    found.add_rows(_pairs_of(design, gram, means), [(np.array([j]), np.ones(1)) for j in tails])
-    return found.lines(tuple(int(j) + design.leading for j in np.flatnonzero(one_class) if j >= outside))
+    shifts = [-float(weight @ means[columns]) if design.intercept else 0.0 for columns, weight in nulls]
+    of_nulls = [_Line(*line, shift) for line, shift in zip(nulls, shifts, strict=True)]
+    singles = [(np.array([j]), np.ones(1)) for j in tails]
+    pairs, others = _with_rows(design, usual, columns_of, _pairs_of(design, gram, means), singles)
+    separable = tuple(int(j) + design.leading for j in np.flatnonzero(one_class) if j >= outside)
+    found = [*of_nulls, *pairs, *others]
+    if not found:
+        return Lines(separable=separable)
+    return Lines(
+        len(of_nulls),
+        len(pairs),
+        len(others),
+        member_start=np.cumsum([0, *(len(line.columns) for line in found)]).astype(np.int32),
+        member_column=(np.concatenate([line.columns for line in found]) + design.leading).astype(np.int32),
+        member_weight=np.concatenate([line.weight for line in found]),
+        intercept=np.array([line.intercept for line in found]),
+        row_start=np.cumsum([0, *(len(line.index) for line in found)]).astype(np.int64),
+        row_index=np.concatenate([line.index for line in found]).astype(np.int32),
+        row_value=np.concatenate([line.value for line in found]).astype(np.float32),
+        separable=separable,
+    )
 
 
 def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
-    """First row, the columns of X, and signs of the rows, chunk by chunk; or of evenly spaced samples.
-
-    Parameters
-    ----------
-    sampled : bool
-        Whether only samples are wanted.
-    """
+    """First row, the columns of X, and signs of the rows, chunk by chunk; or of evenly spaced samples."""
     layout, first = design.layout, design.leading
     size, step = design.chunk_rows, design.chunk_rows
     if sampled:
@@ -222,7 +212,6 @@ def _covariance(design: Design, gram: Floats, means: Floats, rows: slice) -> Flo
 
 
 def _deviations(design: Design, gram: Floats, means: Floats) -> Floats:
-    """The square roots of the covariance's diagonal."""
     squares = np.diag(gram)[design.leading :] / design.total_weight - means * means
     return np.asarray(np.sqrt(np.maximum(squares, 1e-300)))
 
@@ -230,7 +219,7 @@ def _deviations(design: Design, gram: Floats, means: Floats) -> Floats:
 # --- null lines -------------------------------------------------------------------------------------------------------
 
 
-def _null_directions(design: Design, gram: Floats, means: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+def _null_directions(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
     """Sparse directions v with Xv constant: a reduced row echelon basis in the units of the data, of small supports."""
     from scipy.linalg import eigh, qr
 
@@ -289,10 +278,10 @@ def _with_small_supports(basis: Floats) -> Floats:
 
 def _verified(
     design: Design,
-    candidates: list[tuple[NDArray[np.int64], Floats]],
+    candidates: list[_Direction],
     means: Floats,
     columns_of: SparseColumns | None,
-) -> list[tuple[NDArray[np.int64], Floats]]:
+) -> list[_Direction]:
     """The candidates along which no stored margin changes by more than rounding."""
     worst, largest = np.zeros(len(candidates)), np.full(len(candidates), 1e-300)
     if not candidates:
@@ -312,7 +301,7 @@ def _verified(
 # --- pairs ------------------------------------------------------------------------------------------------------------
 
 
-def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
     """Pairs of columns of correlation above a half, the most correlated first, and how far each moves.
 
     Two columns of two values each move in the units of the data, so that rows where both change keep their margins;
@@ -348,91 +337,55 @@ def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[tuple[NDArray
 # --- rows of lines ----------------------------------------------------------------------------------------------------
 
 
-class _Collector:
-    """Lines as they are found."""
+@dataclass(frozen=True)
+class _Line:
+    """A line as it is found: how far it moves some columns and the intercept, and the rows it changes."""
 
-    def __init__(self, design: Design, usual: Floats, means: Floats, columns_of: SparseColumns | None) -> None:
-        self._design, self._usual, self._means, self._columns_of = design, usual, means, columns_of
-        self._members: list[tuple[NDArray[np.int64], Floats]] = []
-        self._intercept: list[float] = []
-        self._rows: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
-        self._counts = [0, 0, 0]
+    columns: NDArray[np.int64]
+    weight: Floats
+    intercept: float
+    index: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    value: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
-    def add_null(self, columns: NDArray[np.int64], weight: Floats) -> None:
-        """A line without rows."""
-        shift = -float(weight @ self._means[columns]) if self._design.intercept else 0.0
-        self._add(0, columns, weight, shift, (np.zeros(0, np.int64), np.zeros(0, np.float32)))
 
-    def _add(self, sort: int, columns: NDArray[np.int64], weight: Floats, shift: float, rows: _Rows) -> None:
-        self._counts[sort] += 1
-        self._members.append((columns, weight))
-        self._intercept.append(shift)
-        self._rows.append(rows)
+def _with_rows(
+    design: Design, usual: Floats, columns_of: SparseColumns | None, pairs: list[_Direction], tails: list[_Direction]
+) -> list[list[_Line]]:
+    """The pairs, and the tails, with their rows, as far as these are not too many."""
+    anchored, lines = design.intercept, [*pairs, *tails]
+    sorts = [(0, place) for place in range(len(pairs))] + [(1, place) for place in range(len(tails))]
+    entries, full = [0, 0], [len(pairs), len(tails)]  # lines of a sort from there on are left out
 
-    def add_rows(
-        self, pairs: list[tuple[NDArray[np.int64], Floats]], tails: list[tuple[NDArray[np.int64], Floats]]
-    ) -> None:
-        """Lines with rows, as far as these are not too many."""
-        if not pairs and not tails:
-            return
-        anchored = self._design.intercept
-        entries, full = [0, 0], [len(pairs), len(tails)]  # lines from there on are left out
-        lines = (*pairs, *tails)
-        parts: list[list[_Rows]] = [[] for _ in lines]
-        for number, rows in self._line_rows(lines, anchored, full, len(pairs)):
-            sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
-            parts[number].append(rows)
-            entries[sort] += len(rows[0])
-            if entries[sort] > _MOST_ENTRIES:
-                full[sort] = max(1, place // 2)
-                entries[sort] = _MOST_ENTRIES // 2
+    def wanted() -> Iterator[tuple[int, NDArray[np.int64], Floats, float]]:
         for number, (columns, weight) in enumerate(lines):
-            sort, place = (0, number) if number < len(pairs) else (1, number - len(pairs))
-            if place >= full[sort] or not parts[number]:
-                continue
-            index, value = (np.concatenate(arrays) for arrays in zip(*parts[number], strict=True))
-            if len(index):
-                shift = -float(weight @ self._usual[columns]) if anchored else 0.0
-                self._add(1 + sort, columns, weight, shift, (index, value))
+            sort, place = sorts[number]
+            if place < full[sort]:
+                yield number, columns, weight, _FLAT if len(columns) > 1 else 0.0
 
-    def _line_rows(
-        self, lines: Sequence[tuple[NDArray[np.int64], Floats]], anchored: bool, full: list[int], pairs: int
-    ) -> Iterator[tuple[int, _Rows]]:
-        """Numbers of lines, and rows whose margins they change; of those that ``full`` does not leave out by then."""
-
-        def wanted() -> Iterator[tuple[int, NDArray[np.int64], Floats, float]]:
-            for number, (columns, weight) in enumerate(lines):
-                if number < full[0] if number < pairs else number - pairs < full[1]:
-                    yield number, columns, weight, _FLAT if len(columns) > 1 else 0.0
-
-        if self._columns_of is not None:
+    def rows() -> Iterator[tuple[int, _Rows]]:
+        if columns_of is not None:
             for number, columns, weight, flat in wanted():
-                yield number, self._columns_of.along(columns, weight, anchored, flat)
+                yield number, columns_of.along(columns, weight, anchored, flat)
             return
-        for begin, x, sign in chunks(self._design):
+        for begin, x, sign in chunks(design):
             for number, columns, weight, flat in wanted():
                 part = x[:, columns].astype(np.float64)
-                values = (part - self._usual[columns] if anchored else part) @ weight
+                values = (part - usual[columns] if anchored else part) @ weight
                 index = np.flatnonzero(np.abs(values) > flat * float(np.abs(weight).max()))
                 yield number, (begin + index, (values[index] * sign[index]).astype(np.float32))
 
-    def lines(self, separable: tuple[int, ...]) -> Lines:
-        """All of them."""
-        if not self._members:
-            return Lines(separable=separable)
-        sizes = [len(columns) for columns, _ in self._members]
-        rows = [len(index) for index, _ in self._rows]
-        nulls, pairs, tails = self._counts
-        return Lines(
-            nulls=nulls,
-            pairs=pairs,
-            tails=tails,
-            member_start=np.cumsum([0, *sizes]).astype(np.int32),
-            member_column=(np.concatenate([c for c, _ in self._members]) + self._design.leading).astype(np.int32),
-            member_weight=np.concatenate([w for _, w in self._members]),
-            intercept=np.array(self._intercept),
-            row_start=np.cumsum([0, *rows]).astype(np.int64),
-            row_index=np.concatenate([index for index, _ in self._rows]).astype(np.int32),
-            row_value=np.concatenate([value for _, value in self._rows]).astype(np.float32),
-            separable=separable,
-        )
+    parts: list[list[_Rows]] = [[] for _ in lines]
+    for number, found in rows() if lines else ():
+        sort, place = sorts[number]
+        parts[number].append(found)
+        entries[sort] += len(found[0])
+        if entries[sort] > _MOST_ENTRIES:
+            full[sort] = max(1, place // 2)
+            entries[sort] = _MOST_ENTRIES // 2
+    kept: list[list[_Line]] = [[], []]
+    for (columns, weight), (sort, place), part in zip(lines, sorts, parts, strict=True):
+        if place < full[sort] and any(len(index) for index, _ in part):
+            index, value = (np.concatenate(arrays) for arrays in zip(*part, strict=True))
+            shift = -float(weight @ usual[columns]) if anchored else 0.0
+            kept[sort].append(_Line(columns, weight, shift, index, value))
+    return kept

@@ -14,25 +14,10 @@ from ..costs import SPARSE_PENALTY
 from ..families import FAMILIES, Family
 from ..options import Options, Storage
 from ..problem import HorseshoeProbit
-from .features import (
-    SMALL_SCALE,
-    EntrySummary,
-    column_moments,
-    dense_rows,
-    density,
-    entry_summary,
-)
+from .features import SMALL_SCALE, EntrySummary, column_moments, dense_rows, density, entry_summary
 from .layout import SHARDS, Layout, layout_for
 
-__all__ = [
-    "DENSE",
-    "Design",
-    "bytes_an_entry",
-    "has_offset_column",
-    "storage_for",
-    "stored_values",
-    "usual_value",
-]
+__all__ = ["DENSE", "Design", "bytes_an_entry", "has_offset_column", "storage_for", "stored_values", "usual_value"]
 
 _ROWS_AT_ONCE = 1 << 22  # values
 _ROWS_SAMPLED = 4096
@@ -47,67 +32,32 @@ _SHORT = 1 << 16  # numbers below are stored in 16 bits
 
 @dataclass(frozen=True)
 class Design:
-    """Where a problem's columns went, and how to come back.
-
-    Attributes
-    ----------
-    active : ndarray of int64
-        Columns of X that are sampled, those outside the horseshoe first; beside an intercept those that vary, without
-        one those that are not 0.
-    slab : ndarray of float64
-        Precision of the normal density that an active coefficient's prior is multiplied by; 0 without ``slab``. With
-        the prior ``regularized`` the precision of the slab of scale 1.
-    mean, scale : ndarray of float64
-        What was taken off an active column, and what it was divided by.
-    target_mean, target_scale : float
-        The same of the target of a linear regression.
-    storage : str
-        How X is stored: ``auto`` has been replaced.
-    entries : EntrySummary
-        Of the active columns, with the storage ``sparse``.
-    unpenalized : int
-        How many of the active columns are outside the horseshoe.
-    """
+    """Where a problem's columns went, and how to come back."""
 
     problem: HorseshoeProbit
-    active: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    active: NDArray[np.int64]  # columns of X that are sampled, those outside the horseshoe first
+    mean: NDArray[np.float64]  # what was taken off an active column ...
+    scale: NDArray[np.float64]  # ... and what it was divided by
     intercept: bool
-    storage: Storage
+    storage: Storage  # not auto
     layout: Layout
-    slab: NDArray[np.float64]
-    target_mean: float = 0.0
+    slab: NDArray[np.float64]  # its precision for an active coefficient, with ``regularized`` that of scale 1; or 0
+    target_mean: float = 0.0  # of a linear regression
     target_scale: float = 1.0
-    entries: EntrySummary = field(default_factory=EntrySummary)
-    unpenalized: int = 0
+    entries: EntrySummary = field(default_factory=EntrySummary)  # of the active columns, where they are stored
+    unpenalized: int = 0  # active columns outside the horseshoe
 
     @classmethod
     def of(cls, problem: HorseshoeProbit, options: Options, between: Callable[[], None] = lambda: None) -> Design:
-        """Look at the columns.
-
-        Parameters
-        ----------
-        options : Options
-            With a kernel in place of auto.
-        between : callable
-            Called now and then; it may raise.
-
-        Raises
-        ------
-        ProblemError
-            If none is left to sample, or one has values whose squares are beyond float64.
-        """
+        """Look at the columns; ``between`` is called now and then, and may raise."""
         X = problem.X
         with np.errstate(over="ignore", invalid="ignore"):
             mean, scale = column_moments(X, between, problem.weights)
-        if options.standardize and not np.isfinite(scale).all():
-            name = problem.names[int(np.argmin(np.isfinite(scale)))]
-            raise ProblemError(f"column '{name}' has values whose squares are beyond float64; change its unit")
-        small = np.flatnonzero((scale > 0.0) & (scale < _LEAST_SCALE))
-        if options.standardize and small.size:
-            name = problem.names[int(small[0])]
-            raise ProblemError(f"column '{name}' has values whose inverses are beyond float64; change its unit")
+        small = (scale > 0.0) & (scale < _LEAST_SCALE)
+        for wrong, what in ((~np.isfinite(scale), "squares"), (small, "inverses")):
+            if options.standardize and wrong.any():
+                name = problem.names[int(np.argmax(wrong))]
+                raise ProblemError(f"column '{name}' has values whose {what} are beyond float64; change its unit")
         active = np.arange(X.shape[1])
         if options.standardize:
             varies = scale > 1e-12 * np.maximum(np.abs(mean), 1e-300)
@@ -130,12 +80,10 @@ class Design:
         leading = options.intercept + has_offset_column(problem)
         layout = layout_for(X.shape[0], len(active) + leading)
         storage, entries = storage_for(X, options, between)
-        slab = np.zeros(len(active))
-        if options.prior == "regularized":
-            slab = _effects(problem, active, mean, scale, options.intercept)
-            slab[:unpenalized] = 0.0
-        elif options.slab is not None:
-            slab = _effects(problem, active, mean, scale, options.intercept) / options.slab**2
+        slab, regularized = np.zeros(len(active)), options.prior == "regularized"
+        if regularized or options.slab is not None:
+            slab = _effects(problem, active, scale, options.intercept)
+            slab /= 1.0 if regularized or options.slab is None else options.slab**2
             slab[:unpenalized] = 0.0
         target = 0.0, 1.0
         if options.standardize and problem.family in ("normal", "student"):
@@ -155,42 +103,21 @@ class Design:
 
     @classmethod
     def of_sizes(cls, problem: HorseshoeProbit, options: Options) -> Design:
-        """A design for a plan of the memory, from the sizes and a sample of X: as if every column varied.
-
-        Parameters
-        ----------
-        options : Options
-            With a kernel in place of auto.
-        """
+        """A design for a plan of the memory, from the sizes and a sample of X: as if every column varied."""
         rows, columns = problem.X.shape
         total = int(density(problem.X) * rows * columns)
         storage, entries = options.storage, EntrySummary()
         if storage == "auto":
-            storage = (
-                "sparse"
-                if _may_be_sparse(problem.X, options) and _is_cheaper(rows, columns, total, False, options)
-                else "float32"
-            )
+            sparse = _may_be_sparse(problem.X, options) and _is_cheaper(rows, columns, total, False, options)
+            storage = "sparse" if sparse else "float32"
         if storage == "sparse":
             counts = np.full(columns, -(-total // columns))
             entries = EntrySummary(counts, np.zeros(columns), np.ones(columns), columns)
         layout = layout_for(rows, columns + options.intercept + has_offset_column(problem))
-        ones = np.ones(columns)
+        zeros, ones = np.zeros(columns), np.ones(columns)
         active, unpenalized = _ordered(problem, np.arange(columns))
-        return cls(
-            problem,
-            active,
-            0.0 * ones,
-            ones,
-            options.intercept,
-            storage,
-            layout,
-            0.0 * ones,
-            0.0,
-            1.0,
-            entries,
-            unpenalized,
-        )
+        intercept = options.intercept
+        return cls(problem, active, zeros, ones, intercept, storage, layout, zeros, 0.0, 1.0, entries, unpenalized)
 
     @property
     def family(self) -> Family:
@@ -237,13 +164,7 @@ class Design:
         return float(np.log(_ROUNDED * self.target_spread)) if self.family.scaled else -np.inf
 
     def signs(self, begin: int, end: int) -> NDArray[np.float32]:
-        """What rows are multiplied by: y = +-1, or 1 if the rows have a target.
-
-        Parameters
-        ----------
-        begin, end : int
-            Rows.
-        """
+        """What rows are multiplied by: y = +-1, or 1 if the rows have a target."""
         y = self.problem.y[begin:end]
         return np.ones(len(y), np.float32) if self.family.targeted else np.where(y, 1.0, -1.0).astype(np.float32)
 
@@ -273,21 +194,9 @@ class Design:
         return max(1, _ROWS_AT_ONCE // self.layout.stride)
 
     def rows(self, begin: int, end: int) -> NDArray[Any]:
-        """Rows [begin, end) as stored, zeros from N on; shape (end - begin, stride).
-
-        Parameters
-        ----------
-        begin, end : int
-            Rows; ``end`` may be behind the last.
-
-        Raises
-        ------
-        ProblemError
-            If a value is too large for the storage.
-        """
-        layout, problem = self.layout, self.problem
-        out = np.zeros((end - begin, layout.stride), np.float32)
-        used = max(0, min(end, layout.rows) - begin)
+        """Rows [begin, end) as stored, zeros from N on; shape (end - begin, stride)."""
+        problem, used = self.problem, max(0, min(end, self.layout.rows) - begin)
+        out = np.zeros((end - begin, self.layout.stride), np.float32)
         if used:
             part = dense_rows(problem.X, begin, begin + used)
             values = part[:, self.active].astype(np.float64) if self.is_selection else part
@@ -304,19 +213,7 @@ class Design:
         return self.store(out, begin)
 
     def store(self, values: NDArray[np.float32], row: int = 0) -> NDArray[Any]:
-        """Rows of the design, the first of which is number ``row``, as stored.
-
-        Parameters
-        ----------
-        values : ndarray of float32, shape (rows, stride)
-        row : int
-            Number of the first, for the message.
-
-        Raises
-        ------
-        ProblemError
-            If a value is too large for the storage.
-        """
+        """Rows of the design, the first of which is number ``row``, as stored."""
         if self.storage in ("float32", "sparse"):
             return values
         with np.errstate(over="ignore"):
@@ -380,14 +277,6 @@ def storage_for(X: Any, options: Options, between: Callable[[], None] = lambda: 
 
     That is what the option says, or with ``auto`` what moves fewer bytes: the entries, read twice and in no order, cost
     about three times as much a byte as rows do.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array, shape (N, p)
-    options : Options
-        With a kernel in place of auto.
-    between : callable
-        Called now and then; it may raise.
     """
     chosen = options.storage
     if chosen == "auto" and not _may_be_sparse(X, options):
@@ -416,15 +305,7 @@ def _is_cheaper(rows: int, columns: int, total: int, one_value: bool, options: O
 
 
 def bytes_an_entry(rows: int, columns: int, one_value: bool) -> int:
-    """Bytes of an entry in both orders: its column, its row within a shard, and its value twice.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Of all devices.
-    one_value : bool
-        Whether no values are stored.
-    """
+    """Bytes of an entry in both orders: its column, its row within a shard, and its value twice."""
     places = (2 if columns < _SHORT else 4) + (2 if rows // SHARDS < _SHORT else 4)
     return places + (0 if one_value else 8)
 
@@ -437,11 +318,7 @@ def usual_value(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _effects(
-    problem: HorseshoeProbit,
-    active: NDArray[np.int64],
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    intercept: bool,
+    problem: HorseshoeProbit, active: NDArray[np.int64], scale: NDArray[np.float64], intercept: bool
 ) -> NDArray[np.float64]:
     """Mean square of each standardised column's distance from its usual value, over the rows that have another one."""
     X = problem.X
@@ -457,13 +334,7 @@ def _effects(
 
 
 def stored_values(rows: NDArray[Any], storage: Storage) -> NDArray[np.float32]:
-    """What the kernels read from stored rows.
-
-    Parameters
-    ----------
-    rows : ndarray
-        As :meth:`Design.rows` returns them.
-    """
+    """What the kernels read from stored rows."""
     if storage in ("float32", "sparse"):
         return rows
     return rows.view(np.float16).astype(np.float32)

@@ -26,23 +26,9 @@ _PRICE, _LEAST_GAIN = 3.0, 10.0  # of the log posterior for the logarithm of a c
 def missed_differences(
     design: Design, lines: Lines, coefficients: Floats, auxiliary: Floats, degrees: float
 ) -> list[tuple[str, str]]:
-    """Pairs of columns with a mode of higher density, by a Newton step along their difference.
+    """Names of pairs of columns with a mode of higher density, by a Newton step along their difference.
 
-    Parameters
-    ----------
-    lines : Lines
-        Of two columns; the pairs with the largest correlation come first.
-    coefficients : ndarray, shape (columns of X + 1,)
-        Posterior means, the intercept first.
-    auxiliary : ndarray
-        Posterior means of the family's own parameters.
-    degrees : float
-        Of Student's t.
-
-    Returns
-    -------
-    list of (str, str)
-        Names of the columns.
+    ``coefficients`` are posterior means in the units of X, the intercept first.
     """
     several = [lines.members(line) for line in range(min(lines.nulls + _MOST_PAIRS, lines.nulls + lines.pairs))]
     pairs = sorted({tuple(sorted(members)) for members in several if len(members) == 2})

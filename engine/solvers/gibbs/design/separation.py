@@ -23,14 +23,7 @@ def separating_columns(design: Design, beta: Floats, margins: Floats) -> tuple[i
 
     A multiple of such a beta has a larger likelihood, without end. Where there are at least as many columns as rows,
     rows that are linearly independent are separated whatever their classes are. Elsewhere none is looked for if the
-    mode is far from it, or the design is large.
-
-    Parameters
-    ----------
-    beta : ndarray, shape (q,)
-        A mode of the posterior.
-    margins : ndarray, shape (rows,)
-        Those at the mode, multiplied by y = +-1.
+    mode is far from it, or the design is large. The margins are multiplied by y = +-1.
     """
     if design.family.targeted or design.pinned is not None:
         return ()
@@ -53,11 +46,6 @@ def separating_with_intercept(design: Design, beta: Floats, margins: Floats) -> 
 
     With an intercept, whose prior is normal, a multiple of the mode is not more likely without end, but its
     coefficients are large.
-
-    Parameters
-    ----------
-    design, beta, margins
-        As for :func:`separating_columns`.
     """
     if design.family.targeted or not (margins > 0.0).all():
         return ()
@@ -95,5 +83,4 @@ def _interpolating_direction(design: Design) -> Floats:
 
 
 def _signed_rows(design: Design) -> Floats:
-    """The rows inside the horseshoe, each multiplied by its y = +-1."""
     return np.concatenate([part * sign[:, None] for _, part, sign in chunks(design)]).astype(np.float64)

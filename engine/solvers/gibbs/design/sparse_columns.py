@@ -14,13 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class SparseColumns:
-    """The active columns of a design.
-
-    Parameters
-    ----------
-    usual : ndarray, shape (p,)
-        The usual value of every active column, in the units of X.
-    """
+    """The active columns of a design, and their usual values in the units of X."""
 
     def __init__(self, design: Design, usual: Floats) -> None:
         self._design, self._usual = design, usual
@@ -68,18 +62,9 @@ class SparseColumns:
     def along(
         self, columns: NDArray[np.int64], weight: Floats, anchored: bool, flat: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Rows whose margin a line changes by more than ``flat`` times its weights, and by how much.
+        """Rows whose margin a line changes by more than ``flat`` times its largest weight, and by how much.
 
-        Parameters
-        ----------
-        columns : ndarray of int64, shape (members,)
-            Active columns that the line moves.
-        weight : ndarray, shape (members,)
-            How far it moves each, on the sampler's scale.
-        anchored : bool
-            Whether distances are from the usual values, else from 0.
-        flat : float
-            Smaller changes, in units of the largest weight, are left out.
+        Distances are from the usual values if it is ``anchored``, else from 0.
         """
         factors = weight / self._design.scale[columns]
         usual = self._usual[columns] if anchored else np.zeros(len(columns))
@@ -96,13 +81,7 @@ class SparseColumns:
         return rows[kept], (values[kept] * self._sign[rows[kept]]).astype(np.float32)
 
     def changes(self, columns: NDArray[np.int64], weight: Floats) -> tuple[float, float]:
-        """The largest change of a margin along a line, the intercept's share included, and of a term of it.
-
-        Parameters
-        ----------
-        columns, weight : ndarray
-            As for :meth:`along`.
-        """
+        """The largest change of a margin along a line, the intercept's share included, and of a term of it."""
         factors = weight / self._design.scale[columns]
         rows, values = self._combined(columns, factors)
         base = float(factors @ self._design.mean[columns])

@@ -29,28 +29,21 @@ Recorded = tuple[list[int], NDArray[np.float64], int]
 
 @dataclass(frozen=True)
 class Settings:
-    """What the iterations of a run need to know.
-
-    ``prior_precision`` is that of the intercept; ``tau_scale`` the half-Cauchy's; ``provider`` None for the best;
-    ``wide`` is for X with more columns than rows, without X'X; ``latent`` for few rows, where the kernel ``hmc`` moves
-    the latent normals of a probit regression; ``degrees`` those of Student's t;
-    ``tolerance`` that of the kernel ``cg``. Of a run whose chains
-    are divided, these are the chains from ``first_chain`` on, with their random numbers of that run.
-    """
+    """What the iterations of a run need to know."""
 
     kernel: KernelName
     chains: int
     seed: int
-    prior_precision: float
-    tau_scale: float
+    prior_precision: float  # of the intercept
+    tau_scale: float  # of the half-Cauchy
     keep_scales: bool
-    provider: str | None
+    provider: str | None  # of linear algebra; None for the best
     streaming: str
     batch: int
     thin: int
-    first_chain: int = 0
-    wide: bool = False
-    latent: bool = False
+    first_chain: int = 0  # of a run whose chains are divided; random numbers are those of that run
+    wide: bool = False  # more columns than rows, without X'X
+    latent: bool = False  # few rows, where hmc moves latent normals, or sigma, with beta integrated out
     degrees: float = 4.0
     tolerance: float = 1e-4
     prior: Prior = field(default_factory=Prior)
@@ -121,13 +114,7 @@ class _Batch:
 
 
 class DrawBuffer:
-    """Two batches of draws, filled in turn: one is recorded while the other is copied to the host.
-
-    Parameters
-    ----------
-    settings : Settings
-        Its ``batch`` is the most draws of a batch.
-    """
+    """Two batches of draws, filled in turn: one is recorded while the other is copied to the host."""
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
         self._device, self._programs, self._chains, self._settings = memory.device, rows.programs, chains, settings

@@ -9,9 +9,8 @@ from typing_extensions import override
 
 from ....devices import Buffer, Launcher
 from ....devices.kernels.program import Program
-from ....numerics.exchange import Part
 from ..design.layout import chain_groups
-from .programs import CONJUGATE_BLOCK, conjugate_constants, gather_constants
+from .programs import CONJUGATE_BLOCK, conjugate_constants
 from .rows import Rows
 from .sparse_programs import column_tiles
 from .sparse_rows import Vectors
@@ -23,11 +22,6 @@ class ConjugateRows(Rows):
     """Dense rows with the passes of the kernel ``cg``, as :class:`SparseRows` has them.
 
     The rows are multiplied by their y = +-1 and lie in the units of the design: ``factor`` is 1 and ``centre`` 0.
-
-    Parameters
-    ----------
-    memory, design, shards, streaming, prior, peer
-        As for :class:`Rows`.
     """
 
     def _extend(self) -> None:
@@ -38,7 +32,6 @@ class ConjugateRows(Rows):
         self.tiles, self.tile = column_tiles(layout.columns)
         self.factor, self.centre = memory.put(np.ones(layout.columns)), memory.zeros(layout.columns)
         self.signs = memory.put(self.design.of_rows(self.design.signs(0, layout.rows)))
-        self._gather64 = self.device.program("gibbs/gather", **gather_constants(capabilities, "f64"))
         self._launch = Launcher(
             signs=self.signs,
             first_row=self.first_row,
@@ -76,24 +69,11 @@ class ConjugateRows(Rows):
         super().sweep(mode, beta, out, betas, **arguments)
 
     def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:
-        """Let these be the coefficients.
-
-        Parameters
-        ----------
-        beta : Buffer of float64, shape (betas, q)
-        stride : int
-            That is q.
-        """
+        """Let these be the coefficients."""
         self.device.copy(vectors.coefficients, beta)
 
     def pass_rows(self, mode: str, vectors: Vectors, vector: str, **arguments: Any) -> None:
-        """Margins and weights of the rows, and the strips' sums of the rows times their weights.
-
-        Parameters
-        ----------
-        **arguments
-            What the mode needs.
-        """
+        """Margins and weights of the rows, and the strips' sums of the rows times their weights."""
         self._mode = mode
         for block, design in self._each_block():
             groups = min(block.strips * self.layout.strip_rows // 8, self._most_groups)
@@ -113,13 +93,7 @@ class ConjugateRows(Rows):
                 self._add_up("add_rows", first, count, block, design, vectors, vectors.weighted)
 
     def add_squares(self, vectors: Vectors, weights: Buffer, shards: Buffer) -> None:
-        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights.
-
-        Parameters
-        ----------
-        weights : Buffer of float64, shape (rows, betas)
-        shards : Buffer of float64, shape (SHARDS, betas * width)
-        """
+        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights."""
         for block, design in self._each_block():
             for first, count in chain_groups(vectors.betas):
                 self._add_up("add_squares", first, count, block, design, vectors, weights)
@@ -144,28 +118,3 @@ class ConjugateRows(Rows):
     def _program(self, mode: str, chains: int) -> Program:
         constants = conjugate_constants(self._block, chains, mode, self.design.storage, self.design.problem.family)
         return self.device.program("gibbs/dense_conjugate", **constants)
-
-    @override
-    def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
-        """Also of sums in float64."""
-        if partial.dtype == np.float32:
-            super().gather(partial, count, shards)
-            return
-        many = self.last_shard - self.first_shard
-        block, columns = self._gather64_shape
-        self._gather64.gather_shards(
-            many * -(-count // (block * columns)),
-            block,
-            partial=partial,
-            count=count,
-            bounds=self.bounds,
-            shards=shards,
-            first_shard=self.first_shard,
-        )
-        if self.peer is not None:
-            self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
-
-    @property
-    def _gather64_shape(self) -> tuple[int, int]:
-        constants = gather_constants(self.device.capabilities, "f64")
-        return constants["block"], constants["columns"]

@@ -47,38 +47,18 @@ class Group:
 
 
 class Matrices:
-    """G + D^-1 for every chain of this device, scaled to a diagonal of ones, and its Cholesky factor.
-
-    Parameters
-    ----------
-    number : int
-        The device's among those of the run.
-
-    Attributes
-    ----------
-    scale, prior : Buffer, shape (chains, q)
-        s and the diagonal of D^-1: see ``kernels/gibbs/conditionals.mako``.
-    gram, diagonal : Buffer
-        G, lower triangle, and its diagonal.
-    slab : Buffer, shape (q,)
-        Precisions of the slab; see :attr:`Design.slab`.
-    failed : Buffer of int32
-        Factorisations that have failed so far.
-    concurrent : bool
-        Whether the factorisations run on streams of their own, beside the passes over the rows.
-    cancelled : threading.Event
-        Once it is set, :meth:`make_gram` and :meth:`factorise_fixed` return unfinished work.
-    """
+    """G + D^-1 for every chain of this device, scaled to a diagonal of ones, and its Cholesky factor."""
 
     def __init__(self, memory: Memory, rows: Rows, settings: Settings, number: int) -> None:
         self.device, self._rows, self._settings = memory.device, rows, settings
         self._memory, self._programs = memory, rows.programs
         q, chains = rows.layout.columns, settings.chains
-        self.scale, self.prior = memory.empty((chains, q)), memory.empty((chains, q))
-        self.gram, self.diagonal = memory.empty((q, q)), memory.empty(q)
+        self.scale, self.prior = memory.empty((chains, q)), memory.empty((chains, q))  # s; the diagonal of D^-1
+        self.gram, self.diagonal = memory.empty((q, q)), memory.empty(q)  # G, lower triangle
         self.slab = memory.put(np.append(np.zeros(rows.design.first), rows.design.slab))
         self.failed = memory.zeros(1, np.int32)
         capabilities = self.device.capabilities
+        # on streams of their own, beside the passes over the rows
         self.concurrent = not capabilities.shares_host_cores
         self.divided = rows.peer is not None and q >= LARGE_FROM
         self._counts = self.divided or number == 0
@@ -89,7 +69,7 @@ class Matrices:
         algebra.begin_factor()
         self.groups = self._grouped(algebra)
         self.gram_algebra = self._algebra(None) if own else algebra
-        self.cancelled = threading.Event()
+        self.cancelled = threading.Event()  # once set, make_gram and factorise_fixed return unfinished work
 
     def close(self) -> None:
         """Give scratch memory of the linear algebra back."""
@@ -245,12 +225,6 @@ class Matrices:
         """L^-1 s v of one vector, or s L^-T v, a draw of the normal of precision G + diag(prior) if v is normal.
 
         s (G + diag(prior)) s = L L' was factorised by :meth:`factorise_fixed`. Shape (q,).
-
-        Parameters
-        ----------
-        vector : ndarray, shape (q,)
-        transposed : bool
-            Whether s L^-T v is wanted.
         """
         group, scale = self.groups[0], self._fixed_scale
         rhs = np.zeros((group.count, len(vector)))

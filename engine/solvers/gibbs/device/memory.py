@@ -18,14 +18,7 @@ def required_bytes(
 ) -> int:
     """Device memory that a run takes on one of so many devices, with or without its share of the rows.
 
-    Of the lines of the kernel ``hmc`` only the margins are counted.
-
-    Parameters
-    ----------
-    rows, columns, stride, strips : int
-        Of the layout; the rows are those of all strips, padding included.
-    with_rows : bool
-        Whether the share of the rows is counted.
+    Rows are those of all strips, padding included. Of the lines of the kernel ``hmc`` only the margins are counted.
     """
     chains, width = settings.chains, stride + 8
     share = -(-rows // devices)
@@ -52,15 +45,7 @@ def required_bytes(
 
 
 def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo]) -> None:
-    """Check that a run fits so many devices.
-
-    Raises
-    ------
-    OptionError
-        If there are more devices than shards of rows.
-    OutOfDeviceMemory
-        If its arrays are larger than the memory of a device, or a matrix than its largest allocation.
-    """
+    """Check that a run fits so many devices."""
     if len(devices) > SHARDS:
         raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
     layout = design.layout

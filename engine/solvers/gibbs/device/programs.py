@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from ....devices import Buffer, Capabilities, Device
 from ....devices.kernels.program import Kernel, Program
 from ....devices.kernels.variants import unique_variants
@@ -47,29 +49,15 @@ _SERIAL_COLUMNS = 32  # that a group of one work-item adds up together
 
 @dataclass(frozen=True)
 class SweepShape:
-    """How a device's work-items share a tile of rows in the pass over the design; see sweep.mako.
+    """How a device's work-items share a tile of rows in the pass over the design; see sweep.mako."""
 
-    Attributes
-    ----------
-    serial : bool
-        One work-item a group, for CPUs.
-    lanes, row_lanes : int
-        Work-items along a row, and rows side by side.
-    chunks, rows : int
-        16-byte chunks, and rows, of a work-item.
-    reduction : {"local", "shuffle"}
-        How a row's products are added up.
-    groups_a_unit : int
-        Groups that should fit a multiprocessor, as a bound on registers.
-    """
-
-    serial: bool
-    lanes: int
-    row_lanes: int
-    chunks: int
-    rows: int
-    reduction: str
-    groups_a_unit: int = 1
+    serial: bool  # one work-item a group, for CPUs
+    lanes: int  # work-items along a row
+    row_lanes: int  # rows side by side
+    chunks: int  # of 16 bytes, of a work-item
+    rows: int  # of a work-item
+    reduction: str  # of a row's products: local or shuffle
+    groups_a_unit: int = 1  # that should fit a multiprocessor, as a bound on registers
 
     @property
     def size(self) -> int:
@@ -77,13 +65,7 @@ class SweepShape:
         return self.lanes * self.row_lanes
 
     def local_bytes(self, chains: int, storage: str) -> int:
-        """Local memory that ``gibbs/sweep`` declares for so many vectors at a time.
-
-        Parameters
-        ----------
-        chains : int
-            Vectors at a time.
-        """
+        """Local memory that ``gibbs/sweep`` declares for so many vectors at a time."""
         outputs, width = self.row_lanes * self.rows * chains, min(self.lanes, 32)
         if self.reduction == "shuffle":
             floats = outputs * (self.lanes // width)
@@ -97,13 +79,7 @@ class SweepShape:
         return 4 * floats + _QUEUE_BYTES
 
     def constants(self, chains: int, storage: str, mode: Mode, family: str) -> tuple[str, dict[str, Any]]:
-        """Template and constants for so many vectors at a time.
-
-        Parameters
-        ----------
-        chains : int
-            Vectors at a time: 1, 2 or 4.
-        """
+        """Template and constants for so many vectors at a time."""
         common = {"chains": chains, "storage": STORAGE[storage], "mode": mode, "rows": self.rows, **_of_family(family)}
         if self.serial:
             return "gibbs/sweep_serial", {**common, "block": 1}
@@ -118,20 +94,11 @@ class SweepShape:
 
 
 def _each(storage: str) -> int:
-    """Values in 16 bytes."""
     return 4 if storage == "float32" else 8
 
 
 def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains: int, storage: str) -> SweepShape:
-    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time.
-
-    Parameters
-    ----------
-    stride : int
-        Values a row is stored with.
-    chains : int
-        Vectors at a time.
-    """
+    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time."""
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
     each = _each(storage)
@@ -170,36 +137,19 @@ def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains
     return shape
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """Work-items a group of the small kernels, and the sums that one work-item of ``gather_shards`` adds up."""
-
-    vector: int
-    lines: int
-    gather: int
-    gather_columns: int
-
-
-def _blocks(capabilities: Capabilities) -> _Blocks:
-    if not capabilities.simt:
-        return _Blocks(1, 1, 1, 64)
-    return _Blocks(256, 256, 64, 1)
+def _block(capabilities: Capabilities) -> int:
+    """Work-items of a group of the small kernels."""
+    return 256 if capabilities.simt else 1
 
 
 def gather_constants(capabilities: Capabilities, value: str) -> dict[str, Any]:
-    """Constants of ``gibbs/gather`` for sums of a type."""
-    blocks = _blocks(capabilities)
-    return {"block": blocks.gather, "columns": blocks.gather_columns, "value": value}
+    """Constants of ``gibbs/gather`` for sums of a type; a work-item adds up ``columns`` of them."""
+    block, columns = (64, 1) if capabilities.simt else (1, 64)
+    return {"block": block, "columns": columns, "value": value}
 
 
 def conjugate_constants(block: int, chains: int, mode: str, storage: str, family: str) -> dict[str, Any]:
-    """Constants of ``gibbs/dense_conjugate``.
-
-    Parameters
-    ----------
-    block, chains : int
-        Work-items of a group, and chains that share a pass.
-    """
+    """Constants of ``gibbs/dense_conjugate``."""
     return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], **_of_family(family)}
 
 
@@ -221,26 +171,7 @@ def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
 
 
 class Programs:
-    """The programs of one device, and the number of groups and work-items to launch their kernels with.
-
-    Parameters
-    ----------
-    queue : Buffer of uint32, two zeros
-        The dynamic work queue of a pass over the rows.
-    weighted : bool
-        Whether the rows' likelihoods have weights.
-
-    Attributes
-    ----------
-    conditionals, scales, trajectory, precision, wide, wide_latent, wide_scales, lines, rescale, auxiliary, expand
-        Programs. Kernels that take a group a chain have ``block`` work-items a group.
-    likelihood : dict
-        Arguments of the passes that a family with a target, and rows with weights take.
-    lines_block : int
-        Work-items a group of ``lines``.
-    wide_columns : int
-        Columns of a group of ``wide.multiply_columns``.
-    """
+    """The programs of one device, and the number of groups and work-items to launch their kernels with."""
 
     def __init__(
         self,
@@ -254,13 +185,10 @@ class Programs:
     ) -> None:
         self.layout, self.storage, self.family = layout, storage, family
         self._weighted = {"weighted": True} if weighted else {}
-        self.likelihood: dict[str, Any] = {}
+        self.likelihood: dict[str, Any] = {}  # what passes take for a family with a target, and rows with weights
         self._device, self._queue = device, queue
-        blocks = self._sizes = _blocks(device.capabilities)
-        self.block, self.lines_block = blocks.vector, blocks.lines
-        block, of_prior = blocks.vector, {**prior.constants(), "records": records_of(family)}
-        of_rows = {**_of_family(family), **self._weighted}
-        self._of_prior, self._of_rows = of_prior, of_rows
+        block = self.block = _block(device.capabilities)
+        of_prior, of_rows = {**prior.constants(), "records": records_of(family)}, _of_family(family) | self._weighted
         self._constants: dict[str, dict[str, Any]] = {
             "conditionals": {"block": block, **of_prior},
             "scales": {"block": block, **of_prior},
@@ -269,13 +197,12 @@ class Programs:
             "wide": _wide_constants(block, family),
             "wide_latent": {"block": block},
             "wide_scales": {"block": block, **_of_family(family)},
-            "lines": {"block": blocks.lines, **of_rows, **of_prior},
-            "rescale": {"block": blocks.lines, **of_rows, **of_prior},
+            "lines": {"block": block, **of_rows, **of_prior},
+            "rescale": {"block": block, **of_rows, **of_prior},
             "auxiliary": {**_auxiliary_constants(block, family), **self._weighted},
             "expand": {"block": block, "storage": STORAGE.get(storage, "f32")},
         }
         self.wide_columns = block if block > 1 else _SERIAL_COLUMNS
-        self._gather = device.program("gibbs/gather", **gather_constants(device.capabilities, "f32"))
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
         self._most_groups = 32 * units if device.capabilities.simt else 8 * units
@@ -295,44 +222,27 @@ class Programs:
         for name in names:
             getattr(self, name)
 
-    def for_long_vectors(self) -> tuple[Program, Program, int]:
-        """``scales`` and ``rescale`` for groups that go over many columns or rows alone, and their work-items."""
-        block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
-        return (
-            self._device.program("gibbs/scales", block=block, **self._of_prior),
-            self._device.program("gibbs/rescale", block=block, **self._of_rows | self._of_prior),
-            block,
-        )
+    @property
+    def long_block(self) -> int:
+        """Work-items of a group that goes over all columns or rows of a chain alone."""
+        return _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
 
-    def for_long_sums(self) -> tuple[Program, int]:
-        """``conditionals`` for groups that go over many columns alone, and their work-items."""
-        block = _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
-        return self._device.program("gibbs/conditionals", block=block, **self._of_prior), block
+    def with_long_block(self, name: str) -> Program:
+        """A template for groups of :attr:`long_block` work-items."""
+        return self._device.program(f"gibbs/{name}", **self._constants[name] | {"block": self.long_block})
 
     def spread(self, items: int) -> int:
         """Groups of ``block`` work-items that share so many items."""
         return min(-(-items // self.block), self._most_groups)
 
     def gather(self, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int) -> None:
-        """Add up the strips' sums of ``many`` shards.
-
-        Parameters
-        ----------
-        partial : Buffer of float32
-            The sums of a pass, strip by strip.
-        count : int
-            Sums of a strip.
-        bounds : Buffer of int32
-            First strip of each shard.
-        shards : Buffer of float64
-            Where the sums of the shards go, ``count`` each.
-        first, many : int
-            Shards [first, first + many).
-        """
-        tile = self._sizes.gather * self._sizes.gather_columns
-        self._gather.gather_shards(
-            many * -(-count // tile),
-            self._sizes.gather,
+        """Add up the ``count`` sums of every strip to those of the shards [first, first + many)."""
+        value = "f32" if partial.dtype == np.float32 else "f64"
+        constants = gather_constants(self._device.capabilities, value)
+        program = self._device.program("gibbs/gather", **constants)
+        program.gather_shards(
+            many * -(-count // (constants["block"] * constants["columns"])),
+            constants["block"],
             partial=partial,
             count=count,
             bounds=bounds,
@@ -343,19 +253,9 @@ class Programs:
     def sweep(
         self, mode: Mode, betas: int, *, strips: int, design: Buffer, beta: Buffer, out: Buffer, **arguments: Any
     ) -> None:
-        """A pass over some strips of the design for all vectors beta, up to four at a time.
+        """A pass over some strips of the design for all vectors beta (float32), up to four at a time.
 
-        Parameters
-        ----------
-        betas : int
-            How many vectors.
-        strips : int
-            Of the rows in ``design``.
-        design, beta, out : Buffer
-            Rows as stored; the vectors, float32; the sums of every strip.
-        **arguments
-            ``first_row``, ``strip_first`` and what the mode needs: ``seed``, ``stream`` and ``iteration``, or
-            ``margins`` and ``pitch``.
+        The other arguments are ``first_row``, ``strip_first``, and what the mode needs.
         """
         layout = self.layout
         chunk_count = layout.stride // (4 if self.storage == "float32" else 8)
@@ -422,37 +322,37 @@ _VECTORS = ("log_likelihood_of_eight", "score_of_eight", "slope_of_eight")
 @unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with sets of constants that cover what a device asks for."""
-    blocks = _blocks(capabilities)
-    yield "gibbs/precision", {"block": blocks.vector}
-    yield "gibbs/wide_latent", {"block": blocks.vector}
+    block = _block(capabilities)
+    yield "gibbs/precision", {"block": block}
+    yield "gibbs/wide_latent", {"block": block}
     for wide_family in WIDE_FAMILIES:
-        yield "gibbs/wide", _wide_constants(blocks.vector, wide_family)
+        yield "gibbs/wide", _wide_constants(block, wide_family)
         if wide_family != "probit":
-            yield "gibbs/wide_scales", {"block": blocks.vector, **_of_family(wide_family)}
+            yield "gibbs/wide_scales", {"block": block, **_of_family(wide_family)}
     horseshoe = Prior().constants()
     priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
     for constants in (horseshoe, *priors):
-        for block in (blocks.vector, _long_block(capabilities)):
-            yield "gibbs/conditionals", {"block": block, "records": records_of("probit"), **constants}
-            yield "gibbs/scales", {"block": block, "records": records_of("probit"), **constants}
+        for size in (block, _long_block(capabilities)):
+            yield "gibbs/conditionals", {"block": size, "records": records_of("probit"), **constants}
+            yield "gibbs/scales", {"block": size, "records": records_of("probit"), **constants}
     for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
-        yield "gibbs/trajectory", {"block": blocks.vector, **_of_family(family)}
-        yield "gibbs/lines", {"block": blocks.lines, **_of_family(family), **constants}
-        yield "gibbs/rescale", {"block": blocks.lines, **_of_family(family), **constants}
+        yield "gibbs/trajectory", {"block": block, **_of_family(family)}
+        yield "gibbs/lines", {"block": block, **_of_family(family), **constants}
+        yield "gibbs/rescale", {"block": block, **_of_family(family), **constants}
     for family in ("probit", "logit", "normal", "student"):
         yield "gibbs/rescale", {"block": _long_block(capabilities), **_of_family(family), **horseshoe}
     for family in FAMILIES:
         weighted = {**_of_family(family), "weighted": True}
-        yield "gibbs/trajectory", {"block": blocks.vector, **weighted}
-        yield "gibbs/lines", {"block": blocks.lines, **weighted, **horseshoe}
-        yield "gibbs/rescale", {"block": blocks.lines, **weighted, **horseshoe}
+        yield "gibbs/trajectory", {"block": block, **weighted}
+        yield "gibbs/lines", {"block": block, **weighted, **horseshoe}
+        yield "gibbs/rescale", {"block": block, **weighted, **horseshoe}
         if FAMILIES[family].targeted:
-            constants = _auxiliary_constants(blocks.vector, family)
+            constants = _auxiliary_constants(block, family)
             yield "gibbs/auxiliary", constants
             yield "gibbs/auxiliary", {**constants, "weighted": True}
     yield "gibbs/gather", gather_constants(capabilities, "f32")
     for storage in STORAGE:
-        yield "gibbs/expand", {"block": blocks.vector, "storage": STORAGE[storage]}
+        yield "gibbs/expand", {"block": block, "storage": STORAGE[storage]}
     wanted: list[tuple[int, int, int, str, Mode]] = [
         (1008, 1024, 4, "float32", "draw"),
         (144, 2048, 4, "float32", "draw"),
@@ -479,11 +379,11 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     conjugate_block = CONJUGATE_BLOCK if capabilities.simt else 1
     for mode_, chains, storage, family in _CONJUGATE:
         yield "gibbs/dense_conjugate", conjugate_constants(conjugate_block, chains, mode_, storage, family)
-    block = 64 if capabilities.simt else 1
+    fill = 64 if capabilities.simt else 1
     for constants in (horseshoe, *priors):
-        yield "gibbs/priors_fill", {"block": block, **constants}
+        yield "gibbs/priors_fill", {"block": fill, **constants}
     for kind in _VARIATES:
-        yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": "probit"}
+        yield "gibbs/variates_fill", {"block": fill, "kind": kind, "family": "probit"}
     for kind in _LIKELIHOODS if capabilities.simt else (*_LIKELIHOODS, *_VECTORS):
         for family in ("probit", "logit"):
-            yield "gibbs/variates_fill", {"block": block, "kind": kind, "family": family}
+            yield "gibbs/variates_fill", {"block": fill, "kind": kind, "family": family}

@@ -21,7 +21,7 @@ from ..design.matrix import Design
 from ..priors import Prior
 from .programs import Mode, Programs
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "some"]
 
 _UPLOAD_STREAM = 5  # copies to the device; the streams before are for factorisations
 _WIDE = 1 << 24  # values of the design widened to float64 at a time for X'WX
@@ -38,22 +38,7 @@ class _Block:
 
 
 class Rows:
-    """The rows of some shards, on the device or in host memory to be sent there at every pass.
-
-    Parameters
-    ----------
-    memory : Memory
-        Of the device.
-    shards : (int, int)
-        Which shards are this device's, of :data:`SHARDS`.
-    peer : Peer or None
-        None for a single device.
-
-    Attributes
-    ----------
-    own_weight : Buffer of float32, or None
-        The weights of this device's rows, where they have some.
-    """
+    """The rows of the shards [shards[0], shards[1]), on the device or in host memory to be sent there at every pass."""
 
     def __init__(
         self,
@@ -67,6 +52,7 @@ class Rows:
         self.device, self.design, self.layout = memory.device, design, design.layout
         self._memory, self._streaming = memory, streaming
         self.peer = peer
+        self._no_weight = memory.zeros(1, np.float32)  # stands for weights which are not read
         self._scoring: tuple[Buffer, Buffer, Buffer] | None = None
         self.first_shard, self.last_shard = shards
         layout = self.layout
@@ -177,45 +163,27 @@ class Rows:
             )
 
     def partial_sums(self, memory: Memory, betas: int) -> Buffer:
-        """A buffer for what :meth:`sweep` leaves to :meth:`gather`, for so many vectors.
-
-        Parameters
-        ----------
-        memory : Memory
-            It owns the buffer.
-        """
+        """A buffer for what :meth:`sweep` leaves to :meth:`gather`, for so many vectors."""
         return memory.zeros(max(1, self.strips) * betas * self.layout.width, np.float32)  # passes leave gaps
 
     def gather(self, partial: Buffer, count: int, shards: Buffer) -> None:
-        """Sums over all rows, of all devices, as SHARDS rows of ``count``.
-
-        Parameters
-        ----------
-        partial : Buffer
-            As :meth:`sweep` has left it.
-        count : int
-            Sums of a strip.
-        shards : Buffer of float64, shape (SHARDS, count)
-        """
+        """Sums over all rows, of all devices, as SHARDS rows of ``count``."""
         many = self.last_shard - self.first_shard
         self.programs.gather(partial, count, self.bounds, shards, self.first_shard, many)
         if self.peer is not None:
             self.peer.exchange(Part(shards, self.first_shard * count, self.last_shard * count))
 
+    def share_margins(self, margins: Buffer, chains: int) -> None:
+        """Let every device have the margins of all rows."""
+        pitch = self.layout.strips * self.layout.strip_rows
+        firsts = [chain * pitch + self.first_row for chain in range(chains)]
+        if self.peer is not None:
+            self.peer.exchange(*(Part(margins, first, first + self.count) for first in firsts))
+
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
-        """The device's part of X'X, or of X'WX, shard by shard; ``gram`` is overwritten.
+        """The device's part of X'X, or of X'WX, for the coordinator to add up: shape (shards, q, q).
 
-        Parameters
-        ----------
-        gram : Buffer of float64, shape (q, q)
-        weight : Buffer of float32, or None
-            W of this device's rows; None for X'X.
-
-        Returns
-        -------
-        ndarray, shape (shards, q, q)
-            For the coordinator to add up, shard by shard. Empty on a single device, where they are added up in the
-            same order in ``gram``.
+        Empty on a single device, where the shards are added up in the same order in ``gram``, which is overwritten.
         """
         device, layout, programs = self.device, self.layout, self.programs
         q = layout.columns
@@ -274,13 +242,6 @@ class Rows:
         )
         return strips
 
-    @property
-    def _no_weight(self) -> Buffer:
-        """A buffer that stands for weights which are not read."""
-        if not hasattr(self, "_unused"):
-            self._unused = self._memory.zeros(1, np.float32)
-        return self._unused
-
     def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Gradient of the log-likelihood at one beta, and the log-likelihood."""
         layout, device = self.layout, self.device
@@ -296,3 +257,8 @@ class Rows:
         self.gather(partial, layout.width, shards)
         sums = device.get(shards).sum(axis=0)
         return sums[: layout.columns], float(sums[layout.total])
+
+
+def some(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or one element in place of none: buffers are not empty."""
+    return array if len(array) else np.zeros(1, array.dtype)

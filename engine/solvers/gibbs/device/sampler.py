@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from types import TracebackType
@@ -29,19 +30,8 @@ T = TypeVar("T")
 class Sampler:
     """The state of every chain on every device of a pool; a context manager.
 
-    A device that fails ends it: each has its share of the rows. Settings of a ``single_device`` use the first device.
-
-    Parameters
-    ----------
-    left : list of Member, optional
-        Those that are to be used, where others of the pool have failed.
-    tolerant : bool
-        Raise :class:`engine.errors.DeviceLost` for a device that fails, which names it.
-
-    Attributes
-    ----------
-    has_spare : bool
-        Whether the run goes on with other devices where one is lost.
+    A device that fails ends it: each has its share of the rows; ``tolerant`` ones name it in a DeviceLost, and ``left``
+    are those that go on without it. Settings of a ``single_device`` use the first device.
     """
 
     def __init__(
@@ -62,7 +52,6 @@ class Sampler:
         direct = count > 1 and left is None and pool.enable_peers()  # a device that has failed can enable nothing
         arguments = [(design, settings, number, count, communicator, direct) for number in range(count)]
         self.workers = WorkerGroup(members, Worker, arguments, tolerant=tolerant)
-        self._several = count > 1
         self._poll: Callable[[], None] | None = None
         if communicator is not None:
             self.workers.on_failure(communicator.abort)
@@ -74,30 +63,25 @@ class Sampler:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with contextlib.suppress(DeviceError):
-            self.workers.each(Worker.sync)  # no device reads another's memory any more
+            self.workers.each(lambda worker: worker.device.sync())  # no device reads another's memory any more
         self.workers.__exit__(kind, error, traceback)
 
     @property
     def streamed(self) -> list[str]:
         """Labels of the devices that X is sent to at every pass."""
-        found = self.workers.each(Worker.streamed)
+        found = self.workers.each(lambda worker: worker.rows.streamed)
         return [member.label for member, streamed in zip(self.workers.members, found, strict=True) if streamed]
 
     def exchanged_bytes(self) -> int:
         """Bytes that devices have received from others."""
-        return sum(self.workers.each(Worker.exchanged_bytes))
+        peers = self.workers.each(lambda worker: worker.rows.peer)
+        return sum(peer.exchanged_bytes for peer in peers if peer is not None)
 
     # --- what the coordinator asks for ----------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def attended(self, poll: Callable[[], None]) -> Iterator[None]:
-        """Within this block, :meth:`make_gram` and :meth:`factorise` end when ``poll`` raises: then no state is whole.
-
-        Parameters
-        ----------
-        poll : callable
-            Called at intervals, on the thread that waits.
-        """
+        """Within this block :meth:`make_gram` and :meth:`factorise` end when ``poll`` raises; no state is whole."""
         self._poll = poll
         try:
             yield
@@ -117,20 +101,23 @@ class Sampler:
                 raise
         return self.workers.gather(futures)
 
+    def solve(self, vector: Floats, transposed: bool) -> Floats:
+        """Half of a solution with the matrix of :meth:`factorise`; see :meth:`Matrices.solve_fixed`."""
+        return self.workers.first(lambda worker: worker.matrices.solve_fixed(vector, transposed))
+
     def factorise(self, prior: Floats) -> None:
         """Factorise X'X + diag(prior) on the first device."""
         index = self.workers.alive[0]
-        self._gathered({index: self.workers.submit(index, Worker.factorise, prior)})
+        self._gathered({index: self.workers.submit(index, lambda worker: worker.matrices.factorise_fixed(prior))})
 
     def make_gram(self, weighted: bool) -> None:
         """X'X, or X'WX, on every device."""
         futures = {index: self.workers.submit(index, Worker.make_gram, weighted) for index in self.workers.alive}
         parts = [part for _, part in sorted(self._gathered(futures).items())]
-        if self._several:
+        if len(parts) > 1:
             gram = np.zeros((self.design.layout.columns,) * 2)
-            for part in parts:
-                for shard in part:
-                    gram += shard
+            for shard in itertools.chain(*parts):
+                gram += shard
             self.workers.each(Worker.set_gram, gram)
 
     def gram(self) -> Floats:
@@ -139,7 +126,7 @@ class Sampler:
 
     def score(self, beta: Floats) -> tuple[Floats, float]:
         """Gradient and value of the log-likelihood."""
-        return self.workers.each(Worker.score, beta)[0]
+        return self.workers.each(lambda worker: worker.rows.score(beta))[0]
 
     def set_state(self, state: dict[str, Floats]) -> None:
         """Every chain."""
@@ -147,7 +134,7 @@ class Sampler:
 
     def state(self) -> dict[str, Floats]:
         """Every chain."""
-        return self.workers.first(Worker.state)
+        return self.workers.first(lambda worker: worker.chains.state())
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """Begin some iterations; the draws of the batch before, which all devices have alike."""
@@ -155,7 +142,7 @@ class Sampler:
 
     def collect(self) -> Recorded:
         """Wait for the last batch and return its draws."""
-        return _joined(self.workers.each(Worker.collect))
+        return _joined(self.workers.each(lambda worker: worker.recorder.collect(last=True)))
 
     # --- the kernel hmc -------------------------------------------------------------------------------------------
 
@@ -193,15 +180,7 @@ class Sampler:
         self.workers.each(Worker.set_small, small)
 
     def adapt(self, averaging: bool, restart: float | None = None) -> None:
-        """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not.
-
-        Parameters
-        ----------
-        averaging : bool
-            Whether curvatures are added up.
-        restart : float, optional
-            Length to begin with.
-        """
+        """Choose the length of steps, from ``restart`` on if given, and add curvatures up or not."""
         self.workers.each(lambda worker: worker.hamiltonian.adapt(averaging, restart))
 
     def choose_steps(self, last: bool) -> tuple[float, int]:
@@ -210,25 +189,20 @@ class Sampler:
 
     def adapted(self) -> dict[str, Any]:
         """What was chosen so far, of all rows."""
-        parts = self.workers.each(Worker.adapted)
+        parts = self.workers.each(lambda worker: worker.hamiltonian.adapted())
         joined = {name: np.concatenate([part[name] for part in parts]) for name in ("weight", "curvature")}
         return {**parts[0], **joined}
 
-    def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
-        """The inverse of :meth:`adapted`, and the matrix of the metric.
+    def snapshot(self) -> tuple[dict[str, Floats], dict[str, Any]]:
+        """Every chain, and what the kernel ``hmc`` has chosen."""
+        return self.state(), self.adapted() if self.settings.kernel == "hmc" else {}
 
-        Parameters
-        ----------
-        weight, curvature : ndarray of float32, shape (rows,)
-        control : ndarray of float64, shape (6,)
-        state : dict
-            The rest of :meth:`adapted`.
-        """
+    def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
+        """The inverse of :meth:`adapted`, and the matrix of the metric."""
         self.workers.each(lambda worker: worker.hamiltonian.restore(weight, curvature, control, state))
         self.make_gram(weighted=True)
 
 
 def _joined(found: list[Recorded]) -> Recorded:
-    """The draws, which all devices have, and the failures of all."""
     iterations, draws, _ = found[0]
     return iterations, draws, sum(failed for _, _, failed in found)

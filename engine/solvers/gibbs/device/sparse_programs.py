@@ -53,22 +53,7 @@ def _types(start: Any, index: Any, values: Any) -> dict[str, Any]:
 
 
 class SparsePrograms:
-    """The programs of one device.
-
-    Parameters
-    ----------
-    segments : Segments
-        Of this device's rows.
-
-    Attributes
-    ----------
-    block : int
-        Work-items of a group, but for those of :meth:`rows`.
-    tiles, tile : int
-        Parts of the columns, and how many columns each, of ``spread_coefficients``.
-    finish_tile : int
-        Columns of a group of ``finish_columns``.
-    """
+    """The programs of one device."""
 
     def __init__(self, device: Device, design: Design, entries: Entries, segments: Segments) -> None:
         layout, whole = design.layout, design.entries
@@ -77,8 +62,7 @@ class SparsePrograms:
         self._simt = shares_rows(capabilities)
         self._units = capabilities.compute_units
         self.block = _BLOCK if self._simt else 1
-        self.tiles, self.tile = column_tiles(layout.columns)
-        self.finish_tile = _FINISH_TILE[self._simt]
+        self.finish_tile = _FINISH_TILE[self._simt]  # columns of a group of finish_columns
         self._shuffle = capabilities.shuffle
         self._row_types = _types(entries.row_start, entries.columns, entries.values)
         self._column_types = _types(segments.start, segments.rows_of, segments.values)
@@ -90,18 +74,9 @@ class SparsePrograms:
         self._weighted = {"weighted": True} if design.problem.weights is not None else {}
         self.expand = device.program("gibbs/sparse_expand", block=self.block, **self._row_types)
         self._kernels: dict[tuple[str, int, str], tuple[Kernel, int]] = {}
-        self._programs: dict[tuple[int, str], Program] = {}
 
     def rows(self, mode: SparseMode, chains: int, vector: str) -> tuple[Kernel, int]:
-        """The kernel of the first part of a pass for so many vectors, and the work-items of a group.
-
-        Parameters
-        ----------
-        mode : str
-            See :data:`SparseMode`.
-        chains : int
-            Vectors at a time: 1, 2 or 4.
-        """
+        """The kernel of the first part of a pass for so many vectors, and the work-items of a group."""
         found = self._kernels.get((mode, chains, vector))
         if found is None:
             block = self.block if not self._simt else max(32, min(_BLOCK, self._layout.strip_rows * self._row_lanes))
@@ -113,19 +88,9 @@ class SparsePrograms:
         return found
 
     def columns(self, chains: int, vector: str) -> Program:
-        """The kernels of the second part.
-
-        Parameters
-        ----------
-        chains, vector
-            As for :meth:`rows`.
-        """
-        found = self._programs.get((chains, vector))
-        if found is None:
-            constants = _column_constants(self.block, self._column_lanes, chains, vector, self._shuffle)
-            program = self._device.program("gibbs/sparse_columns", **constants, **self._column_types)
-            found = self._programs[chains, vector] = program
-        return found
+        """The kernels of the second part."""
+        constants = _column_constants(self.block, self._column_lanes, chains, vector, self._shuffle)
+        return self._device.program("gibbs/sparse_columns", **constants, **self._column_types)
 
     def row_groups(self, strips: int) -> int:
         """Groups of the first part."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....devices import Buffer, Launcher
 from ....errors import DeviceError
@@ -17,33 +17,22 @@ from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.entries import Entries, column_segments
 from ..design.layout import chain_groups
-from .rows import Rows
-from .sparse_programs import SparseMode, SparsePrograms
+from .rows import Rows, some
+from .sparse_programs import SparseMode, SparsePrograms, column_tiles
 
 __all__ = ["SparseRows", "Vectors"]
 
 
 @dataclass
 class Vectors:
-    """Buffers of a pass for some vectors of one type.
-
-    Attributes
-    ----------
-    coefficients : Buffer, shape (q, betas)
-    weighted : Buffer, shape (rows, betas)
-    offsets : Buffer of float64, shape (tiles, betas)
-    strip_sums : Buffer of float64, shape (strips, 2, betas)
-    partial : Buffer of float64, shape (segments, betas), for float64 twice that
-    of_rows, of_columns : Launcher
-        Of the kernels of the two parts.
-    """
+    """Buffers of a pass for some vectors of one type."""
 
     betas: int
-    coefficients: Buffer
-    weighted: Buffer
-    offsets: Buffer
-    strip_sums: Buffer
-    partial: Buffer
+    coefficients: Buffer  # (q, betas)
+    weighted: Buffer  # (rows, betas)
+    offsets: Buffer  # float64, (tiles, betas)
+    strip_sums: Buffer  # float64, (strips, 2, betas)
+    partial: Buffer  # float64, (segments, betas), or for vectors of float64 twice that
     of_rows: Launcher = field(default_factory=Launcher)
     of_columns: Launcher = field(default_factory=Launcher)
 
@@ -52,13 +41,6 @@ class SparseRows(Rows):
     """The rows of a design whose storage is ``sparse``; as for its parameters see :class:`Rows`.
 
     A pass is in two parts: :meth:`sweep` makes the margins and the weight of every row, :meth:`gather` adds X'w up.
-
-    Attributes
-    ----------
-    factor, centre : Buffer, shape (q,)
-        A column of the design is factor times its stored values less the centre.
-    signs : Buffer of float32
-        What the rows are multiplied by: 1, or y = +-1; zeros behind the rows. Of the rows of all devices.
     """
 
     def _extend(self) -> None:
@@ -80,26 +62,17 @@ class SparseRows(Rows):
                 "use more devices"
             )
         self.factor, self.centre = memory.put(entries.factor), memory.put(entries.centre)
-        self._row_start, self._columns = memory.put(entries.row_start), memory.put(_some(entries.columns))
-        self._segment_start, self._segment_row = memory.put(segments.start), memory.put(_some(segments.row))
-        self._rows_of, self._column_segment = memory.put(_some(segments.rows_of)), memory.put(segments.column_segment)
+        self._row_start, self._columns = memory.put(entries.row_start), memory.put(some(entries.columns))
+        self._segment_start, self._segment_row = memory.put(segments.start), memory.put(some(segments.row))
+        self._rows_of, self._column_segment = memory.put(some(segments.rows_of)), memory.put(segments.column_segment)
         self._values: dict[str, Buffer] = {}
         self._column_values: dict[str, Buffer] = {}
         if entries.values is not None and segments.values is not None:
-            self._values = {"values": memory.put(_some(entries.values))}
-            self._column_values = {"values": memory.put(_some(segments.values))}
+            self._values = {"values": memory.put(some(entries.values))}
+            self._column_values = {"values": memory.put(some(segments.values))}
         self.segments = len(segments.row)
         self.sparse = SparsePrograms(self.device, design, entries, segments)
-
-    @property
-    def tiles(self) -> int:
-        """Parts of the columns, see :class:`SparsePrograms`."""
-        return self.sparse.tiles
-
-    @property
-    def tile(self) -> int:
-        """Columns of a part."""
-        return self.sparse.tile
+        self.tiles, self.tile = column_tiles(layout.columns)
 
     @staticmethod
     def places(chains: int) -> list[tuple[int, int]]:
@@ -122,7 +95,7 @@ class SparseRows(Rows):
                 betas,
                 memory.empty(q * betas, dtype),
                 memory.zeros(max(1, self.count) * betas, dtype),
-                memory.empty(self.sparse.tiles * betas),
+                memory.empty(self.tiles * betas),
                 memory.zeros(max(1, self.strips) * 2 * betas),
                 memory.empty(max(1, self.segments) * betas * (1 if vector == "f32" else 2)),
             )
@@ -131,7 +104,7 @@ class SparseRows(Rows):
 
     def _launchers(self, vectors: Vectors) -> tuple[Launcher, Launcher]:
         """Launchers of the kernels of ``sparse_rows`` and of ``sparse_columns``."""
-        layout, sparse = self.layout, self.sparse
+        layout, _sparse = self.layout, self.sparse
         common = {
             "coefficients": vectors.coefficients,
             "offsets": vectors.offsets,
@@ -146,7 +119,7 @@ class SparseRows(Rows):
             **self._values,
             row_start=self._row_start,
             columns=self._columns,
-            tiles=sparse.tiles,
+            tiles=self.tiles,
             signs=self.signs,
             first_row=self.first_row,
             row_count=layout.rows,
@@ -172,47 +145,26 @@ class SparseRows(Rows):
         )
         return of_rows, of_columns
 
+    @override
     def begin_sweep(self, mode: Any, betas: int) -> None:
-        """Its programs are others."""
+        pass  # its programs are others
 
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
-        """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride.
-
-        Parameters
-        ----------
-        beta : Buffer of float32, shape (betas, stride)
-        out : Buffer
-            Not used.
-        **arguments
-            What the mode needs; see :meth:`Programs.sweep`.
-        """
+        """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""
         vectors = self.vectors("f32", betas)
         self.spread(vectors, "f32", beta, self.layout.stride)
         self.pass_rows(mode, vectors, "f32", **arguments)
 
     def spread(self, vectors: Vectors, vector: str, beta: Buffer, stride: int) -> None:
-        """Coefficients of the stored values, and the offset, of vectors beta.
-
-        Parameters
-        ----------
-        beta : Buffer, shape (betas, stride)
-        """
+        """Coefficients of the stored values, and the offset, of vectors beta."""
         sparse = self.sparse
         for first, count in chain_groups(vectors.betas):
             kernel = sparse.columns(count, vector).spread_coefficients
-            own = {"beta": beta, "stride": stride, "tile": sparse.tile, "beta_first": first}
-            vectors.of_columns(kernel, sparse.tiles, sparse.block, **own)
+            own = {"beta": beta, "stride": stride, "tile": self.tile, "beta_first": first}
+            vectors.of_columns(kernel, self.tiles, sparse.block, **own)
 
     def pass_rows(self, mode: SparseMode, vectors: Vectors, vector: str, **arguments: Any) -> None:
-        """Margins and weights of the rows, for coefficients that are spread.
-
-        Parameters
-        ----------
-        mode : str
-            See :data:`SparseMode`.
-        **arguments
-            What the mode needs.
-        """
+        """Margins and weights of the rows, for coefficients that are spread."""
         self._last = vectors, vector
         own = dict(self.programs.likelihood) if mode in ("score", "margins") else {}
         groups = self.sparse.row_groups(self.strips)
@@ -227,15 +179,7 @@ class SparseRows(Rows):
         self._add_up(vectors, vector, "add_segments", "finish_columns", vectors.weighted, shards)
 
     def add_squares(self, vectors: Vectors, weights: Buffer, shards: Buffer) -> None:
-        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights; the last pass has added these up.
-
-        Parameters
-        ----------
-        vectors : Vectors
-            Of float64.
-        weights : Buffer of float64, shape (rows, betas)
-        shards : Buffer of float64, shape (SHARDS, betas * width)
-        """
+        """sum_i w_i x_ij^2 of every column, as SHARDS rows, of float64 weights; the last pass has added these up."""
         self._add_up(vectors, "f64", "add_segment_squares", "finish_squares", weights, shards)
 
     def _add_up(
@@ -247,13 +191,8 @@ class SparseRows(Rows):
         for first, chains in chain_groups(vectors.betas):
             program = sparse.columns(chains, vector)
             if self.segments:
-                vectors.of_columns(
-                    getattr(program, segments),
-                    sparse.segment_groups(self.segments),
-                    sparse.block,
-                    weighted=weighted,
-                    beta_first=first,
-                )
+                kernel, groups_ = getattr(program, segments), sparse.segment_groups(self.segments)
+                vectors.of_columns(kernel, groups_, sparse.block, weighted=weighted, beta_first=first)
             own = {"shards_out": shards, "tile": tile, "beta_first": first}
             vectors.of_columns(getattr(program, finish), groups, sparse.block, **own)
         if self.peer is not None:
@@ -285,8 +224,3 @@ class SparseRows(Rows):
             weighted=int(weight is not None),
         )
         return strips
-
-
-def _some(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, or one element in place of none: buffers are not empty."""
-    return array if len(array) else np.zeros(1, array.dtype)

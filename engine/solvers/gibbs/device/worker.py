@@ -32,17 +32,7 @@ __all__ = ["Worker"]
 
 
 class Worker:
-    """State on one device.
-
-    Parameters
-    ----------
-    number, count : int
-        Its number among the devices of the run, and how many these are.
-    communicator : Communicator or None
-        Of their threads; None for a single device.
-    direct : bool
-        Whether the devices read each other's memory.
-    """
+    """State on one device."""
 
     def __init__(
         self,
@@ -69,7 +59,7 @@ class Worker:
         streaming = "never" if settings.single_device else settings.streaming
         self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
         self.chains = Chains(memory, self.rows, settings)
-        self._recorder = DrawBuffer(memory, self.rows, self.chains, settings)
+        self.recorder = DrawBuffer(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
         self.moves: HamiltonianMoves | LatentMoves | WideMoves | ConjugateMoves
         if isinstance(self.rows, SparseRows | ConjugateRows) and settings.kernel == "cg":
@@ -112,7 +102,7 @@ class Worker:
     def set_small(self, small: NDArray[np.bool_]) -> None:
         """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
         assert isinstance(self.moves, HamiltonianMoves | ConjugateMoves)
-        self.moves.set_small(small)
+        self.moves.rescale.set_small(small)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -123,10 +113,6 @@ class Worker:
             wide.close()
         self._memory.release()
 
-    def sync(self) -> None:
-        """Wait for the device."""
-        self.device.sync()
-
     # --- X'X and the start ----------------------------------------------------------------------------------------
 
     def make_gram(self, weighted: bool) -> NDArray[np.float64]:
@@ -134,7 +120,7 @@ class Worker:
         return self.matrices.make_gram(self.hamiltonian.weight if weighted else self.rows.own_weight)
 
     def cancel(self) -> None:
-        """Let :meth:`make_gram` and :meth:`factorise` end soon; from any thread."""
+        """Let :meth:`make_gram` and factorisations end soon; from any thread."""
         if isinstance(self.matrices, Matrices):
             self.matrices.cancelled.set()
 
@@ -147,84 +133,28 @@ class Worker:
         """X'X as this device has it; empty where there is none."""
         return self.device.get(self.matrices.gram) if isinstance(self.matrices, Matrices) else np.zeros((0, 0))
 
-    def score(self, beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Gradient of the log-likelihood at one beta, and the log-likelihood."""
-        return self.rows.score(beta)
-
-    def factorise(self, prior: NDArray[np.float64]) -> None:
-        """Factorise X'X + diag(prior); for the first device."""
-        self.matrices.factorise_fixed(prior)
-
-    def solve_lower(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """L^-1 s v; s (X'X + diag(prior)) s = L L'."""
-        return self.matrices.solve_fixed(vector, transposed=False)
-
-    def solve_upper(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The other half of a solution: s L^-T v."""
-        return self.matrices.solve_fixed(vector, transposed=True)
-
-    def gram_diagonal(self) -> NDArray[np.float64]:
-        """The diagonal of X'X."""
-        return self.matrices.gram_diagonal()
-
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
         """Every chain from the host."""
         self.chains.set_state(state)
-        self.moves.prime()
-
-    def state(self) -> dict[str, NDArray[np.float64]]:
-        """Every chain, on the host."""
-        return self.chains.state()
-
-    def adapted(self) -> dict[str, Any]:
-        """What was chosen so far, of this device's rows."""
-        return self.hamiltonian.adapted()
+        if isinstance(self.moves, HamiltonianMoves):  # of the others nothing depends on the iteration before
+            self.moves.prime()
 
     # --- batches --------------------------------------------------------------------------------------------------
-
-    def iterate(self, step: int) -> None:
-        """One iteration of every chain."""
-        self.moves.iterate(step)
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """Begin ``count`` iterations from number ``first`` on, and return the draws of the batch before.
 
         A batch is of at most ``settings.batch`` iterations. An iteration is recorded if it is a multiple of ``thin``
-        behind ``kept_from``, or before it.
-
-        Parameters
-        ----------
-        kept_from : int
-            The first iteration of which draws may be kept.
-
-        Returns
-        -------
-        iterations : list of int
-            Which iterations the rows are, none if there was no batch before.
-        draws : ndarray, shape (rows, chains, numbers)
-        failed : int
-            Factorisations that have failed on this device so far; what all devices do, the first one counts.
+        behind ``kept_from``, or before it. Failures are those of this device; of what all devices do, the first counts.
         """
-        self._recorder.begin()
+        self.recorder.begin()
         for step in range(first, first + count):
             self.moves.iterate(step)
             if step < kept_from or (step - kept_from + 1) % self.settings.thin == 0:
-                self._recorder.record(step)
-        self._recorder.send(self.matrices.failed)
-        return self._recorder.collect(last=False)
-
-    def collect(self) -> Recorded:
-        """Wait for the last batch and return its draws."""
-        return self._recorder.collect(last=True)
+                self.recorder.record(step)
+        self.recorder.send(self.matrices.failed)
+        return self.recorder.collect(last=False)
 
     def passes(self) -> int:
         """Passes over X of the kernel ``cg`` so far."""
         return self.moves.passes if isinstance(self.moves, ConjugateMoves) else 0
-
-    def exchanged_bytes(self) -> int:
-        """Bytes that this device has received from others."""
-        return 0 if self.rows.peer is None else self.rows.peer.exchanged_bytes
-
-    def streamed(self) -> bool:
-        """Whether X is sent to this device at every pass."""
-        return self.rows.streamed

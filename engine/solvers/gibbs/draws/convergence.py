@@ -36,13 +36,7 @@ class Mixing:
     watched: NDArray[np.int64]
 
     def reaches(self, ess: float, r_hat: float) -> bool:
-        """Whether the targets are met.
-
-        Parameters
-        ----------
-        ess, r_hat : float
-            The smallest ESS and the largest R-hat that will do.
-        """
+        """Whether the targets are met."""
         return self.ess >= ess and self.r_hat <= r_hat
 
 
@@ -59,16 +53,8 @@ def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None
     """How well the kept draws have mixed; None while they are too few.
 
     Of draws that are thinned for memory the effective size is that of those kept: that of all is not smaller, but how
-    much larger it is they do not say.
-
-    Parameters
-    ----------
-    draws : Draws
-        Of the coefficients and the intercept.
-    statistics : Draws
-        tau^-2 is the first; the family's own parameters are behind :data:`engine.solvers.gibbs.device.records.CHAIN`.
-    watched : ndarray of int, optional
-        Only these quantities; the number of quantities stands for log tau, the next ones for the family's own.
+    much larger it is they do not say. Of ``watched`` quantities those behind the coefficients are log tau and the
+    family's own.
     """
     values = draws.all()
     reports = statistics.all()[:, :: draws.every]

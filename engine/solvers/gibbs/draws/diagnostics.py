@@ -68,7 +68,7 @@ def _diagnose(draws: Floats) -> Diagnostics:
     nothing = np.full(quantities, np.nan)
     if draws.shape[1] < 4:
         return Diagnostics(nothing, nothing, nothing, nothing)
-    values = _contiguous(draws)
+    values = np.ascontiguousarray(draws.transpose(2, 0, 1))
     split = _split(values)
     ranked = _rank_normalised(split)
     limits = np.quantile(values.reshape(quantities, -1), (0.05, 0.95), axis=1)[:, :, None, None]
@@ -84,10 +84,6 @@ def _diagnose(draws: Floats) -> Diagnostics:
 
 
 # From here on arrays have the shape (quantities, chains, draws), so that sorting and transforms run along memory.
-
-
-def _contiguous(draws: Floats) -> Floats:
-    return np.ascontiguousarray(draws.transpose(2, 0, 1))
 
 
 def _split(values: Floats) -> Floats:

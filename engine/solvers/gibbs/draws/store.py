@@ -17,14 +17,7 @@ class Draws:
     """Draws of (chains, quantities) numbers at a time.
 
     Moments are of every draw. Of the draws themselves, ``chosen`` quantities are kept whole; of all quantities, every
-    ``every``-th draw, where ``every`` is the least that fits ``max_bytes``.
-
-    Parameters
-    ----------
-    draws : int
-        The most that will come.
-    chosen : ndarray of int64, or None
-        Quantities whose draws are all kept; None for all that fit.
+    ``every``-th of ``draws`` that will come, where ``every`` is the least that fits ``max_bytes``.
     """
 
     def __init__(
@@ -67,13 +60,7 @@ class Draws:
         return _stacked(self._some, (self.shape[0], len(self.chosen)))
 
     def tail(self, columns: NDArray[np.int64], most: int) -> Floats:
-        """Up to ``most`` of the latest kept draws of some quantities; shape (chains, draws, columns).
-
-        Parameters
-        ----------
-        columns : ndarray of int64
-            Quantities.
-        """
+        """Up to ``most`` of the latest kept draws of some quantities; shape (chains, draws, columns)."""
         parts: list[Floats] = []
         left = most
         for part in reversed(self._all):

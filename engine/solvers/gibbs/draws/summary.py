@@ -15,11 +15,11 @@ from ..choice import moves_latent
 from ..design.near_copies import missed_differences
 from ..device.records import CHAIN
 from ..families import constant_of_counts
-from ..notices import report_missed
 from ..options import Options
 from ..posterior import Posterior, verdict
 from ..problem import HorseshoeProbit
-from .diagnostics import diagnose
+from ..reporting import report_missed
+from .diagnostics import Diagnostics, diagnose
 
 __all__ = ["posterior_of"]
 
@@ -33,18 +33,8 @@ def posterior_of(
     streamed: bool,
     exchanged_bytes: int,
 ) -> Posterior:
-    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed.
-
-    Parameters
-    ----------
-    state : RunState
-        With all draws.
-    streamed : bool
-        Whether X was sent to a device at every pass.
-    exchanged_bytes : int
-        Between devices.
-    """
-    draws, statistics = state.draws, state.statistics
+    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed."""
+    draws = state.draws
     counters: dict[str, int | float] = {
         "iterations": state.iteration,
         "draws": draws.count,
@@ -57,10 +47,9 @@ def posterior_of(
     if not draws.count:
         reason = _too_early(options, run, state, status)
         return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters, reason=reason)
-    kept = draws.all()
-    log_tau = -0.5 * np.log(statistics.all()[:, :, 0])
-    design = state.design
-    others = design.family.reported(statistics.all()[:, :, len(CHAIN.names) :], design.target_scale)
+    kept, every, design = draws.all(), state.statistics.all(), state.design
+    log_tau, auxiliary = -0.5 * np.log(every[:, :, 0]), every[:, :, len(CHAIN.names) :]
+    others = design.family.reported(auxiliary, design.target_scale)
     behind = np.concatenate([log_tau[:, :, None], others], axis=2)  # the quantities behind the coefficients
     mean, sd = draws.overall()
     outside = 0.5 * (1 - options.interval)
@@ -76,10 +65,7 @@ def posterior_of(
         "mean": np.append(mean, behind.mean(axis=(0, 1))),
         "sd": np.append(sd, np.full(len(behind.T), np.nan) if few else behind.std(axis=(0, 1), ddof=1)),
         "quantiles": np.vstack([quantiles, np.quantile(behind, levels, axis=(0, 1)).T]),
-        **{
-            name: np.append(getattr(found, name), getattr(of_others, name))
-            for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean")
-        },
+        **{name: np.append(getattr(found, name), getattr(of_others, name)) for name in Diagnostics.__annotations__},
         "kept": np.arange(problem.X.shape[1] + 1) if draws.chosen is None else draws.chosen,
         "beta": draws.some(),
         "log_tau": log_tau,
@@ -88,34 +74,29 @@ def posterior_of(
         "y": problem.y,
     }
     if not state.design.intercept:  # a column of zeros says nothing
-        for name in ("names", "mean", "sd", "quantiles", "r_hat", "ess_bulk", "ess_tail", "mcse_mean"):
+        for name in ("names", "mean", "sd", "quantiles", *Diagnostics.__annotations__):
             arrays[name] = arrays[name][1:]
         if draws.chosen is None:
             arrays["kept"], arrays["beta"] = arrays["kept"][1:] - 1, arrays["beta"][:, :, 1:]
         else:
             arrays["kept"] = arrays["kept"] - 1
-    reported = {
-        "hmc": {"log_likelihood": "lp", "acceptance": "acceptance", "jumps": "jumps"},
-        "px": {"expansion": "expansion"},
-    }
-    names_of = reported.get(options.kernel, {})
-    if options.kernel == "hmc" and not moves_latent(design, options):
-        names_of["expansion"] = "energy"
-    for name, published in names_of.items():
-        arrays[published] = statistics.all()[:, :, CHAIN.names.index(name)]
+    reported = {"expansion": "expansion"} if options.kernel == "px" else {}
+    if options.kernel == "hmc":
+        reported = {"lp": "log_likelihood", "acceptance": "acceptance", "jumps": "jumps"}
+        reported |= {} if moves_latent(design, options) else {"energy": "expansion"}
+    arrays |= {name: every[:, :, CHAIN.names.index(field)] for name, field in reported.items()}
     if "lp" in arrays:  # in the units of the target
         on_device = arrays["lp"]
         arrays["lp"] = arrays["lp"] - design.total_weight * np.log(design.target_scale)
         if problem.family == "counts":  # the devices leave the terms without the margin out
-            raw = statistics.all()[:, :, len(CHAIN.names) :]
             values, place = np.unique(problem.y, return_inverse=True)
             for value, repeats in zip(values, np.bincount(place, problem.weights), strict=True):
-                arrays["lp"] += repeats * constant_of_counts(value, raw)[:, :, 0]
+                arrays["lp"] += repeats * constant_of_counts(value, auxiliary)[:, :, 0]
         if "energy" in arrays:
             arrays["energy"] = arrays["energy"] + (on_device - arrays["lp"])
     if options.kernel == "hmc":
         arrays.update(_causes(state))
-        own = statistics.all()[:, :, len(CHAIN.names) :].mean(axis=(0, 1))
+        own = auxiliary.mean(axis=(0, 1))
         report_missed(run, missed_differences(design, state.start.lines, mean, own, options.degrees))
     if others.shape[2]:
         name = {"ordinal": "thresholds", "counts": "dispersion"}.get(problem.family, "sigma")
@@ -126,7 +107,7 @@ def posterior_of(
     if options.draws is None:
         arrays |= {"ess_target": np.array(options.ess), "r_hat_target": np.array(options.r_hat)}
     if options.prior == "regularized":
-        arrays["slab"] = statistics.all()[:, :, CHAIN.names.index("slab_precision")] ** -0.5
+        arrays["slab"] = every[:, :, CHAIN.names.index("slab_precision")] ** -0.5
     if state.scales is not None:
         arrays["log_lambda"] = state.scales.all()
     rows = len(arrays["names"]) - behind.shape[2]
@@ -146,7 +127,6 @@ def posterior_of(
 
 
 def _too_early(options: Options, run: RunContext, state: RunState, status: Status) -> str:
-    """Why there are no draws."""
     ended = "the time limit passed" if status is Status.TIME_LIMIT else "the run was stopped"
     where = f"after {state.iteration} of {options.warmup} iterations of the warm-up"
     if not state.iteration:

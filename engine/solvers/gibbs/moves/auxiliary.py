@@ -26,22 +26,7 @@ _ROWS_A_PART, _MOST_PARTS = 2048, 64
 
 
 class AuxiliaryMoves:
-    """Moves of the auxiliary parameters of all chains.
-
-    Parameters
-    ----------
-    margins : Buffer of float32, or None
-        X beta of all rows, chain by chain; None where :meth:`move` is not used.
-
-    Attributes
-    ----------
-    count : int
-        Parameters of a chain; 0 for probit and logit.
-    shape : Buffer, shape (chains,)
-        What the likelihoods read, where the family has a target.
-    values : Buffer or None
-        The different values of a target of counts.
-    """
+    """Moves of the auxiliary parameters of all chains; the margins are None where :meth:`move` is not used."""
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings, margins: Buffer | None) -> None:
         self._rows, self._chains, self._settings = rows, chains, settings
@@ -82,10 +67,6 @@ class AuxiliaryMoves:
             **different,
         )
 
-    def arguments(self) -> dict[str, Buffer]:
-        """What kernels take for the likelihoods of this family."""
-        return dict(self._rows.programs.likelihood)
-
     def prime(self) -> None:
         """Let the likelihoods be those of the chains' parameters; to be called when the chains were set."""
         if self._rows.design.family.targeted:
@@ -101,7 +82,6 @@ class AuxiliaryMoves:
 
 
 def _different(memory: Memory, design: Design) -> dict[str, Any]:
-    """The different values of a target of counts, and how often each is there."""
     if design.problem.family != "counts":
         return {}
     values, place = np.unique(design.problem.y, return_inverse=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....devices import Buffer, Launcher
 from ....numerics.exchange import Part
@@ -19,8 +18,8 @@ from ..device.chains import Chains, Settings
 from ..device.conjugate_rows import ConjugateRows
 from ..device.matrices import shared_arguments
 from ..device.sparse_rows import SparseRows
-from .hamiltonian import STREAM_RESCALE, penalized_columns, rescale_interval
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
+from .rescale import RescaleMoves, rescale_interval
 from .wide import DiagonalMatrices
 
 __all__ = ["MOST_STEPS", "STREAM_ROWS", "ConjugateMoves"]
@@ -35,15 +34,7 @@ _AT_LEAST, _MORE = 6, 3  # steps before the first look at the errors, and betwee
 
 
 class ConjugateMoves:
-    """Iterations of the kernel ``cg``.
-
-    Attributes
-    ----------
-    passes : int
-        Passes over X so far.
-    steps : int
-        Steps of the last solution.
-    """
+    """Iterations of the kernel ``cg``."""
 
     def __init__(
         self,
@@ -60,13 +51,11 @@ class ConjugateMoves:
         self._shards, self._diagonals = (memory.empty((SHARDS, count * rows.layout.width)) for _ in range(2))
         self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
         self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
-        self._scales, self._rescale_program, self._long = rows.programs.for_long_vectors()
+        self._scales = rows.programs.with_long_block("scales")
         self._pitch = rows.layout.strips * rows.layout.strip_rows
         self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
-        self._small = memory.zeros(q, np.float32)
-        self._part = memory.zeros((count, rows.layout.stride), np.float32)
-        self._penalized = penalized_columns(memory, rows)
-        self.has_small = False
+        program, block = rows.programs.with_long_block("rescale"), rows.programs.long_block
+        self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._part_margins, self._sweep)
         self._rescale_every = rescale_interval(rows.layout.rows)
 
     def load(self) -> None:
@@ -99,27 +88,18 @@ class ConjugateMoves:
             tolerance=self._settings.tolerance,
             margins=self._margins,
             signs=rows.signs if rows.design.intercept else memory.zeros(self._pitch + 8, np.float32),
-            member_of_set=self._small,
-            part_f32=self._part,
-            part_margins=self._part_margins,
+            **self.rescale.arguments(),
         )
-
-    def set_small(self, small: NDArray[np.bool_]) -> None:
-        """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
-        self._device.put(small.astype(np.float32), self._small)
-        self.has_small = bool(small.any())
-
-    def prime(self) -> None:
-        """Nothing of an iteration depends on the one before but the chains' state."""
 
     def iterate(self, step: int) -> None:
         """Draw tau and lambda given beta, the latent variables of the rows given beta, and beta given all of these."""
         settings = self._settings
         self._chains.set_iteration(step)
         if step % self._rescale_every == 0:
-            self._rescale()
-        scales = settings.stream(STREAM_SCALES)
-        self._launch(self._scales.draw_scales, settings.chains, self._long, stream=scales)
+            self._sweep(self._chains.beta_f32, self._margins)
+            self.rescale.move(self._launch)
+        size, stream = (settings.chains, self._rows.programs.long_block), settings.stream(STREAM_SCALES)
+        self._launch(self._scales.draw_scales, *size, stream=stream)
         self._draw_latent()
         self._each("begin_solution", stream=settings.stream(STREAM_NOISE), step=step)
         number, wanted = 0, max(_AT_LEAST, self.steps)
@@ -135,32 +115,11 @@ class ConjugateMoves:
         self._each("finish_solution", number=number)
         self._agree()
 
-    def _rescale(self) -> None:
-        """Multiply all coefficients and tau by a common factor; then the small coefficients alone and tau."""
-        settings = self._settings
-        kernel, size = self._rescale_program.rescale_chains, (self._chains.count, self._long)
-        self._sweep(self._chains.beta_f32, self._margins)
-        penalized, stream = self._penalized, settings.stream(STREAM_RESCALE)
-        if penalized is not None:
-            self._take_margins_of(penalized)
-        self._launch(kernel, *size, with_all=1, apart=int(penalized is not None), stream=stream)
-        if self.has_small:
-            self._take_margins_of(self._small)
-            self._launch(kernel, *size, with_all=0, apart=1, stream=stream + 1)
-
-    def _take_margins_of(self, columns: Buffer) -> None:
-        """The margins of some columns alone."""
-        size = self._chains.count, self._long
-        self._launch(self._rescale_program.round_set, *size, member_of_set=columns)
-        self._sweep(self._part, self._part_margins)
-
     def _sweep(self, beta_f32: Buffer, margins: Buffer) -> None:
         """The margins of all rows for every chain."""
         rows, count = self._rows, self._chains.count
         rows.sweep("margins", beta_f32, self._passed.partial, count, margins=margins, pitch=self._pitch)
-        if rows.peer is not None:
-            ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(count)]
-            rows.peer.exchange(*(Part(margins, first, first + some) for first, some in ranges))
+        rows.share_margins(margins, count)
         self.passes += 1
 
     def _draw_latent(self) -> None:
@@ -173,7 +132,6 @@ class ConjugateMoves:
         self.passes += 1
 
     def _step(self, number: int) -> None:
-        """One step of the conjugate gradients of every chain."""
         self._each("spread_direction", number=number)
         self._pass("product")
         self._each("apply_matrix")

@@ -23,62 +23,32 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer, Launcher
 from ....devices.graph import Recordings
-from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..design.lines import Lines
 from ..device.chains import Chains, Settings
 from ..device.matrices import Group, Matrices, shared_arguments
 from ..device.records import CONTROL
-from ..device.rows import Rows
+from ..device.rows import Rows, some
 from ..schema import MOST_STEPS
 from .auxiliary import AuxiliaryMoves
+from .rescale import RescaleMoves, rescale_interval
 from .wide import CollapsedMoves, LatentTrajectory
 
-__all__ = ["FIRST_STEPS", "HamiltonianMoves", "penalized_columns", "rescale_interval"]
+__all__ = ["FIRST_STEPS", "HamiltonianMoves"]
 
-STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES, STREAM_RESCALE = 1, 10, 11, 12, 14
+STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12
 """Streams of random numbers; the scales and the lines take two each."""
 
 _TARGET = 0.8
 _FIRST_LENGTH = 0.5
 _TRAJECTORY = 1.5  # the length of a trajectory; pi / 2 is a quarter of a period of a standard normal
 _FEWEST_STEPS = 2
-_ROWS_RESCALED = 1 << 14  # rows that a chain visits in an iteration to rescale beta and tau, on average
 FIRST_STEPS = 3
 
 
-def rescale_interval(rows: int) -> int:
-    """Every how many iterations coefficients and tau are rescaled."""
-    return max(1, -(-rows // _ROWS_RESCALED))
-
-
-def penalized_columns(memory: Memory, rows: Rows) -> Buffer | None:
-    """1 for every column inside the horseshoe, else 0; None if only the intercept is outside."""
-    design = rows.design
-    if design.first == design.intercept:
-        return None
-    return memory.put((np.arange(design.layout.columns) >= design.first).astype(np.float32))
-
-
 class HamiltonianMoves:
-    """Iterations of the kernel ``hmc``; G is X'WX.
-
-    Attributes
-    ----------
-    weight : Buffer of float32
-        W of this device's rows.
-    adapting : bool
-        Whether the length of the steps is being chosen.
-    averaging : bool
-        Whether the curvature at the chains' points is added up for another W.
-    averaged : int
-        Points that were added up.
-    steps : int
-        Leapfrog steps of a trajectory.
-    latent : CollapsedMoves or None
-        What takes the place of a trajectory of beta where the settings say so.
-    """
+    """Iterations of the kernel ``hmc``; G is X'WX."""
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> None:
         self._memory, self._device = memory, memory.device
@@ -95,11 +65,10 @@ class HamiltonianMoves:
         self._energy, self.control = memory.empty(count), memory.zeros(1, CONTROL.dtype)
         self._margins, self._ends = (memory.empty(count * self._pitch, np.float32) for _ in range(2))
         self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
-        self._small, self._part = memory.zeros(q, np.float32), memory.zeros((count, layout.stride), np.float32)
-        self._penalized = penalized_columns(memory, rows)
-        self.has_small = False
-        self.adapting = self.averaging = False
-        self.averaged, self.steps = 0, FIRST_STEPS
+        program, block = rows.programs.rescale, rows.programs.block
+        self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._ends, self._sweep_all)
+        self.adapting = self.averaging = False  # whether the length of steps is chosen, and curvatures added up
+        self.averaged, self.steps = 0, FIRST_STEPS  # points whose curvature was added up; leapfrog steps
         collapsed = CollapsedMoves if rows.design.family.targeted else LatentTrajectory
         self.latent = collapsed(memory, rows, chains, matrices, settings) if settings.latent else None
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)  # which the passes read
@@ -118,10 +87,8 @@ class HamiltonianMoves:
             margins=self._margins,
             signs=self.signs,
             control=self.control,
-            member_of_set=self._small,
-            part_f32=self._part,
-            part_margins=self._ends,
-            **self.auxiliary.arguments(),
+            **self.rescale.arguments(),
+            **rows.programs.likelihood,
             intercept=int(rows.design.intercept),
         )
         self._recordings = Recordings(self._device)
@@ -137,17 +104,15 @@ class HamiltonianMoves:
         self.lines, self._tries = lines, lines.tries(layout.rows, layout.columns)
         if not lines.count:
             return
-        arrays: dict[str, NDArray[Any]] = {
-            "member_start": lines.member_start,
-            "member_column": lines.member_column,
-            "member_weight": lines.member_weight,
-            "line_intercept": lines.intercept,
-            "row_start": lines.row_start,
-            "row_index": lines.row_index if len(lines.row_index) else np.zeros(1, np.int32),
-            "row_value": lines.row_value if len(lines.row_value) else np.zeros(1, np.float32),
-        }
+        put = self._memory.put
         self._launch.share(
-            **{name: self._memory.put(array) for name, array in arrays.items()},
+            member_start=put(lines.member_start),
+            member_column=put(lines.member_column),
+            member_weight=put(lines.member_weight),
+            line_intercept=put(lines.intercept),
+            row_start=put(lines.row_start),
+            row_index=put(some(lines.row_index)),
+            row_value=put(some(lines.row_value)),
             nulls=lines.nulls,
             null_tries=self._tries[0],
             pairs=lines.pairs,
@@ -155,11 +120,6 @@ class HamiltonianMoves:
             tails=lines.tails,
             tail_tries=self._tries[2],
         )
-
-    def set_small(self, small: NDArray[np.bool_]) -> None:
-        """The columns whose coefficients are rescaled together with tau, but for the others; shape (q,)."""
-        self._device.put(small.astype(np.float32), self._small)
-        self.has_small = bool(small.any())
 
     def restart_control(self, length: float) -> None:
         """Begin to choose the length of the steps anew, from here."""
@@ -240,15 +200,7 @@ class HamiltonianMoves:
         }
 
     def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
-        """The inverse of :meth:`adapted`, from the arrays of all rows.
-
-        Parameters
-        ----------
-        weight, curvature : ndarray of float32, shape (rows,)
-        control : ndarray of float64, shape (6,)
-        state : dict
-            The rest of :meth:`adapted`.
-        """
+        """The inverse of :meth:`adapted`, from the arrays of all rows."""
         here = slice(self._rows.first_row, self._rows.first_row + self._rows.count)
         if self._rows.count:
             self._device.put(weight[here], self.weight)
@@ -270,7 +222,7 @@ class HamiltonianMoves:
         rescaled = step % self._rescale_every == 0
         self._chains.set_iteration(step)
         if self._matrices.recordable and (self.latent is None or self.latent.recordable):
-            key = rescaled, self.has_small, self.adapting, self.averaging, self.steps
+            key = rescaled, self.rescale.has_small, self.adapting, self.averaging, self.steps
             self._recordings.run(key, lambda: self._iterate(rescaled))
         else:
             self._iterate(rescaled)
@@ -281,9 +233,9 @@ class HamiltonianMoves:
         """What an iteration gives the device to do; its number is in ``chains.iteration``."""
         chains, matrices = self._chains, self._matrices
         if rescaled or len(self.lines.row_index) or self.auxiliary.count:
-            self._gather_margins(self._margins)
+            self._rows.share_margins(self._margins, chains.count)
         if rescaled:
-            self._rescale()
+            self.rescale.move(self._launch)
         if self.lines.count:
             self._move_lines()
         if self.latent is not None:
@@ -329,12 +281,11 @@ class HamiltonianMoves:
         kernel = programs.trajectory.take_score
         self._launch(kernel, self._chains.count, programs.block, shards=self._shards, shard_count=SHARDS)
 
-    def _gather_margins(self, margins: Buffer) -> None:
-        """Let every device have the margins of all rows."""
-        rows = self._rows
-        if rows.peer is not None:
-            ranges = [(chain * self._pitch + rows.first_row, rows.count) for chain in range(self._chains.count)]
-            rows.peer.exchange(*(Part(margins, first, first + count) for first, count in ranges))
+    def _sweep_all(self, beta_f32: Buffer, margins: Buffer) -> None:
+        """The margins of all rows, on every device."""
+        chains = self._chains.count
+        self._rows.sweep("margins", beta_f32, self.partial, chains, margins=margins, pitch=self._pitch)
+        self._rows.share_margins(margins, chains)
 
     def _keep_margins(self) -> None:
         """The margins of the points that the chains are at now."""
@@ -343,30 +294,9 @@ class HamiltonianMoves:
         here = {"first_row": rows.first_row, "rows": rows.count}
         self._launch(programs.trajectory.keep_margins, groups, programs.block, ends=self._ends, **here)
 
-    def _rescale(self) -> None:
-        """Multiply beta and tau of every chain by a common factor; then the small coefficients alone and tau."""
-        programs = self._rows.programs
-        kernel, size = programs.rescale.rescale_chains, (self._chains.count, programs.lines_block)
-        penalized, stream = self._penalized, self._settings.stream(STREAM_RESCALE)
-        if penalized is not None:
-            self._take_margins_of(penalized)
-        self._launch(kernel, *size, with_all=1, apart=int(penalized is not None), stream=stream)
-        if self.has_small:
-            self._take_margins_of(self._small)
-            self._launch(kernel, *size, with_all=0, apart=1, stream=stream + 1)
-
-    def _take_margins_of(self, columns: Buffer) -> None:
-        """The margins of some columns alone, in the place of those of a trajectory's end."""
-        programs = self._rows.programs
-        size = self._chains.count, programs.lines_block
-        self._launch(programs.rescale.round_set, *size, member_of_set=columns)
-        self._rows.sweep("margins", self._part, self.partial, self._chains.count, margins=self._ends, pitch=self._pitch)
-        self._gather_margins(self._ends)
-
     def _move_lines(self) -> None:
-        programs = self._rows.programs
-        size = self._chains.count, programs.lines_block
-        self._launch(programs.lines.move_lines, *size, stream=self._settings.stream(STREAM_LINES))
+        size, stream = (self._chains.count, self._rows.programs.block), self._settings.stream(STREAM_LINES)
+        self._launch(self._rows.programs.lines.move_lines, *size, stream=stream)
 
     def _draw_scales(self) -> None:
         programs = self._rows.programs
@@ -390,59 +320,9 @@ class HamiltonianMoves:
     def _begin(self, group: Group) -> None:
         """Momenta, and the first half kick and drift."""
         programs = self._rows.programs
-        size = group.count, programs.block
         own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM)}
-        self._launch(programs.trajectory.begin_trajectory, *size, **own)
+        self._launch(programs.trajectory.begin_trajectory, group.count, programs.block, **own)
         self._advance(group, self._score, 1, 0.5)
-
-    def _advance(self, group: Group, score: Buffer, shards: int, share: float) -> None:
-        """A kick by a share of a step, and a drift by a step; in one launch on devices with vector lanes."""
-        if self._is_fused(group):
-            self._in_one(group, score, shards, share)
-        else:
-            self._gradient(group, score, shards)
-            self._move(group, share)
-
-    def _is_fused(self, group: Group) -> bool:
-        """Whether one work-item does all that a chain needs between two passes."""
-        return self._rows.programs.block == 1 and group.algebra.provider == "kernels"
-
-    def _in_one(self, group: Group, score: Buffer, shards: int, share: float) -> None:
-        """L^-1 s g, and with a share the kick and the drift."""
-        self._launch(
-            self._rows.programs.trajectory.advance_position,
-            group.count,
-            1,
-            score=score,
-            shard_count=shards,
-            L=group.matrix,
-            rhs=group.rhs,
-            share=share,
-            drifts=int(share > 0.0),
-            first_chain=group.first,
-            stream=self._settings.stream(STREAM_TRAJECTORY),
-        )
-
-    def _gradient(self, group: Group, score: Buffer, shards: int) -> None:
-        """L^-1 s g."""
-        programs = self._rows.programs
-        size = group.count, programs.block
-        own = {"score": score, "shard_count": shards, "rhs": group.rhs, "first_chain": group.first}
-        self._launch(programs.trajectory.scale_gradient, *size, **own)
-        group.algebra.solve_lower(group.matrix, group.rhs)
-
-    def _move(self, group: Group, share: float) -> None:
-        """A kick by a share of a step, and a drift by a step."""
-        programs = self._rows.programs
-        size = group.count, programs.block
-        own = {
-            "rhs": group.rhs,
-            "first_chain": group.first,
-            "stream": self._settings.stream(STREAM_TRAJECTORY),
-        }
-        self._launch(programs.trajectory.kick_momentum, *size, share=share, **own)
-        group.algebra.solve_lower_transposed(group.matrix, group.rhs)
-        self._launch(programs.trajectory.drift_position, *size, **own)
 
     def _step(self, group: Group) -> None:
         """A whole kick and a drift."""
@@ -450,15 +330,11 @@ class HamiltonianMoves:
 
     def _end(self, group: Group) -> None:
         """The last half kick, and acceptance."""
-        programs = self._rows.programs
-        if self._is_fused(group):
-            self._in_one(group, self._shards, SHARDS, 0.0)
-        else:
-            self._gradient(group, self._shards, SHARDS)
+        self._advance(group, self._shards, SHARDS, 0.0)
         self._launch(
-            programs.trajectory.end_trajectory,
+            self._rows.programs.trajectory.end_trajectory,
             group.count,
-            programs.block,
+            self._rows.programs.block,
             rhs=group.rhs,
             shards=self._shards,
             shard_count=SHARDS,
@@ -466,3 +342,24 @@ class HamiltonianMoves:
             first_chain=group.first,
             stream=self._settings.stream(STREAM_TRAJECTORY),
         )
+
+    def _advance(self, group: Group, score: Buffer, shards: int, share: float) -> None:
+        """L^-1 s g; with a share of a step a kick by it, and a drift by a step.
+
+        In one launch where one work-item does all that a chain needs between two passes.
+        """
+        trajectory, block, launch = self._rows.programs.trajectory, self._rows.programs.block, self._launch
+        size = group.count, block
+        own = {"rhs": group.rhs, "first_chain": group.first}
+        gradient = {"score": score, "shard_count": shards}
+        step = {"share": share, "stream": self._settings.stream(STREAM_TRAJECTORY)}
+        if block == 1 and group.algebra.provider == "kernels":
+            drifts = int(share > 0.0)
+            launch(trajectory.advance_position, *size, L=group.matrix, drifts=drifts, **gradient, **step, **own)
+            return
+        launch(trajectory.scale_gradient, *size, **gradient, **own)
+        group.algebra.solve_lower(group.matrix, group.rhs)
+        if share > 0.0:
+            launch(trajectory.kick_momentum, *size, **step, **own)
+            group.algebra.solve_lower_transposed(group.matrix, group.rhs)
+            launch(trajectory.drift_position, *size, stream=step["stream"], **own)

@@ -35,9 +35,6 @@ class LatentMoves:
             expanded=int(settings.kernel == "px"),
         )
 
-    def prime(self) -> None:
-        """Nothing of an iteration depends on the one before but the chains' state."""
-
     def iterate(self, step: int) -> None:
         """One iteration of every chain; from the second on it is played from a recording."""
         self._chains.set_iteration(step)
@@ -67,7 +64,6 @@ class LatentMoves:
         self._launch(kernel, self._chains.count, programs.block, stream=self._settings.stream(STREAM_SCALES))
 
     def _draw_coefficients(self, group: Group) -> None:
-        """Draw beta of a group's chains given the latent normals."""
         conditionals, launch = self._rows.programs.conditionals, self._launch
         size = group.count, self._rows.programs.block
         own = {"rhs": group.rhs, "first_chain": group.first}

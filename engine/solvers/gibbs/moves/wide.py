@@ -41,18 +41,7 @@ draws of tau and sigma.
 
 
 class DiagonalMatrices:
-    """What stands for :class:`engine.solvers.gibbs.device.matrices.Matrices`: the diagonal of X'X alone.
-
-    Attributes
-    ----------
-    scale, prior : Buffer, shape (chains, q)
-        Square roots of the prior variances, and their inverses squared.
-    diagonal : Buffer
-        Zeros, so that ``scale`` is of the prior alone.
-    slab : Buffer, shape (q,)
-    """
-
-    divided = concurrent = False
+    """What stands for ``Matrices``: the diagonal of X'X alone; ``scale`` is of the prior alone."""
 
     def __init__(self, memory: Memory, rows: Rows, settings: Settings) -> None:
         q, chains = rows.layout.columns, settings.chains
@@ -85,17 +74,9 @@ class DiagonalMatrices:
 
 
 class WideMoves:
-    """Iterations of the kernels ``gibbs`` and ``px``; M = X D X' + V of every chain is made and factorised in each.
+    """Iterations of the kernels ``gibbs`` and ``px`` on one device, with all rows there.
 
-    Parameters
-    ----------
-    rows : Rows
-        On one device, and not streamed.
-
-    Attributes
-    ----------
-    auxiliary : AuxiliaryMoves
-        The parameters of the family, which the likelihood reads at the start.
+    M = X D X' + V of every chain is made and factorised in each.
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
@@ -113,11 +94,9 @@ class WideMoves:
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, None)
         programs = rows.programs
         if self._linear:
-            scales, _, self._long = programs.for_long_vectors()
-            self._draw_scales = scales.draw_scales  # tau with lambda integrated out, then lambda
+            self._draw_scales = programs.with_long_block("scales").draw_scales  # tau with lambda integrated out
         else:
-            conditionals, self._long = programs.for_long_sums()
-            self._draw_scales = conditionals.update_scales
+            self._draw_scales = programs.with_long_block("conditionals").update_scales
         self._launch = Launcher(
             **{
                 **shared_arguments(rows, chains, matrices, settings),
@@ -165,9 +144,6 @@ class WideMoves:
         """Whether iterations can be recorded: libraries cannot."""
         return self._algebra.provider == "kernels"
 
-    def prime(self) -> None:
-        """Nothing of an iteration depends on the one before but the chains' state."""
-
     def iterate(self, step: int) -> None:
         """One iteration of every chain; from the second on it is played from a recording."""
         self._chains.set_iteration(step)
@@ -180,8 +156,7 @@ class WideMoves:
         """Draw lambda and tau, then z, or sigma and tau once more, then beta by the factor of M."""
         wide, latent, chains = self._rows.programs.wide, self._rows.programs.wide_latent, self._chains
         one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
-        long = chains.count, self._long
-        launch(self._draw_scales, *long, stream=stream(STREAM_SCALES))
+        launch(self._draw_scales, chains.count, self._rows.programs.long_block, stream=stream(STREAM_SCALES))
         self._each(wide.spread_variance, chains.count * self._rows.layout.stride)
         if self._linear:
             self._draw_errors()
@@ -239,7 +214,6 @@ class WideMoves:
             device.copy(out, self._one_matrix, chain * n * n, 0, n * n)
 
     def _factorise(self, matrix: Buffer, status: Buffer) -> None:
-        """The Cholesky factors of every chain's M."""
         self._algebra.cholesky(matrix, status)
         if status is self._status:
             self._launch(self._rows.programs.precision.count_failures, 1, 1)
@@ -255,21 +229,16 @@ class WideMoves:
 
     def _move_scales(self) -> None:
         """M and its factor where the chains are; then sigma and tau with beta integrated out."""
-        scales, launch, count, block = (
-            self._rows.programs.wide_scales,
-            self._launch,
-            self._chains.count,
-            self._rows.programs.block,
-        )
+        scales, launch, count = self._rows.programs.wide_scales, self._launch, self._chains.count
+        block = self._rows.programs.block
         numbers = {"stream": self._settings.stream(STREAM_AUXILIARY)}
         groups = self._rows.layout.rows * count, block
         launch(scales.begin_trial, count, 1)
         launch(scales.build_matrix, *groups, matrix=self._matrix)
         self._factorise(self._matrix, self._status)
         self._algebra.solve_lower(self._matrix, self._solution)
-        launch(
-            scales.weigh_scale, count, block, matrix=self._matrix, status=self._status, which=-1, number=0, **numbers
-        )
+        first = {"which": -1, "number": 0, **numbers}
+        launch(scales.weigh_scale, count, block, matrix=self._matrix, status=self._status, **first)
         for number, (which, size) in enumerate(self._scale_moves):
             own = {"which": which, "number": number, **numbers}
             launch(scales.propose_scale, count, 1, size=size, **own)
@@ -292,13 +261,7 @@ class WideMoves:
 
 
 class CollapsedMoves(WideMoves):
-    """What moves beta in the kernel ``hmc`` by matrices of N x N: of a linear regression sigma and tau, then beta.
-
-    Parameters
-    ----------
-    rows : Rows
-        On one device, and not streamed.
-    """
+    """What moves beta in the kernel ``hmc`` by matrices of N x N: of a linear regression sigma and tau, then beta."""
 
     def move(self) -> None:
         """Draw beta given lambda and tau, and what is moved with beta integrated out."""
@@ -318,11 +281,6 @@ class LatentTrajectory(CollapsedMoves):
     """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them.
 
     See ``kernels/gibbs/wide.mako``. Beta keeps its distribution given lambda and tau.
-
-    Parameters
-    ----------
-    rows : Rows
-        On one device, and not streamed.
     """
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
