@@ -23,6 +23,8 @@ class ExchangedNames(BuildHookInterface):
         included[str(root / "engine")] = "quintet"
         for part in ("kernels", "gui", "samples"):
             included[str(root / part)] = f"quintet/_{part}"
+        for part in ("guides", "internals", "concepts", "how-to", "index.md", "glossary.md"):  # which the app shows
+            included[str(root / "docs" / part)] = f"quintet/_docs/{part}"
         self._folder = tempfile.TemporaryDirectory()
         for path in (root / "quintet").glob("*.*"):
             copy = Path(self._folder.name) / path.name

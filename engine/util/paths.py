@@ -27,7 +27,7 @@ _HERE = Path(__file__).resolve().parents[1]
 
 
 def folder_of(part: str) -> Path:
-    """The folder of ``"kernels"``, ``"samples"`` or ``"gui"``, whether it exists or not."""
+    """The folder of ``"kernels"``, ``"samples"``, ``"gui"`` or ``"docs"``, whether it exists or not."""
     inside = _HERE / f"_{part}"
     return inside if inside.is_dir() else _HERE.parent / part
 

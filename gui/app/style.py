@@ -69,6 +69,7 @@ def _style_sheet(theme: Theme, points: float) -> str:
 QMainWindow, QDialog {{ background: {theme.window}; }}
 QMainWindow::separator {{ background: {theme.window}; width: 5px; height: 5px; }}
 QMainWindow::separator:hover {{ background: {pressed}; }}
+QLabel#meaning {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; }}
 QToolTip {{ background: {theme.raised}; color: {theme.text}; border: 1px solid {theme.border}; padding: 4px; }}
 
 QToolBar {{

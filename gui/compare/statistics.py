@@ -18,7 +18,7 @@ from gui.compare.groups import VALUES, condition_of, differing_options, grouped,
 from gui.compare.profiles import is_solved, performance_profiles, solved_within
 from gui.compare.progressions import Progression, bands, distances, read_progressions, times_to
 from gui.compare.significance import compared, importance
-from gui.panels.meanings import meaning_of
+from gui.panels.meanings import figure_meaning
 from gui.plot.area import Cleanup
 from gui.plot.boxes import BoxPlot, spread
 from gui.plot.charts import Bars
@@ -86,7 +86,7 @@ class StatisticsTab(Cleanup, QWidget):
         for figure in self._smaller:
             page.put(figure)
         for figure in self.plots():
-            figure.describe(meaning_of("", figure.key), partial(commands_of, self.notes))
+            figure.describe(figure_meaning("", figure.key), partial(commands_of, self.notes))
         self.target = QComboBox()
         self.target.setAccessibleName("Target")
         for percent in (0.0, 0.1, 1.0, 5.0, 10.0):

@@ -29,6 +29,7 @@ from engine.util.text import gap_text, option_text, seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.theme import DASHES, Theme
 from gui.compare.counts import Counts
+from gui.panels.meanings import figure_meaning
 from gui.plot.area import Cleanup
 from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
@@ -234,7 +235,7 @@ class CompareTab(Cleanup, QWidget):
         from_zero = metric != "_best"
         figure = LivePlot(title, unit, log, self.theme, across=across, from_zero=from_zero, y_title=y_title)
         figure.setMinimumHeight(190)
-        figure.describe("", partial(commands_of, self.notes))
+        figure.describe(figure_meaning("", "compared"), partial(commands_of, self.notes))
         self.page.put(figure)
         return figure
 

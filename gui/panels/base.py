@@ -34,7 +34,7 @@ from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
-from gui.panels.meanings import TILES, meaning_of
+from gui.panels.meanings import figure_meaning, tile_meaning
 from gui.panels.reports import ReportGroup
 from gui.panels.time_axes import TimeAxes
 from gui.plot.area import Cleanup
@@ -199,7 +199,7 @@ class Panel(Cleanup, QWidget):
         """Keep a figure for exports and theme, put it on a page, and return it."""
         self._figures.append(figure)
         note = self.run.note
-        figure.describe(meaning_of(self.solver, figure.key), str if note is None else partial(command_of, note))
+        figure.describe(figure_meaning(self.solver, figure.key), str if note is None else partial(command_of, note))
         if isinstance(figure, LivePlot):
             self._time_axes.add(figure)
             if figure.across == "s":
@@ -259,7 +259,7 @@ class Panel(Cleanup, QWidget):
         """The key number of that name above the pages, made if there is none."""
         if name not in self._tiles:
             self._tiles[name] = Tile(name, self.theme)
-            self._tiles[name].setToolTip(TILES.get(name, ""))
+            self._tiles[name].describe(tile_meaning(self.solver, name))
             self._flow.addWidget(self._tiles[name])
         elif was_hidden(self._tiles[name]):
             self._tiles[name].show()

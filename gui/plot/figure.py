@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QStackedLayout,
     QTableView,
     QToolButton,
-    QToolTip,
     QVBoxLayout,
     QWidget,
 )
 
+from gui.app.meaning import Meaning, show_meaning
 from gui.app.theme import Theme
 from gui.plot.area import Cleanup, PlotArea, PlotView
 from gui.plot.axes import Axis
@@ -103,18 +103,18 @@ class Figure(Cleanup, QFrame):
         self._stack.addWidget(self._room)
         self._head_text()
 
-    def describe(self, text: str, command: Callable[[], str]) -> None:
-        """Set what the figure means, which a question mark shows as a tip or when pressed, and what made it."""
-        self.caption, self.command = text, command
-        if not text:
+    def describe(self, meaning: Meaning, command: Callable[[], str]) -> None:
+        """Set what the figure means, which a question mark shows as a tip and when pressed, and what made it."""
+        self.caption, self.command = meaning.text, command
+        if not meaning.text:
             return
         button = QToolButton()
         button.setText("?")
         button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setAccessibleName(f"Meaning of {self.title}")
-        button.setToolTip(text)
-        button.clicked.connect(lambda: QToolTip.showText(button.mapToGlobal(QPoint(0, button.height())), text, button))
+        button.setToolTip(meaning.text)
+        button.clicked.connect(lambda: show_meaning(meaning, button))
         self._head.insertWidget(1, button, 0, Qt.AlignmentFlag.AlignTop)
 
     def sizeHint(self) -> QSize:

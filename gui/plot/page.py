@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QSizePolicy, QWidget
 
+from gui.app.meaning import Meaning, show_meaning
 from gui.app.theme import Theme
 
 
 class Tile(QWidget):
-    """A number with a name under it."""
+    """A number with a name under it; pressed, it tells what it means."""
+
+    meaning: Meaning | None = None
 
     def __init__(self, name: str, theme: Theme) -> None:
         super().__init__()
@@ -36,6 +39,17 @@ class Tile(QWidget):
             if layout is not None:
                 layout.activate()  # before it is painted, or the text would be cut off
         self.update()
+
+    def describe(self, meaning: Meaning) -> None:
+        """Set what the number means: a tip has it, and a question mark at the pointer says that there is more."""
+        self.meaning = meaning
+        self.setToolTip(meaning.text)
+        self.setCursor(Qt.CursorShape.WhatsThisCursor)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Tell what the number means."""
+        if self.meaning is not None:
+            show_meaning(self.meaning, self)
 
     def rename(self, name: str) -> None:
         """Change what is under the value."""

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QChildEvent, QEvent, QSettings, Qt, QTimer, Signal
+from PySide6.QtCore import QChildEvent, QEvent, QSettings, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 from typing_extensions import override
@@ -33,6 +33,7 @@ from gui.window.all_runs import AllRuns
 from gui.window.appearance import Appearance
 from gui.window.controller import Parts
 from gui.window.device_query import DeviceQuery
+from gui.window.documentation import FIRST, Documentation
 from gui.window.exports import Exports
 from gui.window.help import Help
 from gui.window.launcher import Launcher
@@ -147,6 +148,7 @@ class MainWindow(QMainWindow):
         self.runs.table_selection = self.all_runs.selection
         self.notices = Notices(self, self.run_tabs, self.settings)
         self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
+        self.documentation = Documentation(self)
         self.help = Help(
             self,
             self.actions_by_name,
@@ -179,6 +181,7 @@ class MainWindow(QMainWindow):
         handlers: dict[str, Callable[[], object]] = {
             "quit": self.close,
             "preferences": self.open_preferences,
+            "documentation": lambda: self.documentation.open(QUrl(FIRST)),
             "full_screen": self.toggle_full_screen,
             "focus_problem": self.problems.focus,
             "focus_run": self.focus_run,

@@ -16,7 +16,7 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.util.text import gap_text, rate_text, seconds_text, short_number_text, value_text
 from gui.app.theme import LIGHT
 from gui.panels import RunInfo, panel_for
-from gui.panels.meanings import TILES, meaning_of
+from gui.panels.meanings import figure_meaning, tile_meaning
 from gui.report.report import report
 from gui.runs.columns import column_named
 from gui.runs.notes import described
@@ -186,8 +186,12 @@ def test_every_key_number_and_figure_has_two_sentences_on_its_meaning(qtbot: Any
     for batch in parts(events):
         panel.feed(batch)
         tiles.update(panel._tiles)
-    texts = {name: TILES.get(name, "") for name in tiles}
-    texts |= {figure.key: meaning_of(solver, figure.key) for figure in panel.plots()}
+    meanings = {name: tile_meaning(solver, name) for name in tiles}
+    meanings |= {figure.key: figure_meaning(solver, figure.key) for figure in panel.plots()}
+    texts = {name: meaning.text for name, meaning in meanings.items()}
     assert {name for name, text in texts.items() if len(re.findall(r"[^.]\.(?:\s|$)", text)) != 2} == set()
     marks = {button.toolTip() for button in panel.findChildren(QToolButton) if button.text() == "?"}
     assert {text for name, text in texts.items() if name not in tiles} <= marks
+    assert all((SAMPLES.parent / "docs" / meaning.page).is_file() for meaning in meanings.values())
+    papers = {name: meaning.paper for name, meaning in meanings.items() if not meaning.page.startswith("concepts/")}
+    assert all(re.search(r", sections? \w", paper) for paper in papers.values()), papers

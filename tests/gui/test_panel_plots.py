@@ -16,6 +16,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QImage
 from PySide6.QtWidgets import QTabWidget
 
 import engine
+from gui.app.meaning import Meaning
 from gui.app.theme import DARK, DASHES, LIGHT, Theme
 from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt, schedule
@@ -109,7 +110,7 @@ def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
     pages.resize(1200, 900)
     pages.setVisible(theme is LIGHT)  # exports do not need that, and pages that are not seen do not resize them
     for figure in made:
-        figure.describe("It means something.", lambda: "quintet solve a.txt")
+        figure.describe(Meaning("It means something.", "", ""), lambda: "quintet solve a.txt")
         figure.export.write(tmp_path / "figure.png", millimetres, described=True)
         assert (tmp_path / "figure.txt").read_text().endswith("It means something.\n\nquintet solve a.txt\n")
         image = QImage(str(tmp_path / "figure.png"))
