@@ -52,15 +52,7 @@ def doubt(machine: dict[str, Any]) -> str:
 
 
 def page(name: str, folder: Path = RECORDS) -> str:
-    """The page of a solver, or of the engine, in Markdown.
-
-    Parameters
-    ----------
-    name : str
-        As ``contents.toml`` has it.
-    folder : Path
-        The records and ``contents.toml``.
-    """
+    """The page of a solver, or of the engine, in Markdown."""
     contents = _contents(folder)
     sections = [
         (section, [(entry, Report.read(folder / entry["file"])) for entry in section["records"]])
@@ -85,13 +77,7 @@ def page(name: str, folder: Path = RECORDS) -> str:
 
 
 def front(folder: Path = RECORDS) -> str:
-    """The first page, in Markdown: the cases of ``tools/bench_front.py`` on each machine and in other packages.
-
-    Parameters
-    ----------
-    folder : Path
-        The records and ``contents.toml``; of the records that its ``front`` lists, the first is the one with the peers.
-    """
+    """The first page, in Markdown: the cases of ``tools/bench_front.py`` on each machine and in other packages."""
     contents = _contents(folder)["front"]
     titles, reports = contents["titles"], [Report.read(folder / file) for file in contents["records"]]
     lines = [

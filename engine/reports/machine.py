@@ -25,13 +25,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def describe_machine(devices: Sequence[DeviceInfo]) -> dict[str, Any]:
-    """Date, commit, versions, processor and devices, as JSON values.
-
-    Parameters
-    ----------
-    devices : sequence of DeviceInfo
-        The devices that were measured.
-    """
+    """Date, commit, versions, processor and devices, as JSON values."""
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "quintet": version(),

@@ -22,27 +22,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 class Plot(BaseModel):
-    """A chart of one table.
-
-    Attributes
-    ----------
-    record, table : str
-        The file of the record, and the title of the table in it.
-    file : str
-        The SVG file to write.
-    title, unit : str
-        Above the chart, and below its axis.
-    label : list of str
-        Columns whose cells name a row of bars; an empty cell is that of the row above.
-    values : list of str
-        Columns with numbers: one bar each.
-    group : str
-        With one column of values: the column whose cells name the bars instead.
-    where : dict
-        Only the rows with these cells.
-    log : bool
-        Whether the axis is logarithmic; then there are points in the place of bars.
-    """
+    """A chart of one table."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,11 +31,11 @@ class Plot(BaseModel):
     file: str
     title: str
     unit: str
-    label: list[str]
-    values: list[str]
-    group: str = ""
-    where: dict[str, str] = {}
-    log: bool = False
+    label: list[str]  # columns whose cells name a row of bars; an empty cell is that of the row above
+    values: list[str]  # columns with numbers: one bar each
+    group: str = ""  # with one column of values: the column whose cells name the bars instead
+    where: dict[str, str] = {}  # only the rows with these cells
+    log: bool = False  # then there are points in the place of bars
 
 
 def leading_number(cell: str) -> float | None:
@@ -65,13 +45,7 @@ def leading_number(cell: str) -> float | None:
 
 
 def bars_of(plot: Plot, report: Report) -> dict[str, dict[str, float]]:
-    """The lengths of the bars by series and row.
-
-    Parameters
-    ----------
-    report : Report
-        The record.
-    """
+    """The lengths of the bars by series and row."""
     tables = [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
     table = next((one for one in tables if one.title == plot.table), None)
     if table is None:
@@ -108,13 +82,7 @@ def _filled_rows(table: Table, repeated: Sequence[str]) -> list[Mapping[str, str
 
 
 def draw_plot(plot: Plot, report: Report, folder: Path) -> None:
-    """Draw the chart into its file in a folder; needs matplotlib.
-
-    Raises
-    ------
-    engine.errors.InputError
-        As :func:`bars_of`.
-    """
+    """Draw the chart into its file in a folder; needs matplotlib."""
     series = bars_of(plot, report)
     labels = list(dict.fromkeys(label for values in series.values() for label in values))
     thickness = 0.8 / len(series)

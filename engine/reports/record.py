@@ -42,29 +42,13 @@ class BenchConsole(Console):
 
 
 def record_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Add a table to the record, if the benchmark is recorded.
-
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-        A cell for each column.
-    """
+    """Add a table to the record, if the benchmark is recorded."""
     _add(Table(title, tuple(columns), tuple(map(tuple, rows))))
 
 
 @contextlib.contextmanager
 def recording(name: str, arguments: Sequence[str], path: Path) -> Iterator[None]:
-    """Record what a benchmark prints, and write it to a file at the end, also where a check has failed.
-
-    Parameters
-    ----------
-    name : str
-        The solver.
-    arguments : sequence of str
-        The arguments of the benchmark, which the record repeats.
-    path : Path
-        A JSON file in the format of :class:`engine.reports.report.Report`; it must not exist.
-    """
+    """Record what a benchmark prints, and write it to a JSON file at the end, also where a check has failed."""
     if path.exists():
         raise OptionError(f"the record {path} exists already")
     if not path.parent.is_dir():

@@ -50,28 +50,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture in a file beside the report; of curves the report has the points as well.
-
-    Attributes
-    ----------
-    title, file, caption : str
-        The alternative text, the file, and a line below it.
-    lines : dict of str to list
-        The points (x, y) of each curve. A publication's, whose names begin with "paper", are crosses.
-    x, y, scales : str
-        Labels of the axes, and matplotlib's names of their scales, as in ``"linear log"``.
-    drawn : bool
-        Whether there is the file.
-    """
+    """A picture in a file beside the report; of curves the report has the points as well."""
 
     title: str
     file: str
     caption: str = ""
-    lines: dict[str, list[list[float]]] = field(default_factory=dict)
+    lines: dict[str, list[list[float]]] = field(default_factory=dict)  # those that begin with "paper" are crosses
     x: str = ""
     y: str = ""
-    scales: str = "log log"
-    drawn: bool = True
+    scales: str = "log log"  # as matplotlib calls them
+    drawn: bool = True  # whether there is the file
     kind: str = "figure"
 
 
@@ -100,23 +88,7 @@ class Section:
 
 @dataclass
 class Report:
-    """What was measured.
-
-    Attributes
-    ----------
-    name, title : str
-        Name of the reproduction or benchmark, and the headline.
-    source : str
-        The publication, or the command that made the measurements.
-    profile : str
-        Which sizes were used.
-    machine : dict
-        From :func:`engine.reports.machine.describe_machine`.
-    seconds : float
-        Wall time of all measurements together.
-    command : str
-        What repeats them.
-    """
+    """What was measured."""
 
     name: str
     title: str

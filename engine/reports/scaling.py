@@ -46,28 +46,14 @@ _WIDTHS = (30, 7, 9, 7, 7, 10, 9, 8, 8, 0)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case came to on some devices.
-
-    Attributes
-    ----------
-    began, ended : float
-        When it was measured, seconds of ``time.perf_counter``.
-    answer : mapping
-        What may not depend on the number of devices, by name.
-    exchanged : int
-        Bytes copied between devices.
-    exchange : callable
-        For a number of devices, what they are expected to exchange.
-    wrong : str
-        What is wrong with the answer; empty if nothing is.
-    """
+    """What a case came to on some devices; ``answer`` may not depend on them."""
 
     began: float
     ended: float
     answer: Mapping[str, Any]
     exchanged: int = 0
-    exchange: Callable[[int], Exchange] = lambda devices: Exchange(0, 0)
-    wrong: str = ""
+    exchange: Callable[[int], Exchange] = lambda devices: Exchange(0, 0)  # expected of so many devices
+    wrong: str = ""  # with the answer
 
     @property
     def seconds(self) -> float:
@@ -77,22 +63,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class ScalingCase:
-    """Work that several devices share.
-
-    Attributes
-    ----------
-    run : callable
-        Does it on devices, given by id, once they are warm.
-    repeated : frozenset of str
-        Kernels whose work every device does, or the first alone: no device saves another any of it.
-    run_recorded : callable, optional
-        Does a part that stands for it, which is recorded; by default all of it is done again.
-    """
+    """Work that several devices share."""
 
     name: str
     run: Callable[[list[str]], Outcome]
-    repeated: frozenset[str] = frozenset()
-    run_recorded: Callable[[list[str]], Outcome] | None = None
+    repeated: frozenset[str] = frozenset()  # kernels that no device saves another
+    run_recorded: Callable[[list[str]], Outcome] | None = None  # a part that stands for it; by default all
 
 
 def solving_case(
@@ -134,17 +110,7 @@ def rounded(value: float | None) -> float | None:
 def mapping_case(
     name: str, problems: Callable[[], Sequence[Problem[Any]]], given: Mapping[str, Any], warm: int = 8
 ) -> ScalingCase:
-    """A case of many problems for :meth:`engine.Engine.map`; their objectives are compared.
-
-    Parameters
-    ----------
-    problems : callable
-        Makes them.
-    given : mapping
-        Options of all.
-    warm : int
-        How many of them the run that compiles solves.
-    """
+    """A case of many problems for :meth:`engine.Engine.map`; their objectives are compared."""
     kept: list[Problem[Any]] = []
 
     def run(devices: list[str]) -> Outcome:
@@ -165,24 +131,12 @@ def mapping_case(
 
 @dataclass(frozen=True)
 class Request:
-    """What a benchmark's command line says of scaling.
-
-    Attributes
-    ----------
-    wanted : bool
-        Whether ``--scaling`` is given.
-    only : str
-        Only cases whose name contains it.
-    timeline : Path or None
-        Folder for pictures.
-    counts : tuple of int
-        Numbers of devices; empty for 1, 2, 4, ... and all.
-    """
+    """What a benchmark's command line says of scaling."""
 
     wanted: bool = True
     only: str = ""
-    timeline: Path | None = None
-    counts: tuple[int, ...] = ()
+    timeline: Path | None = None  # folder for pictures
+    counts: tuple[int, ...] = ()  # by default 1, 2, 4, ... and all
 
 
 def scaling_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -246,25 +200,7 @@ def bench_scaling(
     names: Sequence[str] | None,
     request: Request,
 ) -> bool:
-    """Measure cases on 1, 2, 4, ... and all of some devices, and print a line for each.
-
-    Parameters
-    ----------
-    title : str
-        The solver.
-    backend, names
-        As for :func:`engine.devices.select`; ``["all"]`` stands for every GPU.
-
-    Returns
-    -------
-    bool
-        Whether every answer was right, and the same on every number of devices.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If no case is left by ``--only``.
-    """
+    """Measure cases on 1, 2, 4, ... and all of some devices, and print a line for each."""
     cases = list(cases)
     compared = [_Comparison(case) for case in cases if request.only in case.name]
     if not compared:

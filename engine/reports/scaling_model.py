@@ -35,10 +35,7 @@ class Exchange(NamedTuple):
 
 @dataclass(frozen=True)
 class Profile:
-    """Seconds of a case on one device: ``divided`` and ``repeated`` work, and ``idle``, when the device has none.
-
-    ``kernels`` are the shares of the device's work by name, the largest first.
-    """
+    """Seconds of a case on one device: ``divided`` and ``repeated`` work, and ``idle``, when the device has none."""
 
     divided: float
     repeated: float
@@ -49,17 +46,7 @@ class Profile:
 def profile_of(
     device: DeviceTimeline, window: tuple[float, float], seconds: float, repeated: Collection[str]
 ) -> Profile:
-    """What a recording on one device says of a case.
-
-    Parameters
-    ----------
-    window : (float, float)
-        Of the recording.
-    seconds : float
-        How long the case takes when it is not recorded.
-    repeated : collection of str
-        Kernels whose work is not divided; copies are not either.
-    """
+    """What a recording on one device says of a case of so many seconds; ``repeated`` kernels are not divided."""
     used = [one for one in device.commands if one.kind != "wait" and window[0] <= one.begin <= window[1]]
     if not used:
         return Profile(0.0, 0.0, seconds)

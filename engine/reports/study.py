@@ -31,26 +31,13 @@ Profile = Literal["quick", "cpu", "gpu"]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a publication about results.
-
-    Attributes
-    ----------
-    says, where : str
-        The sentence, and the section or figure it stands in.
-    needs : {"", "time", "gpu"}
-        What can test it: any run; one that is long enough for times to mean something (not the profile ``quick``); or
-        the profile ``gpu``.
-    untestable : str
-        Why nothing here can, or empty.
-    quick : bool or None
-        What the profile ``quick`` finds, which a test repeats.
-    """
+    """A statement of a publication about results: the sentence, and the section or figure it stands in."""
 
     says: str
     where: str
-    needs: Literal["", "time", "gpu"] = ""
-    untestable: str = ""
-    quick: bool | None = None
+    needs: Literal["", "time", "gpu"] = ""  # any run; one so long that times mean something; or the profile gpu
+    untestable: str = ""  # why nothing here can test it
+    quick: bool | None = None  # what the profile quick finds, which a test repeats
 
     def tested_by(self, profile: Profile) -> bool:
         """Whether the profile can test it."""
@@ -58,15 +45,7 @@ class Claim:
 
 
 class Study:
-    """Where a study measures, and what it has found so far.
-
-    Parameters
-    ----------
-    engine, report, profile, instances
-        See the attributes.
-    folder : Path
-        Where the report is written.
-    console : rich.console.Console
+    """Where a study measures, and what it has found so far; each call also prints what it adds.
 
     Attributes
     ----------
@@ -75,7 +54,7 @@ class Study:
     profile : {"quick", "cpu", "gpu"}
         The sizes to use.
     report : Report
-        Filled by the methods of this class; each call also prints what it adds.
+        Filled by the methods of this class.
     instances : Path or None
         A folder with instance files that are not part of the package.
     seed : int
@@ -105,24 +84,11 @@ class Study:
         self._began = time.perf_counter()
 
     def pick(self, quick: Any, cpu: Any, gpu: Any) -> Any:
-        """The value for the chosen profile.
-
-        Parameters
-        ----------
-        quick, cpu, gpu
-            The value of each profile.
-        """
+        """The value for the chosen profile: ``quick``, ``cpu`` or ``gpu``."""
         return {"quick": quick, "cpu": cpu, "gpu": gpu}[self.profile]
 
     def section(self, title: str, text: str = "") -> None:
-        """Begin a section, with a paragraph if one is given; what was found so far is written.
-
-        Parameters
-        ----------
-        title : str
-        text : str
-            Its first paragraph; none if empty.
-        """
+        """Begin a section, with a paragraph if one is given; what was found so far is written."""
         self.report.seconds = time.perf_counter() - self._began
         if self.report.sections:
             self.report.write(self._folder)
@@ -140,12 +106,11 @@ class Study:
 
         Parameters
         ----------
-        title : str
+        title, note : str
+            Headline, and a line of context.
         columns : sequence of str
         rows : iterable of sequences
             Cells become text, None an empty cell.
-        note : str
-            A line of context.
         """
         cells = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
         block = Table(title, tuple(columns), cells, note)
@@ -158,17 +123,16 @@ class Study:
         self._console.print(screen)
 
     def figure(self, name: str, title: str, draw: Callable[[Any], None], caption: str = "") -> None:
-        """Add a figure; ``draw`` gets the axes. Without matplotlib there are no figures.
+        """Add a figure; without matplotlib there are none.
 
         Parameters
         ----------
         name : str
             Of the file, without suffix.
-        title : str
-            The alternative text: what the figure shows.
+        title, caption : str
+            What the figure shows (its alternative text), and a line below it.
         draw : callable
             ``draw(axes)``.
-        caption : str
         """
         if self._figures:
             draw_svg(self._folder / f"{name}.svg", draw)
@@ -191,9 +155,9 @@ class Study:
         name : str
             Of the file, without suffix.
         lines : mapping
-            The points of each curve, y by x; without points it is left out.
+            The points of each curve, y by x; one without points is left out.
         title, x, y, caption, scales : str
-            As of :class:`engine.reports.report.Figure`.
+            What it shows, labels of the axes, a line below it, and matplotlib's names of both scales.
         """
         points = {
             label: [[float(f"{at:.6g}"), float(f"{value:.6g}")] for at, value in sorted(found.items())]
@@ -203,12 +167,12 @@ class Study:
         self._add(Figure(title, f"{name}.svg", caption, points, x, y, scales, drawn=False))
 
     def judge(self, key: str, holds: bool | None, seen: str) -> None:
-        """Add what was measured of a statement of the publication; not tested, if this profile cannot.
+        """Add what was measured of one of the claims; each is judged once, and not tested if this profile cannot.
 
         Parameters
         ----------
         key : str
-            Of one of the claims, each of which is judged once.
+            Of the claim.
         holds, seen
             As of :meth:`finding`.
         """
@@ -230,13 +194,12 @@ class Study:
 
         Parameters
         ----------
-        claim : str
+        claim, where : str
+            What it says, and where.
         holds : bool or None
             Whether the measurements confirm it; None if they cannot.
         seen : str
             What was measured.
-        where : str
-            Where it stands in the publication.
         """
         self._add(Finding(claim, holds, seen, where))
         mark = {True: "[green]confirmed[/green]", False: "[red]not confirmed[/red]", None: "not tested"}[holds]
@@ -255,30 +218,7 @@ def run_study(
     instances: str | None = None,
     claims: Mapping[str, Claim] | None = None,
 ) -> int:
-    """Run ``quintet reproduce NAME``: open the devices, measure, write the report.
-
-    Parameters
-    ----------
-    name : str
-        The name on the command line.
-    title : str
-        Headline of the report.
-    source : str
-        The publication.
-    study : callable
-        ``study(study)`` measures with ``study.engine`` and fills the report.
-    arguments : sequence of str
-        The words of the command line after the name.
-    instances : str, optional
-        Help for the option ``--instances FOLDER``; without it there is no such option.
-    claims : mapping of str to Claim, optional
-        The statements that :meth:`Study.judge` takes; with them there is the option ``--seed``.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run ``quintet reproduce NAME``: open the devices, measure, write the report."""
 
     @click.command(name, help=f"Repeat the measurements of: {source}")
     @pool_options("Devices to measure; by default those that a run uses.", None)

@@ -160,21 +160,9 @@ def _colors(commands: Iterable[Command]) -> dict[str, str]:
 
 
 def picture(timeline: Timeline, title: str, window: tuple[float, float], detail: float = 0.02) -> str:
-    """An SVG picture of a timeline: the whole window above, ``detail`` seconds of it below.
+    """An SVG picture of a timeline: the whole window above, ``detail`` seconds of it, where most happens, below.
 
     Each member of the pool has two lanes: its device, with kernels and copies, and its host thread.
-
-    Parameters
-    ----------
-    window : (float, float)
-        Begin and end, seconds of ``perf_counter``.
-    detail : float
-        Seconds that the lower part shows; about its middle by number of commands.
-
-    Returns
-    -------
-    str
-        The file's text.
     """
     colors = _colors(one for device in timeline.devices for one in device.commands)
     legend = [*((color, name) for name, color in colors.items()), (_OTHER, "other kernels"), (_PEER, "from peers")]

@@ -104,10 +104,7 @@ def measure_naive(study: Study) -> None:
 
 
 def _sample(X: Floats, y: NDArray[np.bool_], count: int, with_tau: bool) -> tuple[Floats, Floats]:
-    """Draws of beta and log tau by the paper's sampler in NumPy; without tau in the precision of beta if asked for.
-
-    The conditionals are written out here once more, so that the comparison shares no code with the devices.
-    """
+    """Draws of beta and log tau by the paper's sampler in NumPy; without tau in the precision of beta if asked for."""
     from scipy.special import ndtr, ndtri
 
     random = np.random.default_rng(1)

@@ -17,17 +17,7 @@ _FILE = Path(__file__).with_name("papers.toml")
 
 @dataclass(frozen=True)
 class Paper:
-    """A publication.
-
-    Attributes
-    ----------
-    name, title, source : str
-        Of the command, of the report, and the reference.
-    claims : dict of Claim
-        By a short name.
-    points : dict
-        Its published numbers.
-    """
+    """A publication."""
 
     name: str
     title: str

@@ -63,13 +63,7 @@ def smallest_population(
     on_trial: Callable[[Trial], None] | None = None,
     **options: Any,
 ) -> Tuning:
-    """Double the population until it is reliable, then bisect.
-
-    Raises
-    ------
-    OptionError
-        If nothing says when a run is solved, or a number makes no sense.
-    """
+    """Double the population until it is reliable, then bisect."""
     target = options.get("target", problem.bound)
     if target is None:
         raise OptionError("the optimum of this problem is not known; give a target to tune for")

@@ -123,13 +123,7 @@ def _command(
 
 
 def bench(arguments: list[str]) -> int:
-    """Solve the benchmark's instances, each once to compile and once to measure; print a line each.
-
-    Returns
-    -------
-    int
-        0 if every answer and every known count is right, else 1.
-    """
+    """Solve the benchmark's instances, each once to compile and once to measure; print a line each."""
     return run_command(_command, "quintet bench branch_and_bound", arguments)
 
 

@@ -18,15 +18,7 @@ _SECONDS_RECORDED = 1.0  # of a search that is the same all the time
 
 
 def scaling_cases(size: str, common: Mapping[str, Any]) -> Iterator[ScalingCase]:
-    """What shows how several devices share a search.
-
-    Parameters
-    ----------
-    size : {"quick", "usual", "whole"}
-        Seconds on a CPU, about ten seconds a case on a GPU, and more.
-    common : mapping
-        Options of all cases.
-    """
+    """What shows how several devices share a search."""
 
     def case(name: str, problem: PermutationProblem, given: Mapping[str, Any], record: float | None) -> ScalingCase:
         return solving_case(

@@ -32,28 +32,17 @@ _COST = struct.Struct("<d")
 
 @dataclass
 class SimulatedSearch:
-    """Workers that search batches of a tree whose size is known to the simulation alone.
+    """Workers that search batches of a tree whose size, in seconds of work, is known to the simulation alone.
 
     A batch's data begin with the seconds of work in it. What a task leaves is divided unevenly among its batches, as
     subtrees are: shares are log-normal with the standard deviation ``spread``.
-
-    Attributes
-    ----------
-    total : float
-        Seconds of work in the whole tree, for a worker of speed 1.
-    batch_bytes : int
-        Size of a batch.
-    spread, speed_spread : float
-        Of the shares, and of the workers' speeds (log-normal).
-    overhead : float
-        Seconds a task takes besides its work.
     """
 
     total: float
     batch_bytes: int = 20_000
     spread: float = 1.5
-    speed_spread: float = 0.15
-    overhead: float = 0.1
+    speed_spread: float = 0.15  # of the workers' speeds
+    overhead: float = 0.1  # seconds that a task takes besides its work
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -62,13 +51,7 @@ class SimulatedSearch:
         self._leaves = 0
 
     def compute(self, worker: str, work: Work, seconds: float, shared: Any) -> tuple[float, dict[str, Any]]:
-        """A task of a simulated worker.
-
-        Returns
-        -------
-        float, dict
-            How long it takes, and the answer.
-        """
+        """How long a task of a simulated worker takes, and its answer."""
         speed = self._speeds.get(worker)
         if speed is None:
             speed = self._speeds[worker] = math.exp(self._random.gauss(0.0, self.speed_spread))
@@ -110,21 +93,7 @@ def _resident_bytes() -> int:
 
 
 def simulate(workers: int, tasks: int, batch_bytes: int, mishaps: Mishaps, seed: int = 0) -> dict[str, Any]:
-    """Run a search on simulated workers until it is done.
-
-    Parameters
-    ----------
-    tasks : int
-        How many tasks of the longest length the work is for each worker.
-    batch_bytes : int
-        Size of a batch: an answer has eight.
-
-    Returns
-    -------
-    dict
-        ``busy`` (share of the workers' time), ``seconds`` (virtual), ``tasks``, ``repeated``, ``own_ms`` (the
-        coordinator's milliseconds per task), ``memory`` (bytes by which the most memory of this process grew).
-    """
+    """Run a search on simulated workers until it is done: how busy they were, and what the coordinator took."""
     timing = Timing()
     problem = Flowshop.taillard(56)
     context = QuietContext()

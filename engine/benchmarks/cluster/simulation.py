@@ -30,21 +30,11 @@ Compute = Callable[[str, Any, float, Any], tuple[float, Any]]
 
 @dataclass(frozen=True)
 class Mishaps:
-    """Probabilities, per task, of what may happen to it.
+    """Probabilities, per task, of what may happen to it."""
 
-    Attributes
-    ----------
-    killed : float
-        The worker dies during the task, and comes back after ``restart`` seconds.
-    frozen : float
-        The worker is silent from then on, for ever.
-    twice : float
-        The answer comes, and the scheduler has it computed again all the same.
-    """
-
-    killed: float = 0.0
-    frozen: float = 0.0
-    twice: float = 0.0
+    killed: float = 0.0  # the worker dies during the task, and comes back after ``restart`` seconds
+    frozen: float = 0.0  # the worker is silent from then on, for ever
+    twice: float = 0.0  # the answer comes, and the scheduler has it computed again all the same
     restart: float = 5.0
 
 
@@ -69,22 +59,7 @@ class _Task:
 
 
 class SimulatedTransport(Transport):
-    """Simulated workers in place of a cluster.
-
-    Parameters
-    ----------
-    count : int
-        Workers.
-    compute : callable
-        See :data:`Compute`.
-    latency : float
-        Virtual seconds that a message takes.
-
-    Attributes
-    ----------
-    now : float
-        The virtual time.
-    """
+    """Simulated workers in place of a cluster."""
 
     interval = _BEAT_SECONDS
 

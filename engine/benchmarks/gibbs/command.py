@@ -73,13 +73,7 @@ def _block(design: Design) -> NDArray[Any]:
 
 
 def repeated(rows: int, columns: int, options: Options) -> Design:
-    """A design of standard normals of this size.
-
-    Parameters
-    ----------
-    options : Options
-        Its ``storage``; auto stands for float32.
-    """
+    """A design of standard normals of this size."""
     from ...solvers.gibbs.design.layout import layout_for
 
     problem = HorseshoeProbit(np.array([[0.0], [1.0]]), [0, 1])
@@ -97,13 +91,7 @@ def repeated(rows: int, columns: int, options: Options) -> Design:
 
 
 def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.float64]]:
-    """Where chains of ``q`` coefficients begin.
-
-    Returns
-    -------
-    dict of ndarray
-        See :data:`engine.solvers.gibbs.device.chains.STATE`.
-    """
+    """Where chains of ``q`` coefficients begin."""
     random = np.random.default_rng(seed)
     beta = 0.05 * random.standard_normal((chains, q))
     return {
@@ -118,17 +106,7 @@ def chain_state(chains: int, q: int, seed: int = 0) -> dict[str, NDArray[np.floa
 def time_iterations(
     infos: Sequence[DeviceInfo], rows: int, columns: int, options: Options, seconds: float = 0.5
 ) -> tuple[float, float]:
-    """Seconds of an iteration of all chains, and of a pass over the rows by itself.
-
-    Parameters
-    ----------
-    infos : sequence of DeviceInfo
-        Devices that work together.
-    rows, columns : int
-        Of standard normal X.
-    seconds : float
-        About how long is measured.
-    """
+    """Seconds of an iteration of all chains, and of a pass over the rows by itself."""
     design = repeated(rows, columns, options)
     with DevicePool(infos) as pool, Sampler(pool, design, settings_for(design, options, 1)) as sampler:
         if options.kernel == "hmc":
@@ -150,13 +128,7 @@ def time_iterations(
 
 
 def advance(sampler: Sampler, first: int, count: int) -> int:
-    """Some iterations, waited for.
-
-    Returns
-    -------
-    int
-        The iteration that comes next.
-    """
+    """Some iterations, waited for."""
     end = first + count
     while first < end:
         some = min(end - first, REFRESH - first % REFRESH)
@@ -189,13 +161,7 @@ def _time_pass(worker: Worker, chains: int) -> float:
 
 
 def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
-    """Compare the kernels gibbs and px with the NumPy reference over the first iterations, for several shapes.
-
-    Parameters
-    ----------
-    console : Console
-        What was found is printed there.
-    """
+    """Compare the kernels gibbs and px with the NumPy reference over the first iterations, for several shapes."""
     good = True
     shapes = ((50, 3), (1000, 37), (3000, 141), (700, 300), (400, 1100))
     for info in infos:
@@ -210,17 +176,7 @@ def check(infos: Sequence[DeviceInfo], console: Console) -> bool:
 
 
 def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: int = _FOLLOWED) -> float:
-    """The largest distance between a device's chains and the reference's, in units of the coefficients' spread.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Of standard normal X.
-    options : Options
-        Of the kernel ``gibbs`` or ``px``.
-    steps : int
-        Iterations.
-    """
+    """The largest distance between a device's chains and the reference's, in units of the coefficients' spread."""
     random = np.random.default_rng(rows)
     X = random.standard_normal((rows, columns))
     y = X[:, 0] + random.standard_normal(rows) > 0

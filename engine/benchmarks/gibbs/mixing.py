@@ -200,31 +200,12 @@ def _shares(random: _Random) -> _Data:
     return X, _target(random, X, [2.0, -2.0])
 
 
-KINDS: dict[str, Callable[[_Random], _Data]] = {
-    "one-hot": _one_hot,
-    "rare": _rare,
-    "wide": _wide,
-    "imbalanced": _imbalanced,
-    "correlated": _correlated,
-    "tiny": _tiny,
-    "separable": _separable,
-    "nested": _nested,
-    "wide-separable": _wide_separable,
-    "scales": _scales,
-    "heavy": _heavy,
-    "copies": _copies,
-    "counts-of-events": _counts_of_events,
-    "interactions": _interactions,
-    "levels": _levels,
-    "series": _series,
-    "outliers": _outliers,
-    "noise": _noise,
-    "splines": _splines,
-    "powers": _powers,
-    "repeated": _repeated,
-    "factors": _factors,
-    "shares": _shares,
-}
+_FUNCTIONS: tuple[Callable[[_Random], _Data], ...] = (
+    *(_one_hot, _rare, _wide, _imbalanced, _correlated, _tiny, _separable, _nested, _wide_separable, _scales, _heavy),
+    *(_copies, _counts_of_events, _interactions, _levels, _series, _outliers, _noise, _splines, _powers, _repeated),
+    *(_factors, _shares),
+)
+KINDS = {function.__name__[1:].replace("_", "-"): function for function in _FUNCTIONS}
 """Generated data by kind; a function of a random generator."""
 
 
@@ -252,20 +233,7 @@ def measure_mixing(
     seeds: Sequence[int] = (1, 2, 3),
     **options: Any,
 ) -> list[tuple[str, float, float]]:
-    """How well the kernels mix on some data: worst R-hat, smallest ESS, and what an effective draw costs.
-
-    Passes and factorisations are of all chains together; the ESS is the smallest, bulk or tail, of all quantities.
-    Returns the kernel, the ESS per second and the worst R-hat of every run.
-
-    Parameters
-    ----------
-    console : Console
-        The table is printed there.
-    seconds : float
-        Time limit of a run.
-    **options
-        Of the solver.
-    """
+    """The ESS per second and the worst R-hat of every run of the kernels on some data, printed with their passes."""
     titles = ("kernel", "seed", "seconds", "draws", "worst R-hat", "least ESS", "ESS/s", "passes/ESS", "factors/ESS")
     table, found = Table(*titles, title=problem.describe()), []
     with Engine(devices=[info.id for info in infos]) as owner:

@@ -36,20 +36,7 @@ _KINDS: tuple[tuple[Any, int], ...] = (
 
 
 def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -> bool:
-    """Problems a second through ``engine.map``, of several classes, with their items; a sample is solved alone too.
-
-    Parameters
-    ----------
-    count : int
-        Problems of a batch.
-    repeat : int
-        Measurements, of which the median is printed.
-
-    Returns
-    -------
-    bool
-        Whether every answer is right.
-    """
+    """Problems a second through ``engine.map``, of several classes, with their items; a sample is solved alone too."""
     good = True
     headings = ("class", "n", "mean capacity", "problems/s", "mean cells", "by bounds alone", "right")
     table = number_table(f"engine.map of {count} problems with R = 1000, medians of {repeat}", headings, ["class"])
@@ -75,20 +62,7 @@ def measure_batches(engine: Engine, count: int, repeat: int, console: Console) -
 
 
 def measure_family(engine: Engine, n: int, repeat: int, console: Console) -> bool:
-    """Subset sums by bits and by the dense table, multiple choice, and two constraints, each proved.
-
-    Parameters
-    ----------
-    n : int
-        Items.
-    repeat : int
-        Measurements, of which the median is printed.
-
-    Returns
-    -------
-    bool
-        Whether every answer is right.
-    """
+    """Subset sums by bits and by the dense table, multiple choice, and two constraints, each proved."""
     random = np.random.default_rng(1)
     even = 2 * random.integers(1, 501, n)
     odd = int(even.sum()) // 4 * 2 + 1

@@ -29,20 +29,7 @@ ItemProblem = MultipleChoiceKnapsack | MultidimensionalKnapsack
 
 
 def measure_beside_highs(engine: Engine, limit: float, instances: Path, console: Console) -> bool:
-    """Seconds of processor time, and whether both prove the same optimum.
-
-    Parameters
-    ----------
-    limit : float
-        Seconds for each search.
-    instances : Path
-        File of OR-Library's format ``mknap``, whose problems are added up in one row; left out if there is none.
-
-    Returns
-    -------
-    bool
-        Whether every answer is right.
-    """
+    """Processor seconds of both, and whether both prove the same optimum; also of OR-Library's file, where it is."""
     headings = ("problem", "s", "proved", "HiGHS s", "HiGHS proved", "value", "right")
     table = number_table(f"Processor time, at most {limit:g} s a problem; HiGHS with one thread", headings, ["problem"])
     good = True

@@ -18,13 +18,7 @@ _MOVED = 0.03  # about the share of a sparse table's cells that two devices exch
 
 
 def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
-    """What shows how several devices share a table: the dense one by variants, the sparse one, and a batch.
-
-    Parameters
-    ----------
-    quick : bool
-        Seconds on a CPU; otherwise seconds on a GPU.
-    """
+    """What shows how several devices share a table: the dense one by variants, the sparse one, and a batch."""
     for n in (3000,) if quick else (100_000, 400_000):
         problem = _made("strongly-correlated", n, 1000)
         for variant in ("tiles", "auto"):

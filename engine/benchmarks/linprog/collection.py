@@ -43,16 +43,7 @@ def bench_collection(
 ) -> bool:
     """Solve every program of a folder with ``optima.csv`` by each method and by HiGHS; whether ours were all right.
 
-    The process is warm: the first program is solved once before it is measured.
-
-    ``optima.csv`` has a row for each program, with its ``name`` (of the MPS file) and ``highs_optimum``.
-
-    Parameters
-    ----------
-    limit : float
-        Seconds for each program and method.
-    threads : int
-        Of HiGHS; 0 leaves it out.
+    A row of it has the ``name`` of an MPS file and its ``highs_optimum``. The process is warm when it is measured.
     """
     columns = [*methods, *(["HiGHS simplex", "HiGHS IPM"] if threads else [])]
     headings = ("program", "rows", "variables", "nonzeros", *columns)

@@ -33,13 +33,7 @@ class HighsRun:
 
 
 def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
-    """Solve with HiGHS here; the model is handed over before the clock starts.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS refuses an option: it would go on with what it has otherwise, and something else would be measured.
-    """
+    """Solve with HiGHS here; the model is handed over before the clock starts."""
     highspy: Any = importlib.import_module("highspy")
     lp = child.to_highs(model_of(problem))
     sign = -1.0 if problem.maximize else 1.0
@@ -57,15 +51,7 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
 
 
 def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
-    """Solve a generated program with HiGHS in a process of its own, which is ended if HiGHS overruns its limit.
-
-    Parameters
-    ----------
-    options : GeneratorOptions
-        The program.
-    solver, limit, threads
-        As for :func:`highs`.
-    """
+    """Solve a generated program with HiGHS in a process of its own, which is ended if HiGHS overruns its limit."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     child = context.Process(target=_child, args=(theirs, options, solver, limit, threads), daemon=True)

@@ -14,13 +14,7 @@ __all__ = ["scaling_cases"]
 
 
 def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
-    """A batch of small dense programs.
-
-    Parameters
-    ----------
-    quick : bool
-        Seconds on a CPU; otherwise seconds on a GPU.
-    """
+    """A batch of small dense programs."""
     count = 16 if quick else 4000
     yield mapping_case(
         f"batch of {count}",

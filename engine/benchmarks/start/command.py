@@ -66,21 +66,7 @@ def _start(names: tuple[str, ...], backend: str, repeat: int) -> int:
 
 
 def measure(path: Path, backend: str = "auto", repeat: int = 1) -> dict[str, dict[str, Any]]:
-    """What the starts with ``"empty"`` and ``"full"`` caches report; see :mod:`.child`.
-
-    Parameters
-    ----------
-    path : Path
-        Of a sample.
-    backend : str
-    repeat : int
-        How often both are done; the start that takes the shortest time counts.
-
-    Raises
-    ------
-    engine.errors.QuintetError
-        If a process ends with an error.
-    """
+    """What the starts with ``"empty"`` and ``"full"`` caches report; see :mod:`.child`."""
     best: dict[str, dict[str, Any]] = {}
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
@@ -100,21 +86,7 @@ def measure(path: Path, backend: str = "auto", repeat: int = 1) -> dict[str, dic
 def start(
     path: Path, backend: str, devices: Sequence[str] = (), environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What one start of a sample, in a process of its own, reports; see :mod:`.child`.
-
-    Parameters
-    ----------
-    path : Path
-    backend : str
-    devices : sequence of str
-    environment : mapping, optional
-        Variables of the process, beside this one's.
-
-    Raises
-    ------
-    engine.errors.QuintetError
-        If the process ends with an error.
-    """
+    """What one start of a sample, in a process of its own, reports; see :mod:`.child`."""
     words = [sys.executable, "-m", f"{__package__}.child", str(time.time()), str(path), backend, *devices]
     done = subprocess.run(words, env={**os.environ, **(environment or {})}, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -81,14 +81,7 @@ class BOARun:
 
 
 def run_boa(n: int, population: int, generations: int, edges: Edges, max_parents: int = 3, seed: int = 1) -> BOARun:
-    """BOA on n / 5 traps of 5 bits: the better half is kept, the other half sampled.
-
-    Parameters
-    ----------
-    edges : {"new permutations", "no cycles", "one permutation"}
-        What keeps the network acyclic: a random permutation in each generation (pBOA), a check of each edge (the simple
-        BOA), or one permutation for all generations.
-    """
+    """BOA on n / 5 traps of 5 bits: the better half is kept, the other half sampled."""
     seconds = np.zeros(2)
     rule = get_args(Edges).index(edges)
     arguments = n, population, population // 2, max_parents, generations, rule, ctypes.c_uint64(seed)
@@ -99,13 +92,7 @@ def run_boa(n: int, population: int, generations: int, edges: Edges, max_parents
 def learn_network(
     chosen: NDArray[np.uint8], max_parents: int, order: NDArray[np.int32] | None
 ) -> tuple[list[list[int]], float]:
-    """The parents of each gene, learned from individuals of shape (S, n), and the K2 metric.
-
-    Parameters
-    ----------
-    order : ndarray of int32, shape (n,) or None
-        Gene of each rank; None for the check of cycles.
-    """
+    """The parents of each gene, learned from individuals of shape (S, n), and the K2 metric."""
     count, n = chosen.shape
     genes = np.ascontiguousarray(chosen.T)
     parents, used = np.zeros((n, max_parents), np.int32), np.zeros(n, np.int32)
@@ -118,14 +105,7 @@ def learn_network(
 def knapsack_rows(
     weights: NDArray[np.int64], profits: NDArray[np.int64], capacity: int, seconds: float = math.inf
 ) -> tuple[int | None, float]:
-    """The optimal value by the paper's Algorithm 1, and the CPU seconds that it takes.
-
-    Parameters
-    ----------
-    seconds : float
-        Where the whole would take longer, only so many are spent; the value is None then, and the seconds are those of
-        all cells at the median rate of the items computed.
-    """
+    """The optimal value by the paper's Algorithm 1, and CPU seconds; after ``seconds`` None, and the rest estimated."""
     w, p = weights.astype(np.int32), profits.astype(np.int32)
     later = int(weights.sum()) - np.cumsum(weights)
     cells = np.maximum(0, capacity + 1 - np.maximum(capacity - later, weights))
@@ -150,25 +130,13 @@ def knapsack_rows(
 
 @dataclass(frozen=True)
 class Solved:
-    """What a serial solver of linear programs found.
-
-    Attributes
-    ----------
-    gap : float
-        The smallest relative gap that was reached (simplex: 0).
-    iterations : int
-    normal, seconds : float
-        CPU seconds for the normal equations, and for all iterations; without ``setup``.
-    setup : float
-        CPU seconds before the first iteration.
-    objective : float
-    """
+    """What a serial solver of linear programs found."""
 
     gap: float
     iterations: int
-    normal: float
-    seconds: float
-    setup: float
+    normal: float  # CPU seconds of the normal equations
+    seconds: float  # of all iterations
+    setup: float  # before the first
     objective: float
 
 
@@ -184,17 +152,7 @@ def affine_scaling(
     tolerance: float = 1e-8,
     iterations: int = 200,
 ) -> Solved:
-    """Primal-dual affine scaling as in the paper.
-
-    Parameters
-    ----------
-    program : tuple
-        A (m, n), b and c of min c x, A x = b, x >= 0.
-    start : tuple
-        x, y and s, feasible and interior.
-    step : float
-        Fraction of the way to the boundary.
-    """
+    """Primal-dual affine scaling as in the paper."""
     (A, b, c), (x, y, s) = map(np.ascontiguousarray, program), (part.copy() for part in start)
     found, updates = np.zeros(5), int(linear_solver == "updates")
     arguments = *map(_at, (A, b, c, x, y, s)), _DOUBLE(step), updates, _DOUBLE(tolerance), iterations
