@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Knapsack, Status
+from engine import Knapsack
 from engine.base.batch import BatchControl
 from engine.devices import DevicePool
 from engine.errors import AuditError
@@ -21,6 +21,7 @@ from engine.solvers.knapsack.batch.worker import BatchWorker
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import BatchShapes
 from tests.support.examples import examples
+from tests.support.knapsacks import assert_solved
 
 KINDS = ("uncorrelated", "strong", "inverse", "subset sum", "equal", "even", "without profit", "steep", "too heavy")
 
@@ -46,18 +47,6 @@ def problem_of(kind, n, largest, random):
         return Knapsack(profits, weights + random.integers(0, 2, n) * 10**12, max(1, largest))
     fraction = random.choice([0.02, 0.3, 0.5, 0.8, 1.1])
     return Knapsack(profits, weights, max(1, int(fraction * weights.sum())))
-
-
-def assert_proved(problem, result, value=None):
-    assert result.status is Status.OPTIMAL
-    assert result.objective == result.bound == (optimal_value(problem) if value is None else value)
-    assert result.solution is not None
-    profit, weight = problem.evaluate(result.solution)
-    assert profit == result.objective
-    assert weight <= problem.capacity
-    assert (np.diff(result.solution) >= 0).all()
-    assert SOLVER.schema is not None
-    SOLVER.schema.check_result(result.arrays, result.counters)
 
 
 @pytest.fixture
@@ -86,7 +75,8 @@ def test_all_kinds_of_problems_are_solved_together(pool, monkeypatch, shape):
     results = solved(pool, problems)
     assert sorted(results) == list(range(len(problems)))
     for index, problem in enumerate(problems):
-        assert_proved(problem, results[index])
+        assert_solved(results[index], problem)
+        SOLVER.schema.check_result(results[index].arrays, results[index].counters)
     assert sum(result.counters["cells"] > 2000 for result in results.values()) > 10  # tables, not only bounds
 
 
@@ -100,8 +90,8 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(pool, items, capaci
     problem = Knapsack(profits, weights, capacity, counts=counts)
     copies = Knapsack(np.repeat(profits, counts).astype(int), np.repeat(weights, counts).astype(int), capacity)
     results = solved(pool, [problem, copies])
-    assert_proved(problem, results[0], optimal_value(copies))
-    assert_proved(copies, results[1])
+    assert_solved(results[0], problem, optimal_value(copies))
+    assert_solved(results[1], copies)
 
 
 def test_the_largest_problems_of_a_batch_are_solved(pool):
@@ -109,7 +99,7 @@ def test_the_largest_problems_of_a_batch_are_solved(pool):
     problems = [problem_of(kind, MOST_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]
     results = solved(pool, problems)
     for index, problem in enumerate(problems):
-        assert_proved(problem, results[index])
+        assert_solved(results[index], problem)
 
 
 def test_fewer_groups_run_at_once_where_buffers_are_limited(device, monkeypatch):
@@ -136,7 +126,7 @@ def test_two_devices_share_a_batch(device):
     with DevicePool([device.info] * 2) as two:
         results = solve_batch(problems, Options(), two, BatchControl((0,) * 41, "some", seen.append))
     for index, problem in enumerate(problems):
-        assert_proved(problem, results[index])
+        assert_solved(results[index], problem)
     assert len({result.devices for result in results.values()}) == 2
     assert seen == sorted(seen)
     assert seen[-1] == len(problems)
@@ -149,7 +139,7 @@ def test_problems_that_are_too_large_are_left_out(pool):
     wide = Knapsack([5, 6, 7], [MOST_CAPACITY, MOST_CAPACITY, 9], MOST_CAPACITY + 1)
     results = solved(pool, [many, small, rich, wide])
     assert list(results) == [1]
-    assert_proved(small, results[1])
+    assert_solved(results[1], small)
     assert solved(pool, [many]) == {}
     assert solved(pool, [small], Options(profile=True)) == {}
     assert solved(pool, []) == {}
@@ -190,7 +180,7 @@ def test_map_solves_small_problems_together_and_others_alone(one_device):
     assert not batch.failures
     routes = []
     for problem, result in zip(problems, batch.results, strict=True):
-        assert_proved(problem, result)
+        assert_solved(result, problem)
         assert result.seed == 5
         routes.append("in a batch" in str(result.arrays["route"]))
     assert routes == [index != 3 for index in range(len(problems))]

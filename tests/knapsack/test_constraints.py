@@ -10,6 +10,7 @@ from engine import Knapsack, MultidimensionalKnapsack, OptionError, ProblemError
 from engine.generators.multiple_choice import MultidimensionalOptions, multidimensional
 from engine.solvers.knapsack.constraints import search, worker
 from engine.solvers.knapsack.constraints import solve as solving
+from tests.support.knapsacks import assert_solved
 
 PETERSEN = (  # the first problem of OR-Library's file mknap1, whose optimum is 3800
     "1\n6 10 3800\n100 600 1200 2400 500 2000\n"
@@ -40,16 +41,6 @@ def by_highs(problem):
     return round(-found.fun)
 
 
-def assert_solved(problem, result, value):
-    assert result.status is Status.OPTIMAL
-    assert result.objective == result.bound == value
-    assert result.solution is not None
-    assert (np.diff(result.solution) > 0).all()
-    profit, weights = problem.evaluate(result.solution)
-    assert profit == value
-    assert all(weight <= capacity for weight, capacity in zip(weights, problem.capacities, strict=True))
-
-
 @settings(max_examples=30)
 @given(problem=problems(), reduce=st.booleans(), few=st.booleans())
 def test_the_search_agrees_with_enumeration(one_device, monkeypatch, problem, reduce, few):
@@ -59,7 +50,7 @@ def test_the_search_agrees_with_enumeration(one_device, monkeypatch, problem, re
             patch.setattr(search, "_MOST_PIVOTS", 1)
             patch.setattr(search, "_FIRST_RESTART", 1)
         result = one_device.solve(problem, variant="search", reduce=reduce)
-    assert_solved(problem, result, best_of_all(problem))
+    assert_solved(result, problem, best_of_all(problem))
 
 
 @pytest.mark.few(2)
@@ -71,7 +62,7 @@ def test_larger_problems_agree_with_highs(one_device, monkeypatch, m, n, correla
         monkeypatch.setattr(search, "_MOST_PIVOTS", 20)
         monkeypatch.setattr(search, "_FIRST_RESTART", 50)
     result = one_device.solve(problem, variant="search")
-    assert_solved(problem, result, by_highs(problem))
+    assert_solved(result, problem, by_highs(problem))
     assert result.counters["nodes"] > 0
 
 
@@ -81,7 +72,7 @@ def test_searches_whose_state_is_interleaved_as_on_a_gpu_find_the_same(one_devic
     monkeypatch.setattr(worker, "_constants", lambda capabilities: shapes)
     monkeypatch.setattr(worker.BranchWorker, "_room", lambda worker, info: 64)
     monkeypatch.setattr(search, "_MOST_PIVOTS", 100)
-    assert_solved(problem, one_device.solve(problem, variant="search"), by_highs(problem))
+    assert_solved(one_device.solve(problem, variant="search"), problem, by_highs(problem))
 
 
 def test_a_published_problem_is_read_and_solved(one_device, tmp_path):
@@ -90,10 +81,10 @@ def test_a_published_problem_is_read_and_solved(one_device, tmp_path):
     assert MultidimensionalKnapsack.recognizes(path, PETERSEN)
     problem = MultidimensionalKnapsack.read(path)
     assert (problem.m, problem.n, problem.optimum) == (10, 6, 3800)
-    assert_solved(problem, one_device.solve(problem), 3800)
+    assert_solved(one_device.solve(problem), problem, 3800)
     again = Knapsack.from_ortools(problem.profits, list(problem.weights), problem.capacities)
     assert isinstance(again, MultidimensionalKnapsack)
-    assert_solved(problem, one_device.solve(again, variant="highs"), 3800)
+    assert_solved(one_device.solve(again, variant="highs"), problem, 3800)
 
 
 def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device):
@@ -101,7 +92,7 @@ def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device):
     weights = random.integers(1, 50, (40, 12))
     problem = MultidimensionalKnapsack(random.integers(1, 50, 12), weights, weights.sum(axis=1) // 2)
     result = one_device.solve(problem)
-    assert_solved(problem, result, best_of_all(problem))
+    assert_solved(result, problem, best_of_all(problem))
     assert "HiGHS" in str(result.arrays["route"])
     with pytest.raises(OptionError, match="variant = search needs less than 32 constraints; the problem has 40"):
         one_device.solve(problem, variant="search")
@@ -112,7 +103,7 @@ def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(one_device, mon
     monkeypatch.setattr(solving, "_TABLE_SECONDS", 0.0)
     monkeypatch.setattr(solving, "_TABLE_CELLS_PER_SECOND", {True: 1e30, False: 1e30})
     result = one_device.solve(problem)
-    assert_solved(problem, result, by_highs(problem))
+    assert_solved(result, problem, by_highs(problem))
     assert "table" in str(result.arrays["route"])
 
 

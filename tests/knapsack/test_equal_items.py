@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from engine import Knapsack, ProblemError, Status
+from engine import Knapsack, ProblemError
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.mip.process import IntegerProgram, Mip
 from engine.solvers.knapsack.presolve import presolve
 from tests.support.examples import examples
+from tests.support.knapsacks import assert_solved
 
 
 def drawn(kinds, n, largest, seed):
@@ -38,16 +39,6 @@ def optimum(problem):
     found = milp(-pairs[0], constraints=rows, bounds=Bounds(0, counts), integrality=counts > 0, options=exact)
     assert found.success
     return round(-found.fun)
-
-
-def assert_solved(result, problem, value):
-    assert result.status is Status.OPTIMAL
-    assert result.objective == result.bound == value
-    assert result.solution is not None
-    assert (np.diff(result.solution) >= (problem.counts is None)).all()
-    profit, weight = problem.evaluate(result.solution)
-    assert profit == value
-    assert weight <= problem.capacity
 
 
 @pytest.mark.parametrize("problem", [drawn(15, 20_000, 10_000, 1), spanner(20_000, 1000, 0)], ids=["drawn", "spanner"])

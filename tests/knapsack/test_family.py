@@ -14,6 +14,7 @@ from engine.formats import knapsack as formats
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.bits import worker as bit_worker
 from tests.support.examples import examples
+from tests.support.knapsacks import assert_solved
 
 some = examples(40)
 
@@ -35,15 +36,6 @@ def unbounded_values(profits, weights, capacity):
     for c in range(1, capacity + 1):
         best[c] = max([best[c - 1]] + [best[c - w] + p for p, w in zip(profits, weights, strict=True) if w <= c])
     return best
-
-
-def assert_solved(result, problem, value):
-    assert result.status is Status.OPTIMAL
-    assert result.objective == result.bound == value
-    assert result.solution is not None
-    profit, weight = problem.evaluate(result.solution)
-    assert profit == value
-    assert weight <= problem.capacity
 
 
 def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device, tmp_path):
@@ -224,18 +216,6 @@ def test_more_copies_than_there_are_are_refused():
         Knapsack([5, 4], [3, 2], 20, counts=[2, 9]).evaluate([0, 0, 0])
     with pytest.raises(ProblemError, match="the profits of all copies sum to"):
         Knapsack.unbounded([2**40, 1], [1, 1], 2**40)
-
-
-def test_arguments_of_or_tools_are_taken():
-    problem = Knapsack.from_ortools([360, 83], [[7, 1]], [7])
-    assert (problem.profits.tolist(), problem.weights.tolist(), problem.capacity) == ([360, 83], [7, 1], 7)
-    with pytest.raises(ProblemError, match="got 2 rows of weights and 1 capacities"):
-        Knapsack.from_ortools([1, 2], [[1, 2], [3, 4]], [5])
-
-
-def test_a_profile_needs_a_dense_table(one_device):
-    with pytest.raises(OptionError, match="the profile needs a dense table"):
-        one_device.solve(Knapsack([3, 4], [2, 3], 4), variant="sparse", profile=True)
 
 
 @some

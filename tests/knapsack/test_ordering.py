@@ -17,12 +17,6 @@ def test_orders_are_those_of_sorting_all_items(n, most):
     assert (by_efficiency(profits, weights) == np.lexsort((weights, -profits / weights))).all()
 
 
-def test_pairs_of_one_profit_or_weight():
-    ones, values = np.ones(12_000, np.int64), np.arange(12_000) % 7 + 1
-    assert (by_weight(values, ones) == np.lexsort((-values, -ones))).all()
-    assert (by_efficiency(ones, values) == np.lexsort((values, -ones / values))).all()
-
-
 @pytest.mark.parametrize("most", [1, 4, 60, 10**12])
 def test_equal_keys_keep_the_order_of_the_second_and_of_the_items(most):
     random = np.random.default_rng(most)

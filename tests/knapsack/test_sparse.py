@@ -24,21 +24,8 @@ from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.examples import examples
-from tests.support.knapsacks import (
-    problems,
-)
+from tests.support.knapsacks import assert_optimal, assert_solved, problems
 from tests.support.stopping import stop_at
-
-
-def assert_solved(engine, problem, **options):
-    result = engine.solve(problem, variant="sparse", **options)
-    assert result.status is Status.OPTIMAL
-    assert result.objective == result.bound == optimal_value(problem)
-    assert result.solution is not None
-    profit, weight = problem.evaluate(result.solution)
-    assert profit == result.objective
-    assert weight <= problem.capacity
-
 
 some = examples(60)
 
@@ -46,7 +33,7 @@ some = examples(60)
 @some
 @given(problem=problems(), reduce=st.booleans(), keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]))
 def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(one_device, problem, reduce, keep):
-    assert_solved(one_device, problem, reduce=reduce, keep_memory=keep)
+    assert_optimal(one_device, problem, variant="sparse", reduce=reduce, keep_memory=keep)
 
 
 @pytest.mark.few(1)
@@ -61,7 +48,7 @@ def test_lock_step_shapes_find_the_same(one_device, monkeypatch, problem, value)
 
     with monkeypatch.context() as patch:
         patch.setattr(SparseShapes, "of", staticmethod(lock_step))
-        assert_solved(one_device, problem, reduce=False)
+        assert_optimal(one_device, problem, variant="sparse", reduce=False)
 
 
 @some
@@ -70,7 +57,7 @@ def test_tables_that_grow_on_the_way_lose_nothing(one_device, monkeypatch, probl
     with monkeypatch.context() as patch:
         patch.setattr(buffers, "_FIRST_SLOTS", 1)
         patch.setattr(buffers, "_FIRST_DECISIONS", 1)
-        assert_solved(one_device, problem, reduce=False, keep_memory=keep)
+        assert_optimal(one_device, problem, variant="sparse", reduce=False, keep_memory=keep)
 
 
 @examples(25)
@@ -79,7 +66,7 @@ def test_vectors_of_64_bit_values_find_the_same(one_device, monkeypatch, problem
     original = SparseShapes.of
     with monkeypatch.context() as patch:
         patch.setattr(SparseShapes, "of", staticmethod(lambda capabilities, value: original(capabilities, "i64")))
-        assert_solved(one_device, problem, reduce=False)
+        assert_optimal(one_device, problem, variant="sparse", reduce=False)
 
 
 @given(problem=problems(), entries=st.sampled_from([1 << 22, 40]))
@@ -126,18 +113,7 @@ def test_published_instances_with_large_capacities_are_solved(one_device, shared
     problem = Knapsack.read(shared_data / "knapsack" / "jooken" / f"{name}.kp")
     result = one_device.solve(problem, variant="sparse", keep_memory=keep)
     assert "sparse" in str(result.arrays["route"])
-    assert result.objective == result.bound == published[name]
-    assert result.solution is not None
-    assert problem.evaluate(result.solution)[0] == published[name]
-
-
-def test_the_value_alone_needs_no_way_back(one_device):
-    random = np.random.default_rng(5)
-    weights = 200_000 // 2 ** random.integers(0, 12, 60) + random.integers(1, 60, 60)
-    problem = Knapsack(weights + random.integers(1, 60, 60), weights, int(weights.sum()) // 2)
-    result = one_device.solve(problem, variant="sparse", items=False, reduce=False)
-    assert result.objective == optimal_value(problem)
-    assert result.solution is None
+    assert_solved(result, problem, published[name])
 
 
 def test_numbers_too_large_for_its_arithmetic_are_refused(one_device):
@@ -154,7 +130,7 @@ def test_large_profits_of_light_items_are_exact_or_refused(one_device):
             profits = 2**power * weights + random.integers(-(2**38), 2**38, 7)
             problem = Knapsack(profits, weights, int(weights.sum()) // 2)
             if power == 50:
-                assert_solved(one_device, problem, reduce=False)
+                assert_optimal(one_device, problem, variant="sparse", reduce=False)
             else:
                 with pytest.raises(OptionError, match="too large for 64-bit arithmetic"):
                     one_device.solve(problem, variant="sparse", reduce=False)
@@ -201,9 +177,7 @@ def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(one_device, 
     assert checkpoint is not None
     assert checkpoint.state.phase == "tiles"
     result = one_device.resume(tmp_path / "run").wait()
-    assert result.objective == result.bound == whole.objective
-    assert result.solution is not None
-    assert problem.evaluate(result.solution)[0] == whole.objective
+    assert_solved(result, problem, whole.objective)
     assert result.counters["cells"] >= stopped.counters["cells"] > 0
 
 

@@ -12,14 +12,13 @@ from engine.errors import DeviceError, OutOfDeviceMemory
 from engine.events import Event, Notice
 from engine.references.knapsack import optimal_value
 from engine.runs.folder.run_folder import RunFolder
-from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
 from engine.solvers.knapsack.sparse.host import HostDecisions, HostTable
 from engine.solvers.knapsack.sparse.worker import Decisions
 from tests.support.engines import engine_of
 from tests.support.examples import examples
 from tests.support.faults import failing
-from tests.support.knapsacks import problems
+from tests.support.knapsacks import assert_solved, problems
 
 
 @contextlib.contextmanager
@@ -40,12 +39,8 @@ def small_devices(slots=1000, decisions=5000, spread=2, steps=500):
 
 
 def assert_same(problem, result, expected):
-    assert result.status is expected.status is Status.OPTIMAL
-    assert result.objective == result.bound == expected.objective == optimal_value(problem)
-    assert result.solution is not None
-    profit, weight = problem.evaluate(result.solution)
-    assert profit == result.objective
-    assert weight <= problem.capacity
+    assert_solved(result, problem)
+    assert expected.status is Status.OPTIMAL
     assert result.solution.tolist() == expected.solution.tolist()
     assert result.counters["cells"] == expected.counters["cells"]
 
@@ -97,27 +92,7 @@ def test_items_are_found_however_few_decisions_devices_and_host_keep(
     with small_devices(slots, decisions), pytest.MonkeyPatch.context() as patch:
         patch.setattr(HostDecisions, "close", closed)
         result = engine_of(device, devices).solve(problem, variant="sparse", reduce=False, keep_memory=keep)
-    assert result.objective == result.bound == optimal_value(problem)
-    assert result.solution is not None
-    profit, weight = problem.evaluate(result.solution)
-    assert profit == result.objective
-    assert weight <= problem.capacity
-
-
-@pytest.mark.full
-@examples(15)
-@given(problem=problems(), slots=st.sampled_from([8, 1000]))
-@pytest.mark.parametrize("value", ["i32", "i64"])
-def test_lock_step_shapes_exchange_the_same(device, problem, slots, value):
-    def lock_step(capabilities, needed):
-        return SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SparseShapes, "of", staticmethod(lock_step))
-        expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
-        with small_devices(slots):
-            result = engine_of(device, 3).solve(problem, variant="sparse", reduce=False)
-    assert_same(problem, result, expected)
+    assert_solved(result, problem)
 
 
 def test_the_route_says_where_the_table_was(device):
@@ -179,10 +154,7 @@ def test_a_run_that_is_stopped_at_any_item_goes_on_with_other_devices(device, tm
             assert stopped.solution is not None
             assert problem.evaluate(stopped.solution)[0] == stopped.objective <= optimum <= (stopped.bound or 0)
             result = engine_of(device, after).resume(tmp_path / str(number)).wait()
-        assert result.status is Status.OPTIMAL
-        assert result.objective == result.bound == optimum
-        assert result.solution is not None
-        assert problem.evaluate(result.solution)[0] == optimum
+        assert_solved(result, problem, optimum)
 
 
 def test_checkpoints_do_not_depend_on_devices_and_memory(device, tmp_path):
@@ -209,8 +181,7 @@ def test_a_device_that_fails_leaves_the_table_to_the_others(device, number, laun
     with Engine(devices=[name] * 3) as engine, small_devices(slots), failing(label, at_launch=launch) as failures:
         result = engine.solve(problem, variant="sparse", reduce=False, on_event=events.append)
     assert failures[0] > 0
-    assert result.status is Status.OPTIMAL
-    assert result.objective == optimal_value(problem)
+    assert_solved(result, problem)
     assert any(isinstance(event, Notice) and "starts again" in event.message for event in events)
 
 
@@ -224,8 +195,7 @@ def test_the_last_device_fails_with_its_error_and_the_run_resumes(device, tmp_pa
             run.wait(60)
     with small_devices(40):
         result = engine_of(device, 2).resume(tmp_path / "run").wait()
-    assert result.status is Status.OPTIMAL
-    assert result.objective == optimal_value(problem)
+    assert_solved(result, problem)
 
 
 # --- what the host keeps ----------------------------------------------------------------------------------------------

@@ -20,20 +20,11 @@ from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.programs import Shapes, shapes_for
 from tests.support.examples import examples
+from tests.support.knapsacks import assert_optimal, assert_solved
 from tests.support.stopping import stop_at
 
-GPU = Capabilities(
-    "gpu",
-    True,
-    True,
-    False,
-    "cusolver",
-    132,
-    local_memory=227 << 10,
-    local_memory_per_unit=228 << 10,
-    preferred_block=256,
-    max_block=1024,
-)
+LOCAL = {"local_memory": 227 << 10, "local_memory_per_unit": 228 << 10}
+GPU = Capabilities("gpu", True, True, False, "cusolver", 132, **LOCAL, preferred_block=256, max_block=1024)
 
 
 def lock_step(value):
@@ -59,14 +50,6 @@ def repeated(draw):
     return Knapsack(profits[own], weights[own], draw(st.integers(1, int(weights[own].sum()))))
 
 
-def assert_solved(engine, problem, **options):
-    result = engine.solve(problem, reduce=False, **options)
-    assert result.status is Status.OPTIMAL
-    assert result.solution is not None
-    assert result.objective == result.bound == problem.evaluate(result.solution)[0] == optimal_value(problem)
-    assert problem.weights[result.solution].sum() <= problem.capacity
-
-
 few = examples(40)
 variants = st.sampled_from(["classes", "dense"])
 kept = st.sampled_from([1e-5, 1e-2, 10.0])
@@ -78,7 +61,7 @@ def test_equal_items_are_solved(one_device, problem, variant, keep_memory, gpu):
     with pytest.MonkeyPatch.context() as patch:
         if gpu:
             patch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
-        assert_solved(one_device, problem, variant=variant, keep_memory=keep_memory)
+        assert_optimal(one_device, problem, reduce=False, variant=variant, keep_memory=keep_memory)
 
 
 def test_equal_items_are_traced_back_together(one_device, monkeypatch):
@@ -87,13 +70,15 @@ def test_equal_items_are_traced_back_together(one_device, monkeypatch):
     weights, profits = random.integers(6, 70, 4)[own], random.integers(1, 80, 4)[own]
     for capacity in (700, 2222):
         for variant in ("classes", "dense"):
-            assert_solved(one_device, Knapsack(profits, weights, capacity), variant=variant, keep_memory=10.0)
+            assert_optimal(
+                one_device, Knapsack(profits, weights, capacity), reduce=False, variant=variant, keep_memory=10.0
+            )
 
 
 @few
 @given(problem=repeated(), variant=variants, keep_memory=kept, share=st.sampled_from([1, 50]))
 def test_several_devices_solve_them_too(three_devices, problem, variant, keep_memory, share):
-    assert_solved(three_devices, problem, variant=variant, keep_memory=keep_memory, minimum_share=share)
+    assert_optimal(three_devices, problem, reduce=False, variant=variant, keep_memory=keep_memory, minimum_share=share)
 
 
 @pytest.mark.few(1)
@@ -127,8 +112,7 @@ def test_a_stopped_run_of_equal_items_resumes(one_device, monkeypatch, tmp_path,
     assert stops
     assert stopped.status is Status.INTERRUPTED
     result = one_device.resume(tmp_path / "run", time_limit=None).wait()
-    assert result.solution is not None
-    assert result.objective == result.bound == problem.evaluate(result.solution)[0] == optimal_value(problem)
+    assert_solved(result, problem)
     assert "window" in launched
 
 

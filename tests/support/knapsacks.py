@@ -1,9 +1,10 @@
-"""Random knapsacks for the sparse table."""
+"""Random knapsacks for the sparse table, and what every answer must be."""
 
 import numpy as np
 from hypothesis import strategies as st
 
-from engine import Knapsack
+from engine import Knapsack, Status
+from engine.references.knapsack import optimal_value
 
 
 @st.composite
@@ -28,3 +29,19 @@ def problems(draw):
         weights = random.integers(1, 20_000, n)
         profits = random.integers(1, 10**9, n)
     return Knapsack(profits, weights, draw(st.integers(1, int(weights.sum()))))
+
+
+def assert_solved(result, problem, value=None):
+    """A proved optimum, of the value given or else of Bellman's, with sorted items that have it and fit."""
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == (optimal_value(problem) if value is None else value)
+    assert result.solution is not None
+    assert (np.diff(result.solution) >= (getattr(problem, "counts", None) is None)).all()
+    profit, weights = problem.evaluate(result.solution)
+    assert profit == result.objective
+    limits = problem.capacities if hasattr(problem, "capacities") else problem.capacity
+    assert (np.atleast_1d(weights) <= limits).all()
+
+
+def assert_optimal(engine, problem, **options):
+    assert_solved(engine.solve(problem, **options), problem)

@@ -43,12 +43,7 @@ def solve(problem: Any, options: Any, pool: DevicePool, run: RunContext) -> Resu
 
 def validate(problem: Any, options: Any, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins a problem of any class, its options and the devices."""
-    if isinstance(problem, Knapsack):
-        from .validate import validate as check
-
-        check(problem, options, devices)
-    else:
-        _method(problem).validate(problem, options, devices)
+    _method(problem).validate(problem, options, devices)
 
 
 def solve_batch(problems: Sequence[Any], options: Any, pool: DevicePool, control: BatchControl) -> Mapping[int, Result]:

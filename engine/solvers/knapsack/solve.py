@@ -23,9 +23,9 @@ from .presolve import presolve
 from .problem import Knapsack
 from .sparse.table import SparseTable
 from .task import TableTask
-from .validate import MOST_KINDS, choose_table, given_solution, packs_of, undecided
+from .validate import MOST_KINDS, choose_table, given_solution, packs_of, undecided, validate
 
-__all__ = ["solve"]
+__all__ = ["solve", "validate"]
 
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`

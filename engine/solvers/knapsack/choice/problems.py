@@ -126,14 +126,7 @@ class MultipleChoiceKnapsack(ItemProblem):
         return f"{text}, capacity {self.capacity:,}"
 
     def evaluate(self, items: ArrayLike) -> tuple[int | float, int]:
-        """Profit and weight of one item of each class; whether it fits the capacity is for the caller to compare.
-
-        Returns
-        -------
-        profit : int or float
-            The exact sum; where profits are scaled, the float nearest to it.
-        weight : int
-            The exact sum.
+        """Profit (as of :meth:`Knapsack.evaluate`) and weight of one item of each class, which may exceed the capacity.
 
         Raises
         ------
@@ -154,18 +147,13 @@ class MultipleChoiceKnapsack(ItemProblem):
 
     @classmethod
     def read(cls, path: str | Path, instance: int = 1) -> Self:
-        """Read a file of the format of :mod:`engine.formats.knapsack.choice`.
+        """Read a file of the format of :mod:`engine.formats.knapsack.choice`; ``ProblemError`` if that is impossible.
 
         Parameters
         ----------
         path : path-like
         instance : int
             1, as such a file holds one instance.
-
-        Raises
-        ------
-        ProblemError
-            If the file cannot be read or breaks its format or a rule of the problem.
         """
         found = formats.read_multiple_choice(path, instance)
         with located(path):

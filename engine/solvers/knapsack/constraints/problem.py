@@ -107,14 +107,7 @@ class MultidimensionalKnapsack(ItemProblem):
         return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
 
     def evaluate(self, items: ArrayLike) -> tuple[int | float, tuple[int, ...]]:
-        """Profit and weights of a set of items; whether it fits is for the caller to compare.
-
-        Returns
-        -------
-        profit : int or float
-            The exact sum; where profits are scaled, the float nearest to it.
-        weights : tuple of m int
-            Exact sums.
+        """Profit (as of :meth:`Knapsack.evaluate`) and weights of a set of items, which may exceed the capacities.
 
         Raises
         ------
@@ -131,18 +124,13 @@ class MultidimensionalKnapsack(ItemProblem):
 
     @classmethod
     def read(cls, path: str | Path, instance: int = 1) -> Self:
-        """Read an instance from a file of OR-Library's format ``mknap``, as of Chu and Beasley.
+        """Read an instance of OR-Library's format ``mknap``, as of Chu and Beasley; ``ProblemError`` if impossible.
 
         Parameters
         ----------
         path : path-like
         instance : int
             Which one, counted from 1.
-
-        Raises
-        ------
-        ProblemError
-            If the file cannot be read or breaks its format.
         """
         found = formats.read_mknap(path, instance)
         with located(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,10 @@ class DenseTable:
             try:
                 self._solve(backtracker)
             except StopRequested:
-                self._checkpoint_on_stop(backtracker)
+                if self._last is not None:
+                    self._checkpoint_items(*self._last)
+                elif backtracker.latest is not None:
+                    self._checkpoint(*backtracker.latest)
                 raise
             finally:
                 self._count()
@@ -188,7 +191,9 @@ class DenseTable:
         return Sweep(task.pool, task.run, self._plan, self._store_cells, share)
 
     def _solve(self, backtracker: Backtracker) -> None:
-        start = self._start(backtracker)
+        start, row, first = backtracker.nothing(0), self._start_row, self._plan.done_groups
+        if row is not None:
+            start = Start(first, lambda: self._sweep.load(first, row.low, row.values))
         capacity = self._task.reduced.capacity
         if not self._task.options.items:
             self._found(backtracker.value(start, self._end, capacity))
@@ -208,13 +213,6 @@ class DenseTable:
         self._task.reduced.bound = optimum
         self._task.publish()
         return optimum > self._incumbent
-
-    def _start(self, backtracker: Backtracker) -> Start:
-        start = self._start_row
-        if start is None:
-            return backtracker.nothing(0)
-        first = self._plan.done_groups
-        return Start(first, lambda: self._sweep.load(first, start.low, start.values))
 
     def _chosen(self, first: int) -> NDArray[np.int64]:
         """The items found so far among those from place ``first`` of the order on."""
@@ -250,21 +248,8 @@ class DenseTable:
         first = self._first_item(stage)
         taken = np.concatenate([self._task.reduced.taken, self._chosen(first)])
         self._count()
-        smaller = Reduced(
-            taken,
-            self._schedule.order[:first],
-            capacity,
-            self._task.reduced.best,
-            self._task.reduced.objective,
-            self._task.reduced.bound,
-        )
+        smaller = replace(self._task.reduced, taken=taken, open=self._schedule.order[:first], capacity=capacity)
         save(self._task.run, self._task.progress, smaller)
-
-    def _checkpoint_on_stop(self, backtracker: Backtracker) -> None:
-        if self._last is not None:
-            self._checkpoint_items(*self._last)
-        elif backtracker.latest is not None:
-            self._checkpoint(*backtracker.latest)
 
 
 def _rules(options: Options, shapes: Sequence[Shapes], capacity: int) -> GroupRules:
