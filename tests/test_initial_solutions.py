@@ -98,9 +98,12 @@ def test_chains_begin_about_the_given_point():
 @pytest.mark.parametrize(
     ("problem", "initial", "message"),
     [
-        (engine.Flowshop(TIMES), [0, 1, 2], "each of 0 to 8 once"),
+        (engine.Flowshop(TIMES), [0, 1, 2], "each of 0 to 8 once; got 3 values"),
+        (engine.Flowshop(TIMES), [0, 1, 2, 3, 4, 5, 6, 7, 7], "each of 0 to 8 once; got 7 twice"),
+        (engine.Flowshop(TIMES), [1, 2, 3, 4, 5, 6, 7, 8, 9], "each of 0 to 8 once; got 9"),
+        (engine.Flowshop(TIMES), [0.5, 1, 2], "or a list of whole numbers; got"),
         (engine.Flowshop(TIMES), "nhe", "did you mean 'neh'"),
-        (engine.ATSP(COSTS), [1, 2, 3, 4, 5, 6, 7, 8], "each of 0 to 7 once"),
+        (engine.ATSP(COSTS), [1, 2, 3, 4, 5, 6, 7, 8], "each of 0 to 7 once; got 8"),
         (engine.Knapsack([1, 2], [3, 4], 5), [2**70], "from 0 to 1; got 1180591620717411303424"),
         (engine.MultipleChoiceKnapsack([1, 2], [3, 4], [0, 0], 5), [2**70], "must fit a 64-bit signed integer"),
         (engine.Knapsack([1, 2], [3, 4], 5), [0, 0], "item 0 2 times; at most 1"),

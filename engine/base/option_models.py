@@ -151,6 +151,8 @@ def _rule(problem: ErrorDetails) -> str:
     if problem["type"] == "value_error" and "error" in context:
         return str(context["error"])
     template = _MESSAGES.get(problem["type"])
+    if template in (_WHOLE, _NUMBER) and isinstance(problem["loc"][-1], int):  # of an element
+        return template.replace(" a ", " a list of ") + "s"
     if template is None:
         return problem["msg"]
     return template.format(

@@ -58,6 +58,17 @@ def check(claim: Claim, found: Findings) -> None:
         )
     best, how, exact = _best(claim.kind, data, n)
     judge_bound(claim, found, True, best, how, exact)
+    solutions = result.counters.get("solutions")
+    if solutions is not None and result.status == "optimal":
+        if n > MOST_TRIED:
+            found.unverified.append(f"there are {solutions} optimal solutions (all orders of {n} are not tried)")
+        else:
+            own = int((values(data, _all_orders(n)) == result.objective).sum())
+            found.expect(
+                solutions == own,
+                f"there are {own} optimal solutions: all orders were tried",
+                f"there are {own} solutions of this objective, not {solutions}",
+            )
     explored = result.arrays.get("explored")
     if found.unverified and explored is not None and _number(explored) == math.factorial(len(explored)):
         found.unverified.append(
@@ -122,8 +133,7 @@ def _best(kind: str, data: Arrays, n: int) -> tuple[int | None, str, bool]:
     if kind in ("Tardiness", "LinearOrdering") and n <= MOST_SUBSETS:
         return _over_subsets(kind, data, n), subsets, True
     if n <= MOST_TRIED:
-        orders = np.array(list(itertools.permutations(range(n))), np.int64).reshape(-1, n)
-        return int(VALUES[kind](data, orders).min()), whole, True
+        return int(VALUES[kind](data, _all_orders(n)).min()), whole, True
     if kind in ("Flowshop", "BlockingFlowshop", "NoWaitFlowshop"):
         times = data["times"]
         heads, tails = np.cumsum(times, axis=0) - times, times.sum(axis=0) - np.cumsum(times, axis=0)
@@ -132,6 +142,10 @@ def _best(kind: str, data: Arrays, n: int) -> tuple[int | None, str, bool]:
         pairs = np.triu(np.minimum(data["weights"], data["weights"].T), 1)
         return int(pairs.sum()), "the sum of the smaller weights of all pairs", False
     return None, f"a search of {n}! orders is not repeated", False
+
+
+def _all_orders(n: int) -> Orders:
+    return np.array(list(itertools.permutations(range(n))), np.int64).reshape(-1, n)
 
 
 def _over_subsets(kind: str, data: Arrays, n: int) -> int:

@@ -1,4 +1,4 @@
-"""Claims about quadratic assignment and weighted tardiness: published optima, and kernels that search as references."""
+"""Claims about quadratic assignment, weighted tardiness and linear ordering: optima, files, and references."""
 
 import itertools
 
@@ -35,6 +35,10 @@ def tardiness(n, seed):
     return engine.Tardiness(times, random.integers(1, 10, n), random.integers(0, max(2, times.sum() * 3 // 4), n))
 
 
+def ordering(n, seed):
+    return engine.LinearOrdering(np.random.default_rng(seed).integers(-30 * (seed % 2), 30, (n, n)))
+
+
 def least_tardiness(problem):
     """By dynamic programming over the sets of jobs that are done first (Held and Karp 1962)."""
     best = {0: 0}
@@ -66,24 +70,24 @@ def test_kernels_visit_the_nodes_of_the_reference(device, tree, gpu):
     assert search(tree, best, share_best=False).nodes > 0
 
 
-@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness]))
-@examples(25)
-def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, make):
+@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness, ordering]), st.booleans())
+@examples(40)
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, make, prepared):
     tree = make(n, seed).tree()
+    if prepared:
+        tree.prepare(lambda: False)
     best = brute_force(tree)
     assert tree.lower_bound() <= best
     found = search(tree)
     assert found.best == best
-    assert found.path is not None
     assert tree.evaluate(tree.solution(found.path, found.sides)) == best
     for path in itertools.permutations(range(n), n // 2):
         values = [
-            tree.evaluate(tree.solution(whole, whole))
+            tree.evaluate(tree.solution(whole, [0] * len(whole)))
             for whole in itertools.permutations(range(n), tree.leaf_depth)
             if whole[: len(path)] == path
         ]
         bound = tree.bounds(np.array([path], np.int64).reshape(1, -1), np.zeros((1, len(path)), np.int64))
-        assert bound is not None
         assert bound[0] <= min(values)
 
 
@@ -102,7 +106,6 @@ def test_optima_of_qaplib(device, shared_data, name, optimum):
     assert engine.solvers.recognize(file) is engine.QuadraticAssignment
     result = engine.solve(problem, devices=[device.info.id])
     assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)
-    assert result.solution is not None
     assert problem.evaluate(result.solution) == optimum
     below = engine.solve(problem, devices=[device.info.id], upper_bound=optimum)
     assert below.status == "bound_proved"
@@ -114,21 +117,19 @@ def test_least_tardiness_is_that_of_dynamic_programming(device, seed):
     result = engine.solve(problem, devices=[device.info.id], initial="infinity")
     assert (result.status, result.objective) == ("optimal", least_tardiness(problem))
     heuristic = problem.first_solution("heuristic", seed)
-    assert heuristic is not None
     assert result.objective <= problem.evaluate(heuristic) <= problem.evaluate(np.argsort(problem.due, kind="stable"))
 
 
 def test_a_local_search_finds_good_assignments():
     problem = assignment(10, 7)
     found = problem.first_solution("heuristic", 0)
-    assert found is not None
     random = np.random.default_rng(0)
     assert problem.evaluate(found) < min(problem.evaluate(random.permutation(10)) for _ in range(200))
 
 
 def test_problems_come_back_from_their_arrays_and_files(tmp_path):
     qap, late = assignment(5, 1), tardiness(6, 1)
-    for problem, other in ((qap, assignment(5, 2)), (late, tardiness(6, 2))):
+    for problem, other in ((qap, assignment(5, 2)), (late, tardiness(6, 2)), (ordering(5, 1), ordering(5, 2))):
         again = type(problem).from_arrays(problem.to_arrays(), "again")
         order = np.random.default_rng(3).permutation(problem.tree().items)
         assert again.evaluate(order) == problem.evaluate(order)
@@ -145,10 +146,18 @@ def test_problems_come_back_from_their_arrays_and_files(tmp_path):
         engine.Tardiness.read(path)
 
 
-@pytest.mark.parametrize("kind", ["qap", "tardiness"])
-def test_generated_files_are_read_again(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("qap", {}),
+        ("tardiness", {}),
+        ("linear_ordering", {"type": "ranking"}),
+        ("linear_ordering", {"type": "uniform"}),
+    ],
+)
+def test_generated_files_are_read_again(tmp_path, kind, options):
     generator = engine.solvers.discover()["branch_and_bound"].generators[kind]
-    made, other = (generator.make(generator.options(seed=seed)) for seed in (1, 2))
+    made, other = (generator.make(generator.options(**options, seed=seed)) for seed in (1, 2))
     path = tmp_path / f"file{generator.suffix}"
     generator.write(made, path)
     again = engine.solvers.recognize(path).read(path)
@@ -195,6 +204,6 @@ def test_what_breaks_a_rule_is_refused(make, message):
 
 
 def test_bounds_cannot_be_chosen():
-    for problem in (assignment(4, 1), tardiness(4, 1)):
+    for problem in (assignment(4, 1), tardiness(4, 1), ordering(4, 1)):
         with pytest.raises(OptionError, match="no choice of bounds"):
             problem.tree(bound="partial")

@@ -193,7 +193,6 @@ def test_a_run_estimates_its_end(device, monkeypatch, count):
     assert estimates
     within = []
     for event in estimates:
-        assert event.seconds_left is not None
         assert 0 < event.seconds_left_low < event.seconds_left < event.seconds_left_high
         # The limits are those of about 80 %: 1.3 deviations. The truth is seldom outside twice as many, but what is
         # sampled depends on when a busy machine lets the search go on, and rounds share most of their samples.
@@ -234,7 +233,6 @@ def test_an_estimate_averages_its_rounds_and_tightens():
         worker.nodes = nodes
         estimate.take(worker, report, 7, nodes)
         found = estimate.remaining(nodes)
-        assert found is not None
         assert found.low < 1000 - nodes < found.high
         spans.append(found.high - found.low)
     assert spans == sorted(spans, reverse=True)
@@ -251,7 +249,6 @@ def test_a_device_that_is_too_slow_for_samples_takes_none():
     plan = short_plan_for(50, simt=False)
     assert plan.within(0.3, 1e9, 50) == plan
     fewer = plan.within(0.3, 2e5, 50)
-    assert fewer is not None
     assert 8 <= fewer.deep_nodes < fewer.nodes < plan.nodes
     assert plan.within(0.3, 1e3, 50) is None
     slow, fast = (WorkerState(SimpleNamespace(info=None), 5, index) for index in range(2))
@@ -262,7 +259,6 @@ def test_a_device_that_is_too_slow_for_samples_takes_none():
         assert estimate.sample_for(worker, Units.none(5)) is not None
         estimate.take(worker, SimpleNamespace(remaining=values, nodes=5, sampling=0.1, coarseness=1.0), 7, 10)
     found = estimate.remaining(10)
-    assert found is not None
     assert found.nodes == pytest.approx(105)  # five of these nodes have been decomposed since
 
 

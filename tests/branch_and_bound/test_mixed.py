@@ -24,6 +24,7 @@ from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.engines import engine_of
+from tests.support.patience import PATIENCE
 from tests.support.searching import as_gpu
 
 LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
@@ -64,7 +65,7 @@ def lasting(device):
     A search may end before what a test waits for. A GPU rounds 32 up to 128 IVMs and needs a few launches for 14
     queens, so that the slow device may have no turn; a row more makes six times the nodes.
     """
-    return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14, 15, 15)
+    return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14, *[15] * 8)
 
 
 @pytest.mark.few(1)
@@ -184,7 +185,7 @@ def test_a_short_search_is_over_before_a_slow_device_joins(device, monkeypatch):
     events = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
         for rows, solutions, nodes in ((11, 2680, 89878), (12, 14200, 420995)):
-            result = running.start(engine.Queens(rows), on_event=events.append).wait(60)
+            result = running.start(engine.Queens(rows), on_event=events.append).wait(PATIENCE)
             assert (result.objective, result.counters["nodes"]) == (solutions, nodes)
     devices = {event.device for event in events if isinstance(event, Metric) and event.name == "active_ivms"}
     assert devices == {device.info.id}
@@ -197,7 +198,7 @@ def test_kernels_for_gpus_and_for_cpus_share_a_search(device, monkeypatch, shari
     monkeypatch.setattr("engine.runs.executor.select", lambda *_: [gpu, device.info])
     monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
     with engine.Engine() as running:
-        counted = running.start(engine.Queens(12), sharing=sharing).wait(300)
+        counted = running.start(engine.Queens(12), sharing=sharing).wait(PATIENCE)
         assert (counted.objective, counted.counters["nodes"]) == (14200, 420995)
 
 
@@ -242,7 +243,7 @@ def held_up(monkeypatch):
 
     def late(self):
         if threading.current_thread().name.partition("_")[0].endswith("#2"):
-            assert released.wait(60)
+            assert released.wait(PATIENCE)
         warm_up(self)
 
     monkeypatch.setattr(SearchWorker, "warm_up", late)
@@ -254,11 +255,11 @@ def test_a_run_ends_without_a_device_that_is_not_ready(device, held_up):
     events = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
         run = running.start(engine.Queens(11), on_event=events.append)
-        result = run.wait(30)
+        result = run.wait(PATIENCE)
         assert (result.objective, result.counters["nodes"]) == (2680, 89878)
         assert not held_up.is_set()
         held_up.set()
-        again = running.start(engine.Queens(12)).wait(30)
+        again = running.start(engine.Queens(12)).wait(PATIENCE)
         assert (again.objective, again.counters["nodes"]) == (14200, 420995)
     devices = {event.device for event in events if isinstance(event, Metric) and event.name == "active_ivms"}
     assert devices == {device.info.id}
@@ -275,9 +276,9 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(devi
                 at_work.set()
 
         run = running.start(engine.Flowshop.taillard(30), on_event=note, **options)
-        assert at_work.wait(30)
+        assert at_work.wait(PATIENCE)
         run.stop()
-        stopped = run.wait(30)
+        stopped = run.wait(PATIENCE)
         assert not held_up.is_set()
         held_up.set()
     assert stopped.status in ("interrupted", "bound_proved")
@@ -308,5 +309,5 @@ def test_work_goes_on_where_a_device_is_late(device, held_up, tmp_path):
         run = running.start(
             engine.Queens(14), on_event=note, run_folder=tmp_path / "run", checkpoint_interval=0.01, ivms=32
         )
-        result = run.wait(60)
+        result = run.wait(PATIENCE)
     assert (result.objective, result.counters["nodes"]) == (365596, 13496479)

@@ -22,6 +22,7 @@ from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.engines import engine_of
+from tests.support.patience import PATIENCE
 from tests.support.searching import aligned, load_assignment
 
 
@@ -71,7 +72,6 @@ def test_a_bound_is_not_above_any_leaf_below_its_node(name, left):
     nodes = nodes_below(tree, tree.items - left)
     paths, sides = (np.array([node[part] for node in nodes], np.int64) for part in (1, 2))
     bounds = tree.bounds(paths, sides)
-    assert bounds is not None
     for bound, (state, path, _) in zip(bounds.tolist(), nodes, strict=True):
         assert bound <= best_below(tree, state, path)
 
@@ -107,7 +107,6 @@ def open_nodes(tree, frontier):
             items = np.flatnonzero(bits_of(frontier.rows[level, ivm])).tolist()
             for index, item in reversed(list(enumerate(items))):
                 bounds = tree.bounds(np.array([[*path, item]]), np.array([sides]))
-                assert bounds is not None
                 value = max(highest, int(bounds[0]))
                 if index or level + 1 == len(frontier.rows):
                     least = min(least, value)
@@ -128,7 +127,6 @@ def test_it_is_the_least_bound_of_all_open_nodes(device, name):
             report = searcher.turn(Task(best, left, seconds=1e-6, snapshot=True))
             left = report.returned
             best = best if report.found is None else min(best, report.found.value)
-            assert report.frontier is not None
             bound = proven_bound(tree, report.frontier, math.inf)
             assert bound == open_nodes(tree, report.frontier)
             assert tree.lower_bound() <= proven_bound(tree, report.frontier, 0.0) <= bound
@@ -225,9 +223,9 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device, tmp_path):
                 proved.set()
 
         run = running.start(problem, upper_bound=2223, ivms=32, run_folder=tmp_path / "run", on_event=note)
-        assert proved.wait(30)
+        assert proved.wait(PATIENCE)
         run.stop()
-        stopped = run.wait(30)
+        stopped = run.wait(PATIENCE)
     assert stopped.status == "interrupted"
     assert root < stopped.bound <= 2223
     events = []
@@ -249,7 +247,6 @@ def test_kept_intervals_have_no_leaf_below_their_bound(name):
         units = aligned(begin, end + 1, tree.items)
         best = min(leaf_value(tree, number) for number in random.integers(begin, end + 1, 40).tolist())
         bound = bounds.proven_bound(units, math.inf)
-        assert bound is not None
         assert bound <= best
     assert bounds.proven_bound(Units.none(tree.items), math.inf) == INFINITY
 
@@ -272,7 +269,6 @@ def test_a_kept_subtree_has_the_bound_of_its_root():
     left = [job for job in range(tree.items) if job != 4]
     beside = tree.bound(first, 1, left, INFINITY, INFINITY)[0]
     expected = tree.bounds(np.array([[4, 7]]), np.array([[side, beside]]))
-    assert expected is not None
     one = units[np.array([4 * (tree.items - 1) + left.index(7)])]
     assert bounds.proven_bound(one, math.inf) == expected[0]
     assert bounds.proven_bound(one, -1.0) is None

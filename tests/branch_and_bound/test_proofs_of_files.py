@@ -44,7 +44,6 @@ def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(d
         interrupted(owner, tmp_path, flowshop(1), searched)
         for other in (flowshop(2), flowshop(3, jobs=9)):
             proof = Prover(owner, tmp_path).prove(other, None, 30.0)
-            assert proof is not None
             expected = owner.solve(other)
             assert proof.value == other.evaluate(proof.schedule) == expected.objective
             alone = owner.solve(other, upper_bound=proof.initial)
@@ -57,7 +56,6 @@ def test_unfinished_work_is_not_continued_with_other_options(device, tmp_path):
     with engine.Engine(devices=[device.info.id]) as owner:
         interrupted(owner, tmp_path, problem, True, branching="min_branch")
         proof = Prover(owner, tmp_path, {"branching": "max_sum"}).prove(problem, None, 30.0)
-        assert proof is not None
         alone = owner.solve(problem, upper_bound=proof.initial, branching="max_sum")
         other = owner.solve(problem, upper_bound=proof.initial, branching="min_branch")
     assert alone.counters["nodes"] != other.counters["nodes"]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import engine
+from engine.errors import OptionError
 
 ONE = {
     "city": (lambda: engine.ATSP([[0]]), 0),
@@ -28,7 +29,12 @@ def test_the_only_solution_is_the_optimum(device, tmp_path, name):
     assert engine.resume(folder) == result
     assert type(problem).from_arrays(problem.to_arrays(), problem.name).describe() == problem.describe()
     proved = engine.solve(problem, devices=[device.info.id], upper_bound=optimum)
-    assert proved.status == "bound_proved"
+    assert (proved.status, proved.bound) == ("bound_proved", optimum)
+    assert proved.reason == f"there is no solution below the given upper_bound of {optimum}"
+    with pytest.raises(OptionError, match="initial must have each of 0 to 0 once; got 3"):
+        engine.solve(problem, devices=[device.info.id], initial=[3])
+    with pytest.raises(OptionError, match=f"must be the value of initial .* and a solution of {optimum}"):
+        engine.solve(problem, devices=[device.info.id], initial=[0], upper_bound=optimum + 1)
     assert engine.estimate(problem, devices=[device.info.id]).amount <= 1.0
 
 

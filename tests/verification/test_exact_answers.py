@@ -231,6 +231,20 @@ def test_orders_are_verified_and_lies_refuted(problem):
     assert verdict(problem, Result(Status.BOUND_PROVED, None, best + 1, None)) == "refuted"
 
 
+def test_numbers_of_optimal_schedules_are_counted_again():
+    problem = engine.Flowshop(np.random.default_rng(1).integers(1, 4, (3, 5)))
+    orders = list(itertools.permutations(range(5)))
+    values = [problem.evaluate(order) for order in orders]
+    best, count = min(values), values.count(min(values))
+    result = Result(Status.OPTIMAL, best, best, np.array(orders[values.index(best)]), counters={"solutions": count})
+    assert count > 1
+    assert verdict(problem, result) == "verified"
+    assert verdict(problem, result, counters={"solutions": count + 1}) == "refuted"
+    large = engine.Flowshop(np.ones((2, 12), int))
+    result = Result(Status.OPTIMAL, 13, 13, np.arange(12), counters={"solutions": 5})
+    assert verdict(large, result) == "partly verified"
+
+
 def test_large_searches_are_not_repeated():
     problem = engine.QuadraticAssignment(np.ones((12, 12), int), np.ones((12, 12), int))
     result = Result(Status.OPTIMAL, 144, 144, np.arange(12), arrays={"explored": np.eye(12, dtype=np.int64)[0] * 12})

@@ -31,13 +31,12 @@ _PIECES_PER_DEVICE = 16
 def _without_search(options: Options, value: int, solution: NDArray[np.int64] | None) -> Result:
     """The result of a problem with one solution, or of a count that is known."""
     counters: dict[str, int | float] = {"nodes": 0, "leaves": 1}
-    upper = getattr(options, "upper_bound", None)
-    if getattr(options, "all_solutions", False):
-        counters["solutions"] = 1
     if solution is None:
         return Result(Status.COMPLETE, value, value, None, counters=counters)
+    upper = getattr(options, "upper_bound", None)
     if upper is not None and value >= upper and isinstance(getattr(options, "initial", ""), str):
-        return Result(Status.BOUND_PROVED, None, max(value, upper), None, counters=counters)
+        reason = _nothing_below(upper, value)
+        return Result(Status.BOUND_PROVED, None, max(value, upper), None, counters=counters, reason=reason)
     return Result(Status.OPTIMAL, value, value, solution, counters=counters)
 
 
@@ -187,10 +186,12 @@ def _without_solution(tree: Tree, incumbent: Incumbent) -> tuple[Status, str]:
     """What a whole search without a solution proves: the status, and a sentence."""
     if incumbent.initial == INFINITY:
         return Status.INFEASIBLE, "there is no solution"
-    text = f"there is no solution below the given upper_bound of {incumbent.initial}"
-    if (lower := tree.lower_bound()) > incumbent.initial:
-        text += f"; the lower bound of all solutions is {lower}"
-    return Status.BOUND_PROVED, text
+    return Status.BOUND_PROVED, _nothing_below(incumbent.initial, tree.lower_bound())
+
+
+def _nothing_below(upper: int, lower: int) -> str:
+    text = f"there is no solution below the given upper_bound of {upper}"
+    return f"{text}; the lower bound of all solutions is {lower}" if lower > upper else text
 
 
 def _result(

@@ -248,5 +248,7 @@ class PermutationProblem(Problem):
 def require_permutation(values: Sequence[int], count: int) -> NDArray[np.int64]:
     """The values as an array, if they are 0 to ``count - 1`` in any order; :class:`OptionError` otherwise."""
     if sorted(values) != list(range(count)):
-        raise OptionError(f"initial must have each of 0 to {count - 1} once; got {len(values)} values")
+        wrong = next((value for at, value in enumerate(values) if value in values[:at] or not 0 <= value < count), None)
+        found = f"{len(values)} values" if wrong is None else f"{wrong} twice" if 0 <= wrong < count else str(wrong)
+        raise OptionError(f"initial must have each of 0 to {count - 1} once; got {found}")
     return np.array(values, np.int64)

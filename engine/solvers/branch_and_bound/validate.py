@@ -65,7 +65,9 @@ def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int
 
 def validate(problem: PermutationProblem, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check that a problem can be searched with these options on these devices."""
-    if problem.only_solution() is not None:
+    only = problem.only_solution()
+    if only is not None:
+        _require_value(options, problem, lambda _: only[0])
         return
     if isinstance(problem, Flowshop) and not problem.has_tree:
         _validate_without_tree(problem, options, devices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -108,20 +109,24 @@ class Flowshop(ArrayProblem):
     @classmethod
     def taillard(cls, number: int) -> Self:
         """One of Taillard's 120 instances, generated from its time seed: 20 x 5 (1 to 10) ... 500 x 20 (111 to 120)."""
-        cls._require_number(number)
-        jobs, machines = SIZES[(number - 1) // 10]
-        return cls(taillard.generate_times(jobs, machines, TIME_SEEDS[number - 1]), f"ta{number:03d}")
+        index = cls._index_of(number)
+        jobs, machines = SIZES[index // 10]
+        return cls(taillard.generate_times(jobs, machines, TIME_SEEDS[index]), f"ta{index + 1:03d}")
 
     @staticmethod
-    def _require_number(number: int) -> None:
-        if not 1 <= number <= len(TIME_SEEDS):
+    def _index_of(number: int) -> int:
+        try:
+            index = operator.index(number) - 1
+        except TypeError as error:
+            raise ProblemError(f"the number of an instance must be an integer; got {number!r}") from error
+        if not 0 <= index < len(TIME_SEEDS):
             raise ProblemError(f"Taillard's instances are numbered 1 to {len(TIME_SEEDS)}; got {number}")
+        return index
 
     @classmethod
     def taillard_best_known(cls, number: int) -> int:
         """The best makespan known of one of Taillard's instances; sources: ``flowshop_best_known.csv``."""
-        cls._require_number(number)
-        return published_flowshops()[f"ta{number:03d}"].upper
+        return published_flowshops()[f"ta{cls._index_of(number) + 1:03d}"].upper
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
