@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runs.run import Run
-from ..solvers.boa.evaluator import Evaluator
+from .bits_evaluator import Evaluator
 
 __all__ = ["GOOD", "PROBED", "PROBES", "Archive", "String"]
 

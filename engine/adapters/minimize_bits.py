@@ -24,12 +24,12 @@ from ..base.result import Result, Status
 from ..devices import Backend
 from ..errors import OptionError
 from ..solvers.boa.black_box import ALGORITHM, is_stagnant
-from ..solvers.boa.evaluator import Evaluator
 from ..solvers.boa.problem import BOA
 from ..solvers.boa.pyramid import BitSearch
 from ..util.display import Display, Displayed, entries_text
 from ..util.text import number_text
 from .bits_archive import GOOD, PROBED, PROBES, Archive
+from .bits_evaluator import Evaluator
 
 if TYPE_CHECKING:
     from ..api.option_types import BOAOptions

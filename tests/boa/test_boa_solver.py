@@ -20,7 +20,7 @@ from engine.events import Event, Metric, Notice, Trace
 from engine.solvers.boa import islands, record
 from engine.solvers.boa.balance import Balance
 from engine.solvers.boa.device.learner import Learner
-from engine.solvers.boa.fitness import Snippet, landscapes
+from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.schema import COLUMNS
 from tests.support.needs import several_devices
@@ -115,13 +115,26 @@ def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> No
     assert solved(running, problem, range(2), population=3000) == 2
 
 
-def test_two_devices_go_the_way_of_one(device: Member) -> None:
-    problem, options = engine.BOA("trap-5", 50), {"population": 1000, "seed": 4, "max_generations": 6}
-    alone = solve_as_paper(problem, devices=[device.info.id], **options)
-    pair = solve_as_paper(problem, devices=[device.info.id] * 2, **options)
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"local_search": "none"},
+        {"local_search": "tabu", "flips": 90, "share": "always"},
+        {"local_search": "tabu", "flips": 90, "islands": 2},
+        {"mixing": "partition", "share": "always"},
+    ],
+)
+def test_two_devices_go_the_way_of_one(device: Member, options: dict[str, Any]) -> None:
+    problem = engine.BOA.nk(60, 4, 1, seed=2)
+    given = {"population": 150, "seed": 3, "max_generations": 4, "target": 1e9}
+    alone = engine.solve(problem, devices=[device.info.id], **given, **options)
+    pair = engine.solve(problem, devices=[device.info.id] * 2, **given, **options)
     assert history(alone) == history(pair)
     assert np.array_equal(alone.solution, pair.solution)
     assert np.array_equal(alone.arrays["edges"], pair.arrays["edges"])
+    assert alone.counters == pair.counters
+    assert (alone.counters["flips"] > 0) == (options.get("local_search") != "none")
 
 
 @pytest.mark.parametrize("islands", [1, 3])
@@ -446,10 +459,6 @@ def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_d
     assert qubo.objective == -3414
     cut = engine.BOA.read(shared_data / "boa" / "maxcut" / "g05_60.0")
     assert running.solve(cut, population=4000).objective == 536
-
-
-def test_random_instances_are_those_of_their_seed() -> None:
-    assert np.array_equal(landscapes.random_nk(20, seed=4).tables, landscapes.random_nk(20, seed=4).tables)
 
 
 @pytest.mark.parametrize("call", ["join", "solve"])

@@ -60,7 +60,7 @@ def flipped(device: Device, fitness: Fitness, bits: np.ndarray, genes: np.ndarra
         device, shapes_for(device.capabilities), parameters, fitness, "popcount", fitness.n, 1
     )
     try:
-        return population.flipped_keys(bits, genes)
+        return population.evaluation.flipped_keys(bits, genes)
     finally:
         population.close()
 

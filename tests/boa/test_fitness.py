@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,9 @@ from engine.errors import ProblemError
 from engine.generators.boa import NKOptions, generate_nk, write_nk
 from engine.solvers.boa.fitness import Fitness, Function, Hierarchy, Snippet, formulas, landscapes, tables
 from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
+from tests.support.strings import every
 
 pytestmark = pytest.mark.smoke
-
-
-def every(n: int) -> np.ndarray:
-    return np.array(list(itertools.product((0, 1), repeat=n)), np.uint8)
 
 
 def values(fitness: Fitness, bits: np.ndarray) -> list[float]:

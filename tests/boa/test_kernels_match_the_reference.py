@@ -17,26 +17,15 @@ from engine.solvers.boa.device.state import Ending
 from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
 from engine.solvers.boa.fitness import tables as functions
-from engine.solvers.boa.network import Network
+from engine.solvers.boa.network import Network, individuals
 from engine.solvers.boa.options import Counting, Parameters
 from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
-BASE = Parameters(
-    n=30,
-    population=1000,
-    selected=333,
-    max_parents=3,
-    laplace=False,
-    seed=7,
-)
+BASE = Parameters(n=30, population=1000, selected=333, max_parents=3, laplace=False, seed=7)
 
 NEVER = Ending(None, 10**6)
-
-
-def individuals(planes: np.ndarray, count: int) -> np.ndarray:
-    return np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")[:, :count].T
 
 
 def follow(
@@ -55,17 +44,16 @@ def follow(
     words = -(-parameters.offspring // 32)
     try:
         worker.draw(np.zeros((0, parameters.n), np.uint8))
-        worker.evaluate_population()
+        worker.evaluation.evaluate_population()
         worker.summarise(0, 0, NEVER)
         same_population(worker, reference)
         for generation in range(generations):
-            worker.put_orders(permutation(parameters, generation)[None])
-            worker.select(generation, 0)
-            worker.learn(0, parameters.n)
+            worker.select_by(permutation(parameters, generation)[None])
+            worker.learner.learn(0, parameters.n)
             network = worker.learner.network()
             worker.sample(generation, 0, words)
-            worker.evaluate(0, words)
-            worker.replace()
+            worker.evaluation.evaluate_offspring(0, words)
+            worker.selection.replace()
             worker.summarise(generation + 1, 0, NEVER)
             reference.step()
             assert reference.learned is not None
@@ -203,8 +191,7 @@ def test_networks_of_awkward_populations_are_those_of_the_reference(device: Memb
         try:
             worker.draw(np.concatenate([bits, np.zeros((1, n), np.uint8)]))
             worker.set_keys(np.r_[np.ones(selected, np.int64), 0])
-            worker.put_orders(permutation(parameters, 0)[None])
-            worker.select(0, 0)
+            worker.select_by(permutation(parameters, 0)[None])
             worker.learner.learn(0, n)
             return worker.learner.network()
         finally:

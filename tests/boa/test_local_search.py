@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +28,11 @@ from engine.solvers.boa.device.worker import DevicePopulation
 from engine.solvers.boa.fitness import formulas, landscapes, tables
 from engine.solvers.boa.fitness.autocorrelation import Autocorrelation
 from engine.solvers.boa.fitness.tables import Decomposable
+from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, Parameters, Rule, resolve
 from engine.solvers.boa.population import permutations
 from tests.support.examples import examples
+from tests.support.strings import every
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -73,28 +77,29 @@ def improved(
     ``part``: flips, or sweeps of annealing, in each of several launches.
     """
     parameters = dataclasses.replace(parameters_for(fitness, improvement), mixes=mixes)
-    population = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1)
-    if part is not None:
-        assert population._local_search is not None
-        population._local_search._part = SliceLength(start=part, least=part, most=part)
-    try:
+    with population_of(device, shapes, parameters, fitness) as population:
+        if part is not None:
+            assert population._local_search is not None
+            population._local_search._part = SliceLength(start=part, least=part, most=part)
         population.draw(np.zeros((0, fitness.n), np.uint8))
         before = bits_of(population)
         assert population.improve_population(0, -(-INDIVIDUALS // 32))
-        population.evaluate_population()
+        population.evaluation.evaluate_population()
         flips = int(device.get(population.memory.status)["flips"][0])
         return before, bits_of(population), population.keys(), flips
-    finally:
-        population.close()
+
+
+def population_of(
+    device: Device, shapes: Shapes, parameters: Parameters, fitness: Decomposable, history: int = 1, **given: Any
+) -> contextlib.closing[DevicePopulation]:
+    return contextlib.closing(
+        DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, history, **given)
+    )
 
 
 def bits_of(population: DevicePopulation) -> np.ndarray:
     planes, _ = population.population()
     return individuals(planes, INDIVIDUALS)
-
-
-def individuals(planes: np.ndarray, count: int) -> np.ndarray:
-    return np.unpackbits(planes.astype("<u4").view(np.uint8), axis=1, bitorder="little")[:, :count].T.copy()
 
 
 def shapes_named(device: Member, name: str) -> Shapes:
@@ -275,7 +280,6 @@ def test_ascents_of_random_functions_end_in_local_optima(device: Member, data: s
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["matrix", "cut", "formula", "landscape"])
 def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member, kind: str, seed: int) -> None:
-    every = np.array(list(itertools.product((0, 1), repeat=16)), np.uint8)
     random = np.random.default_rng(seed)
     diagonal = [(gene, gene, float(random.integers(-50, 50))) for gene in range(16)]
     fitness = {
@@ -285,7 +289,7 @@ def test_small_problems_are_solved_to_the_optimum_of_brute_force(device: Member,
         "landscape": lambda: landscapes.random_nk(16, 5, 2, seed),
     }[kind]()
     result = engine.solve(engine.BOA(fitness), devices=[device.info.id], seed=seed, restarts=3)
-    assert result.objective == fitness.value(int(fitness.keys(every).max()))
+    assert result.objective == fitness.value(int(fitness.keys(every(16)).max()))
 
 
 @pytest.mark.few(2)
@@ -335,19 +339,6 @@ def test_local_search_suits_the_function() -> None:
     assert choose_improvement(engine.BOA("hiff", 16).fitness, Options()) is None
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("options", [{}, {"islands": 2}])
-def test_devices_make_no_difference_to_local_search(device: Member, options: dict[str, object]) -> None:
-    problem = engine.BOA.nk(60, 4, 1, seed=2)
-    given = {"population": 150, "seed": 3, "max_generations": 4, "target": 1e9, "local_search": "tabu", "flips": 90}
-    alone = engine.solve(problem, devices=[device.info.id], **given, **options)
-    pair = engine.solve(problem, devices=[device.info.id] * 2, **given, **options)
-    assert np.array_equal(alone.arrays["history"], pair.arrays["history"])
-    assert np.array_equal(alone.solution, pair.solution)
-    assert alone.counters == pair.counters
-    assert alone.counters["flips"] > 0
-
-
 SPARSE = {
     "landscape": FUNCTIONS["landscape"],
     "clauses": formulas.max_sat(60, random_clauses(60, 90, 5)),
@@ -359,24 +350,17 @@ SPARSE = {
 
 def mixed(device: Device, fitness: Decomposable, parameters: Parameters, shapes: Shapes) -> list[np.ndarray]:
     """The selected individuals, and the offspring of one generation after local search."""
-    worker = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1)
-    try:
-        worker.draw(np.zeros((0, fitness.n), np.uint8))
-        worker.improve_population(0, -(-parameters.population // 32))
-        worker.evaluate_population()
-        worker.put_orders(permutations(parameters, 0, 1))
-        worker.select(0, 0)
+    with population_of(device, shapes, parameters, fitness) as worker:
+        worker.begin(np.zeros((0, fitness.n), np.uint8), Ending(None, 1000))
+        worker.select_by(permutations(parameters, 0, 1))
         worker.learner.learn(0, fitness.n)
         words = -(-parameters.offspring // 32)
         worker.sample(0, 0, words)
         for first in range(words):  # as devices that share the offspring
             assert worker.improve(0, first, first + 1)
         columns = device.get(worker.memory.columns)
-        planes, _ = worker.population()
-        population = individuals(planes, parameters.population)
+        population = individuals(worker.population()[0], parameters.population)
         return [population[columns], individuals(worker.offspring()[0], parameters.offspring)]
-    finally:
-        worker.close()
 
 
 @pytest.mark.few(1)
@@ -402,7 +386,7 @@ def test_children_of_partition_crossover_are_the_best_of_all_combinations_of_com
     fitness = Decomposable(10, scopes, [random.integers(0, 50, 4) for _ in scopes])
     for _ in range(20):
         own, partner = random.integers(0, 2, (2, 10)).astype(np.uint8)
-        choices = np.array(list(itertools.product((0, 1), repeat=5)), np.uint8).repeat(2, axis=1)
+        choices = every(5).repeat(2, axis=1)
         combinations = np.where(choices, partner, own)
         child = partition_child(fitness, own, partner)
         assert fitness.keys(child[None])[0] == fitness.keys(combinations).max() or np.array_equal(child, own)
@@ -419,15 +403,6 @@ def test_mixing_is_reported_and_can_be_turned_off(device: Member) -> None:
     assert str(paper.arrays["algorithm"]) == "Bayesian optimization algorithm"
     with pytest.raises(OptionError, match="mixing = partition needs a function given by tables, and local search"):
         engine.solve(problem, local_search="none", mixing="partition")
-
-
-def test_devices_make_no_difference_to_partition_crossover(device: Member) -> None:
-    problem = engine.BOA.nk(60, 4, 1, seed=2)
-    given = {"population": 150, "seed": 3, "max_generations": 3, "target": 1e6, "mixing": "partition"}
-    alone = engine.solve(problem, devices=[device.info.id], **given)
-    pair = engine.solve(problem, devices=[device.info.id] * 2, share="always", **given)
-    assert np.array_equal(alone.arrays["history"], pair.arrays["history"])
-    assert np.array_equal(alone.solution, pair.solution)
 
 
 def test_rules_for_tables_are_refused_for_other_functions_before_anything_is_made(tmp_path: Path) -> None:
@@ -451,8 +426,7 @@ def interrupted_generation(device: Device, fitness: Decomposable, shapes: Shapes
     """A generation that is left undone in its local search, and all keys of its offspring by then."""
     parameters = parameters_for(fitness, Improvement("tabu", 6, 4, 3))
     ends = False
-    worker = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 1, lambda: ends)
-    try:
+    with population_of(device, shapes, parameters, fitness, interrupted=lambda: ends) as worker:
         ending = Ending(None, 1000)
         assert not worker.begin(np.zeros((0, fitness.n), np.uint8), ending).is_interrupted
         ends = True
@@ -460,8 +434,6 @@ def interrupted_generation(device: Device, fitness: Decomposable, shapes: Shapes
         worker._local_search._part = SliceLength(start=3, least=3, most=3)
         done = worker.run_slice(0, permutations(parameters, 0, 1), ending)
         return done, fitness.keys(individuals(worker.offspring()[0], parameters.offspring))
-    finally:
-        worker.close()
 
 
 def test_the_best_of_a_generation_that_is_left_undone_is_kept(device: Member) -> None:
@@ -476,15 +448,12 @@ def test_the_best_of_a_generation_that_is_left_undone_is_kept(device: Member) ->
 def ended_and_interrupted(device: Device, fitness: Decomposable, shapes: Shapes) -> Slice:
     """Generations of which the first ends the population and the second is left undone."""
     parameters = parameters_for(fitness, Improvement("tabu", 6, 4, 3))
-    worker = DevicePopulation(device, shapes, parameters, fitness, "popcount", fitness.n, 4)
-    try:
+    with population_of(device, shapes, parameters, fitness, history=4) as worker:
         worker.begin(np.zeros((0, fitness.n), np.uint8), Ending(None, 1000))
         worker.run_slice(0, permutations(parameters, 0, 4), Ending(None, 1000))  # rows that are not to come back
         asked = iter([True, True, False])
         worker.improve = lambda *_: next(asked)  # type: ignore[method-assign]
         return worker.run_slice(4, permutations(parameters, 4, 3), Ending(-(1 << 62), 1000))
-    finally:
-        worker.close()
 
 
 def test_a_population_that_ended_before_an_undone_generation_has_no_more_history(device: Member) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,12 +16,9 @@ import engine
 from engine.devices import Member
 from engine.errors import ProblemError
 from engine.solvers import recognize
+from tests.support.strings import every
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
-
-
-def every(n: int) -> np.ndarray:
-    return np.array(list(itertools.product((0, 1), repeat=n)), np.uint8)
 
 
 WEIGHTS = np.array([[0, 3, 0, -1], [3, 0, 2, 0], [0, 2, 0, 5], [-1, 0, 5, 0]])

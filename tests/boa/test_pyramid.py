@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +48,6 @@ def evaluations(function: Function, n: int, optimum: float, seed: int) -> int:
 def test_the_optimum_takes_few_evaluations(function: Function, n: int, most: int) -> None:
     needed = [evaluations(function, n, n, seed) for seed in range(5)]
     assert np.median(needed) <= most, needed
-
-
-def test_traps_of_30_bits_are_solved_within_ten_thousand_evaluations_by_every_seed() -> None:
-    for seed in range(10):
-        found = engine.maximize_bits(trap, 30, budget=10_000, target=30, seed=seed)
-        assert (found.value, found.status) == (30, engine.Status.FEASIBLE), seed
 
 
 @examples(20)
@@ -133,104 +126,6 @@ def test_the_linkage_tree_joins_what_is_always_alike_first() -> None:
     assert set(subsets[:4]) == {0b11, 0b1100, 0b110000, 0b11000000}, "single genes add nothing to their pairs"
     assert [subset.bit_count() for subset in subsets] == sorted(subset.bit_count() for subset in subsets)
     assert all(subset.bit_count() % 2 == 0 for subset in subsets)
-
-
-# --- a user's function ----------------------------------------------------------------------------------------------
-
-
-class Fails:
-    """Fails for some strings: always, or at their first evaluation."""
-
-    def __init__(self, always: bool) -> None:
-        self.always = always
-        self.seen: list[bytes] = []
-
-    def __call__(self, string: np.ndarray) -> float:
-        key = string.tobytes()
-        fails = string[:2].sum() == 0 and (self.always or key not in self.seen)
-        self.seen.append(key)
-        if fails and string[2]:
-            raise RuntimeError("the simulator has crashed")
-        return float("nan") if fails else float(string.sum())
-
-
-def test_failures_are_skipped_or_tried_again_by_rule() -> None:
-    with pytest.raises(ProblemError, match="the function"):
-        engine.maximize_bits(Fails(always=True), 12, batch=False, budget=300)
-    found = engine.maximize_bits(Fails(always=True), 12, batch=False, budget=300, failures="skip", target=12)
-    assert found.value == 12
-    function = Fails(always=False)
-    found = engine.minimize_bits(function, 12, batch=False, budget=300, retries=1, target=0)
-    assert (found.value, found.solution.sum()) == (0, 0)
-    assert len(function.seen) > found.evaluations == len(set(function.seen))
-    with pytest.raises(ProblemError, match="the function"):
-        engine.maximize_bits(lambda bits: np.full(len(bits), np.nan), 8, budget=50, failures="skip")
-
-
-def test_workers_evaluate_at_once_and_give_the_same_answer_every_time() -> None:
-    with ThreadPoolExecutor(3) as threads:
-        found = [
-            engine.maximize_bits(
-                lambda bits: trap(np.atleast_2d(bits))[0], 15, batch=False, budget=900, workers=threads
-            )
-            for _ in range(2)
-        ]
-    assert found[0].evaluations == found[1].evaluations
-    assert found[0].value == found[1].value == 15
-
-
-def test_strings_that_a_broken_pool_took_with_it_are_evaluated_again() -> None:
-    class Breaks(ThreadPoolExecutor):
-        """The first batch fails as a whole, as where one of its calls has ended a process."""
-
-        together = 0
-
-        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-            found = super().submit(fn, *args, **kwargs)
-            if self.together < 4:
-                self.together += 1
-                found = Future()
-                found.set_exception(BrokenExecutor("a process has ended"))
-            return found
-
-    with Breaks(4) as pool:
-        found = engine.maximize_bits(lambda bits: int(bits.sum()), 12, batch=False, budget=90, target=12, workers=pool)
-    assert found.value == 12
-
-
-def test_a_killed_search_resumes_without_evaluating_anything_again(tmp_path: Path) -> None:
-    class Killed(BaseException):
-        pass
-
-    seen: list[bytes] = []
-
-    def function(bits: np.ndarray) -> float:
-        if len(seen) == 137:
-            seen.append(b"")
-            raise Killed
-        seen.append(bits.tobytes())
-        return float(trap(bits[None])[0])
-
-    path = tmp_path / "values.txt"
-    given: dict[str, Any] = {"batch": False, "budget": 600, "seed": 5}
-    with pytest.raises(Killed):
-        engine.maximize_bits(function, 20, checkpoint=path, **given)
-    path.write_text(path.read_text() + "12ab 3.")  # a line that was being written
-    found = engine.maximize_bits(function, 20, checkpoint=path, **given)
-    whole = engine.maximize_bits(lambda bits: float(trap(bits[None])[0]), 20, **given)
-    assert np.array_equal(found.solution, whole.solution)
-    assert found.evaluations == whole.evaluations == len(seen) - 1 == len(set(seen)) - 1
-    with pytest.raises(ProblemError, match="does not hold evaluations of 21 bits"):
-        engine.maximize_bits(function, 21, checkpoint=path, **given)
-
-
-def test_result_names_the_algorithm_and_the_bits_that_belong_together() -> None:
-    found = engine.maximize_bits(trap, 20, budget=5000, target=20)
-    assert "population pyramid" in found.algorithm
-    assert "population pyramid" in str(found)
-    subsets = {tuple(subset.tolist()) for subset in found.subsets}
-    assert sum(tuple(range(start, start + 5)) in subsets for start in range(0, 20, 5)) >= 3
-    assert engine.maximize_bits(trap, 5, budget=50).status is engine.Status.OPTIMAL, "there are 32 strings"
 
 
 # --- as a run of the solver ---------------------------------------------------------------------------------------

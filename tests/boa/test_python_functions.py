@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,14 +13,13 @@ from hypothesis import strategies as st
 
 import engine
 from engine.devices import Member
-from engine.errors import OptionError, ProblemError
+from engine.errors import OptionError
 from engine.solvers.boa.device.state import MOST_GENERATIONS, STATUS, Slice
 from engine.solvers.boa.division import _advanced
 from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
 from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Improvement, Options, Parameters, resolve
 from tests.support.examples import examples
-from tests.support.needs import package
 
 
 class Random:
@@ -114,52 +112,6 @@ def test_rules_that_need_tables_are_refused(device: Member) -> None:
                 engine.solve(problem, devices=[device.info.id], local_search=rule)
 
 
-def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_path: Path) -> None:
-    package("ioh")
-    from engine.adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
-
-    found = run_suite(16, 400, 2, [1, 18], tmp_path, devices=[device.info.id])
-    assert len(found) == 2 * 2 * len(ALGORITHMS)
-    for one in found:
-        assert (np.diff(one.evaluations) > 0).all()
-        assert (np.diff(one.best) > 0).all()
-        assert one.evaluations[-1] <= 400
-    assert all(one.optimum_found and one.best[-1] == 16 for one in found if one.problem == "OneMax")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["Quintet_BOA", "RLS", "_1_1__EA"]
-    assert list(tmp_path.rglob("*.dat"))
-    early, late = reached_share(found, 5), reached_share(found, 400)
-    assert all(0 <= early[name] < late[name] <= 1 for name in ALGORITHMS)
-    with pytest.raises(OptionError, match="from 1 to 25; got 26"):
-        run_suite(16, 400, 1, [26])
-    with pytest.raises(OptionError, match="perfect square"):
-        run_suite(15, 400, 1, [21])
-
-
-def test_the_suite_is_measured_by_default_with_bits_that_all_its_optima_are_right_for(
-    device: Member, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ioh = package("ioh")
-    from engine.benchmarks.boa import command as bench
-
-    (bits,) = (option.default for option in bench._command.params if option.name == "bits")
-    suite = [ioh.get_problem(number, 1, bits, ioh.ProblemClass.PBO) for number in range(1, 26)]
-    (trap,) = (problem for problem in suite if problem.meta_data.name == "ConcatenatedTrap")
-    assert trap.optimum.y == bits / 5
-    few = ["--suite", "pbo", "--problem", "24", "--repeat", "1", "--budget", "300", "--devices", device.info.id]
-    assert bench.bench([*few, "--bits", "16"]) == 0
-    text = capsys.readouterr().out
-    assert "right optimum of ConcatenatedTrap for multiples of 5 bits only" in text
-    counts = [line.strip(" │┃").split()[0] for line in text.partition("share of targets reached")[2].splitlines()[3:]]
-    assert [int(count) for count in counts if count.isdigit()] == [16, 75, 80, 300]
-
-
-def test_the_algorithm_refuses_problems_that_are_not_of_bits(device: Member) -> None:
-    ioh = package("ioh")
-    problem = ioh.get_problem("Sphere", instance=1, dimension=5, problem_class=ioh.ProblemClass.BBOB)
-    with pytest.raises(ProblemError, match="not a problem of bits"):
-        engine.IOHAlgorithm(budget=100, devices=[device.info.id])(problem)
-
-
 def test_local_search_is_on_where_evaluations_are_made_one_by_one() -> None:
     def ones(bits: np.ndarray) -> Any:
         return bits.sum(axis=-1)
@@ -177,18 +129,3 @@ def test_local_search_is_on_where_evaluations_are_made_one_by_one() -> None:
     for problem in others:
         assert choose_host_improvement(problem.fitness, Options()) is None
         assert choose_host_improvement(problem.fitness, Options(local_search="first")) is not None
-
-
-def test_nevergrad_and_pymoo_search_with_the_pyramid_until_all_strings_are_known() -> None:
-    ng, pymoo = package("nevergrad"), package("pymoo.optimize")
-    functional = package("pymoo.problems.functional").FunctionalProblem
-    three = engine.NevergradOptimizer(ng.p.Choice([0, 1], repetitions=3), budget=20).minimize(lambda bits: -sum(bits))
-    assert three.value == (1, 1, 1)
-    with pytest.raises(ProblemError, match="the parametrization must be of bits"):
-        engine.NevergradOptimizer(5)
-    known: list[bytes] = []
-    problem = functional(3, lambda bits: known.append(bits.tobytes()) or -bits.sum(), xl=0, xu=1, vtype=bool)
-    assert pymoo.minimize(problem, engine.PymooAlgorithm(parallel=2), ("n_evals", 50), seed=1).F.tolist() == [-3]
-    assert len(set(known)) == 8
-    with pytest.raises(ProblemError, match="must have one objective and no constraints"):
-        pymoo.minimize(functional(3, [sum, sum], xl=0, xu=1), engine.PymooAlgorithm(), ("n_evals", 9))

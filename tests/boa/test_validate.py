@@ -12,7 +12,7 @@ import engine
 from engine.devices.info import DeviceInfo
 from engine.devices.kernels.variants import CPU, GPU
 from engine.errors import OptionError, OutOfDeviceMemory
-from engine.solvers.boa.device.memory import required_bytes
+from engine.solvers.boa.device.memory import PopulationMemory, required_bytes
 from engine.solvers.boa.options import Options
 from engine.solvers.boa.validate import first_population, parameters_for, shares_population, validate
 
@@ -63,8 +63,6 @@ def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
     """Within the small buffers of fixed size, and the tables of the fitness."""
 
     def allocated(running: Any, parameters: Any, fitness: Any) -> int:
-        from engine.solvers.boa.device.memory import PopulationMemory
-
         memory = PopulationMemory(running, parameters, fitness, 7, 1)
         try:
             return sum(buffer.size * buffer.dtype.itemsize for buffer in memory._buffers)

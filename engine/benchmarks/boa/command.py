@@ -19,16 +19,16 @@ from ...devices import Device, DevicePool, select
 from ...references.boa import ReferenceRun
 from ...reports.record import BenchConsole
 from ...reports.scaling import Request, bench_scaling, scaling_options
-from ...solvers.boa.best_known import best_known
 from ...solvers.boa.device.programs import Shapes, shapes_for
 from ...solvers.boa.device.worker import DevicePopulation
 from ...solvers.boa.fitness.tables import trap
-from ...solvers.boa.hard import hard_problems
 from ...solvers.boa.options import Counting, Options, Parameters, resolve
 from ...solvers.boa.population import permutations
 from ...solvers.boa.problem import BOA
 from ..tables import median_seconds
+from .best_known import best_known
 from .evaluations import measure_evaluations
+from .hard import hard_problems
 from .scaling import scaling_cases
 
 __all__ = ["bench"]
@@ -141,9 +141,9 @@ def _worker(
         device, shapes or shapes_for(device.capabilities), parameters, fitness, counting, parameters.n, 1
     )
     worker.draw(np.zeros((0, parameters.n), np.uint8))
-    worker.evaluate_population()
+    worker.evaluation.evaluate_population()
     worker.put_orders(permutations(parameters, 0, 1))
-    worker.select(0, 0)
+    worker.selection.select(0)
     return worker
 
 
@@ -157,8 +157,8 @@ def _check(device: Device, console: Console) -> bool:
             words = -(-parameters.offspring // 32)
             worker.learner.learn(0, n)
             worker.sample(0, 0, words)
-            worker.evaluate(0, words)
-            worker.replace()
+            worker.evaluation.evaluate_offspring(0, words)
+            worker.selection.replace()
             network, (_, keys) = worker.learner.network(), worker.population()
             worker.close()
             reference = ReferenceRun(parameters, trap(n, 5).keys)

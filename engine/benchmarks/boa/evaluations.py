@@ -15,8 +15,8 @@ from rich.table import Table
 from ...solvers.boa.fitness import Fitness
 from ...solvers.boa.fitness.landscapes import random_ising, random_nk
 from ...solvers.boa.fitness.tables import built_in
-from ...solvers.boa.hard import satisfiable_clauses
 from ...solvers.boa.pyramid import BitSearch
+from .hard import satisfiable_clauses
 
 __all__ = ["measure_evaluations"]
 

@@ -33,13 +33,17 @@ class Cut(Result):
         return sides
 
 
+def _signs(result: Result) -> NDArray[np.int8] | None:
+    return None if result.solution is None else 2 * result.solution.astype(np.int8) - 1
+
+
 class Spins(Result):
     """The result of :class:`engine.SpinGlass`; ``solution`` has a 1 for each spin that points up."""
 
     @property
     def spins(self) -> NDArray[np.int8] | None:
         """+1 and -1, shape (n,)."""
-        return None if self.solution is None else 2 * self.solution.astype(np.int8) - 1
+        return _signs(self)
 
     @property
     def energy(self) -> float | int | None:
@@ -53,7 +57,7 @@ class Sequence(Result):
     @property
     def sequence(self) -> NDArray[np.int8] | None:
         """+1 and -1, shape (n,)."""
-        return None if self.solution is None else 2 * self.solution.astype(np.int8) - 1
+        return _signs(self)
 
     @property
     def merit_factor(self) -> float | None:

@@ -41,19 +41,7 @@ class Share:
 
 
 class Balance:
-    """Shares of some devices, the same for all at first.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    devices : int
-        How many there are.
-
-    Attributes
-    ----------
-    shares : list of Share
-        One for each device; all shares cover every node and every word of offspring once.
-    """
+    """Shares of some devices, equal at first; together they cover every node and every word of offspring once."""
 
     def __init__(self, parameters: Parameters, devices: int) -> None:
         self._parameters = parameters
@@ -62,13 +50,7 @@ class Balance:
         self._share_out()
 
     def note(self, learning: Sequence[float], sampling: Sequence[float]) -> None:
-        """Seconds that each device took for its present share; the next one takes them into account.
-
-        Parameters
-        ----------
-        learning, sampling : sequence of float
-            One for each device; 0 for what it did not do.
-        """
+        """Take into account the seconds that each device took for its share (0: it did nothing)."""
         self._learning = _fractions(self._learning, [share.pairs for share in self.shares], learning)
         self._sampling = _fractions(self._sampling, [share.words for share in self.shares], sampling)
         self._share_out()

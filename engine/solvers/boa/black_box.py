@@ -33,26 +33,15 @@ def is_stagnant(search: BitSearch, improved: int, has_target: bool) -> bool:
     return search.evaluations > (_WITH_TARGET * most if has_target else most)
 
 
-def search_black_box(
-    problem: BOA, options: Options, run: RunContext, evaluate: Callable[[Bits], Keys] | None = None
-) -> Result:
-    """As :func:`engine.solvers.boa.solve.solve`, by asking and telling a :class:`BitSearch`; no device is used.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
-    run : RunContext
-    evaluate : callable, optional
-        Gives the keys of individuals; by default the problem's fitness does, on this thread.
-    """
+def search_black_box(problem: BOA, options: Options, run: RunContext, evaluate: Callable[[Bits], Keys]) -> Result:
+    """As :func:`engine.solvers.boa.solve.solve`, by asking and telling a :class:`BitSearch`; no device is used."""
     fitness = problem.fitness
     record = Record(fitness, ALGORITHM if isinstance(fitness, Function) else "population pyramid")
     run.offer(lambda status: problem.answer(record.result(status)))
     target = fitness.best_key if options.target is None else fitness.key(options.target)
     parallel = fitness.processes if isinstance(fitness, Function) else 1
     search = BitSearch(problem.n, seed=run.seed, parallel=parallel, seeds=initial_individuals(problem, options))
-    steps = _Steps(search, record, run, evaluate or fitness.keys)
+    steps = _Steps(search, record, run, evaluate)
     try:
         steps.restore()
         status = steps.until(target, options.max_evaluations)
@@ -68,11 +57,7 @@ def search_black_box(
     if target is not None and record.best_key is not None and record.best_key >= target:
         status = Status.OPTIMAL if record.best_key == fitness.best_key else Status.FEASIBLE
     if record.is_surpassed:
-        run.notice(
-            f"the value {record.value} is better than the optimum that the problem states, {problem.optimum}, which "
-            "is therefore wrong",
-            level="warning",
-        )
+        record.notice_if_surpassed(run)
         status = Status.FEASIBLE
     return problem.answer(record.result(status))
 
@@ -141,7 +126,6 @@ class _Steps:
     # --- checkpoints --------------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Keep what was asked and told."""
         record = self._record
         if record.best is None:
             return
@@ -160,13 +144,7 @@ class _Steps:
         self._run.save_checkpoint(none | record.arrays() | self._search.log(), record.state(0).model_dump())
 
     def restore(self) -> None:
-        """Repeat the search of a checkpoint, without evaluations.
-
-        Raises
-        ------
-        RunFolderError
-            If the checkpoint is of a search for another problem, or of the network.
-        """
+        """Repeat the search of a checkpoint, without evaluations."""
         restored = self._run.restored
         if restored is None:
             return

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ...base.context import RunContext
 from ...errors import RunFolderError
 from .device.state import STALLED, STATUS, PopulationState
-from .fitness import Fitness, Function, Snippet
 from .islands import Islands
 from .network import Network
 from .options import Parameters, padded_words
@@ -36,21 +35,7 @@ def save(run: RunContext, record: Record, islands: Islands) -> None:
 
 
 def restore(run: RunContext, record: Record, populations: int) -> tuple[int, dict[int, PopulationState]] | None:
-    """Step and states of a checkpoint by island, if there is one; its record is taken over.
-
-    Parameters
-    ----------
-    run : RunContext
-    record : Record
-        Takes over what the checkpoint says of the run.
-    populations : int
-        How many populations the run has at most.
-
-    Raises
-    ------
-    RunFolderError
-        If its values contradict each other.
-    """
+    """Step and states of a checkpoint by island, if there is one; the record takes over what it says of the run."""
     if run.restored is None:
         return None
     arrays, given = run.restored.arrays, run.restored.state
@@ -80,32 +65,12 @@ def _audit_best(record: Record) -> None:
     assert best is not None
     if best.shape != (fitness.n,) or not np.isin(best, (0, 1)).all():
         raise RunFolderError(f"the best individual of the checkpoint must hold {fitness.n} zeros and ones")
-    if _can_evaluate(fitness) and int(fitness.keys(best[None])[0]) != record.best_key:
+    if fitness.is_checked and int(fitness.keys(best[None])[0]) != record.best_key:
         raise RunFolderError("the best individual of the checkpoint does not have the value that it is said to have")
 
 
-def _can_evaluate(fitness: Fitness) -> bool:
-    """Whether the host can find the value of an individual without the user's function, which may be slow."""
-    return not isinstance(fitness, Function) and not (isinstance(fitness, Snippet) and fitness.host is None)
-
-
 def audit(parameters: Parameters, states: Mapping[int, PopulationState], step: int) -> None:
-    """Check the populations of a checkpoint against the sizes of the run and against each other.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Of any island: sizes are the same.
-    states : mapping of int to PopulationState
-        By island.
-    step : int
-        Generations that the islands have made.
-
-    Raises
-    ------
-    RunFolderError
-        If one of them is impossible.
-    """
+    """Check the populations of a checkpoint against the sizes of the run and against each other."""
     for island, state in states.items():
         fault = _fault(parameters, state, step)
         if fault is not None:

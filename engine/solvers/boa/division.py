@@ -94,18 +94,7 @@ class _Moved:
 
 
 class RemotePopulation:
-    """An island whose generations are computed by workers; used like :class:`Population`.
-
-    Parameters
-    ----------
-    island : int
-    parameters : Parameters
-        Of this island.
-    ending : Ending
-    migrants : int
-        How many leave at a time.
-    mailbox : _Mailbox
-    """
+    """An island whose generations are computed by workers; used like :class:`Population`."""
 
     def __init__(self, island: int, parameters: Parameters, ending: Ending, migrants: int, mailbox: _Mailbox) -> None:
         self.parameters = parameters
@@ -151,15 +140,12 @@ class RemotePopulation:
         return finish
 
     def begin(self, seeds: NDArray[np.uint8]) -> Callable[[], Slice]:
-        """Begin the population; what is returned waits for its first slice."""
         return self._slice("begin", seeds)
 
     def advance(self, count: int) -> Callable[[], Slice]:
-        """Advance by at most so many generations; what is returned waits for the slice."""
         return self._slice("advance", count)
 
     def immigrate(self, migrants: Migrants) -> Callable[[], None]:
-        """Send the immigrants; what is returned waits until they have come."""
         self.reason = 0
         pending = self._ask("immigrate", migrants)
 
@@ -177,17 +163,14 @@ class RemotePopulation:
         return lambda: found
 
     def restore(self, state: PopulationState) -> None:
-        """Continue from a saved state."""
         self._state, self._emigrants = state, None
         self.generation, self.reason, self.best_key = (int(state.status[name]) for name in _KNOWN)
 
     def state(self) -> PopulationState:
-        """The state to save."""
         assert self._state is not None
         return self._state
 
     def best(self) -> NDArray[np.uint8]:
-        """The bits of the best individual."""
         state = self.state()
         individual = int(state.status["individual"])
         bits = (state.planes[:, individual // 32] >> np.uint32(individual % 32)) & np.uint32(1)
@@ -195,7 +178,6 @@ class RemotePopulation:
         return genes
 
     def snapshot(self) -> Snapshot:
-        """The snapshot of the population for displays."""
         state = self.state()
         order = permutations(self.parameters, max(0, self.generation - 1), 1)[0]
         words = min(SAMPLE_WORDS, -(-self.parameters.population // 32))
@@ -203,15 +185,7 @@ class RemotePopulation:
 
 
 class RemoteIslands(Islands):
-    """Islands whose populations are :class:`RemotePopulation`; a round takes them to the next migration.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    ending : Ending
-    migration : Migration
-    rounds : callable
-    """
+    """Islands whose populations are :class:`RemotePopulation`; a round takes them to the next migration."""
 
     def __init__(self, parameters: Parameters, ending: Ending, migration: Migration, rounds: Rounds) -> None:
         self.parameters, self.migration, self.step = parameters, migration, 0
@@ -242,14 +216,7 @@ def solve_divided(problem: BOA, options: Options, run: RunContext, cluster: Clus
 
 
 class IslandTasks(TaskRunner):
-    """Computes generations of islands on the devices of a worker; the last population of each device is kept.
-
-    Parameters
-    ----------
-    problem : BOA
-    options : Options
-    pool : DevicePool
-    """
+    """Computes generations of islands on the devices of a worker; the last population of each device is kept."""
 
     def __init__(self, problem: BOA, options: Options, pool: DevicePool) -> None:
         problem, options = reduced_problem(problem, options)
@@ -270,16 +237,7 @@ class IslandTasks(TaskRunner):
             found[3].__exit__(None, None, None)
 
     def compute(self, work: Mapping[str, Any], control: TaskControl) -> _Moved:
-        """Begin an island, advance it, or let individuals immigrate; its state afterwards.
-
-        Parameters
-        ----------
-        work : mapping
-            What :class:`RemotePopulation` asks for: ``do`` ("begin", "advance", "immigrate" or "look") with its
-            ``argument``, and the island's number, parameters, state and version of it.
-        control : TaskControl
-            Not used: a task ends with its generations.
-        """
+        """Begin an island, advance it, or let individuals immigrate, as a :class:`RemotePopulation` asks."""
         population, place = self._population(work)
         done: Slice | None = None
         try:
@@ -323,10 +281,7 @@ def _advanced(population: Population, count: int) -> Slice:
         part = population.advance(min(count - len(total.history), MOST_GENERATIONS))()
         if not len(part.history):
             break
-        total.history = np.concatenate([total.history, part.history])
-        total.means, total.extra = [*total.means, *part.means], [*total.extra, *part.extra]
-        for phase, seconds in part.seconds.items():
-            total.seconds[phase] = max(seconds, total.seconds.get(phase, 0.0))
+        total.extend(part)
     return total
 
 

@@ -60,17 +60,10 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
 
 
 class HostEvaluation:
-    """Evaluates individuals on the host, improves some of those that were evaluated, or both.
+    """Evaluates individuals on the host (with ``keys``; else devices do), improves some, or both.
 
-    Parameters
-    ----------
-    keys : callable or None
-        From individuals (m, n) to their keys (m,); None where devices evaluate.
-    improvement : Improvement, optional
-        ``flips`` limits how many flips are tried for each individual; one evaluation each. The best ``share`` of the
-        individuals is improved.
-    most_evaluations : int, optional
-        Of all local searches.
+    ``flips`` of the improvement limits how many flips are tried for each of the best ``share`` of the individuals, one
+    evaluation each; all local searches together have at most ``most_evaluations``.
     """
 
     def __init__(
@@ -99,18 +92,7 @@ class HostEvaluation:
         return self._keys(bits)
 
     def flipped_keys(self, bits: Bits, genes: Genes) -> Keys:
-        """Keys of individuals with one gene flipped, by the host.
-
-        Parameters
-        ----------
-        bits : ndarray of uint8, shape (m, n)
-        genes : ndarray of int, shape (m, f)
-            Those to flip in each individual, one at a time.
-
-        Returns
-        -------
-        ndarray of int64, shape (m, f)
-        """
+        """Keys (m, f) of individuals (m, n) with one of their genes (m, f) flipped at a time, by the host."""
         count, each = genes.shape
         strings = np.repeat(bits, each, axis=0)
         strings[np.arange(count * each), genes.ravel()] ^= 1
@@ -125,19 +107,7 @@ class HostEvaluation:
         flipped_keys: FlippedKeys | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> Evaluated:
-        """Local search of the best of the initial population (``generation`` None) or of a generation's offspring.
-
-        Parameters
-        ----------
-        bits : ndarray of uint8, shape (m, n)
-        keys : ndarray of int64, shape (m,)
-        parameters : Parameters
-        generation : int or None
-        flipped_keys : callable, optional
-            How flips are evaluated where the host does not evaluate.
-        interrupted : callable, optional
-            Whether the run is to end.
-        """
+        """Local search of the best of the initial population (``generation`` None) or of a generation's offspring."""
         improvement = self._improvement
         if improvement is None:
             return Evaluated(bits, keys)

@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from ...devices import DevicePool, Member
 from ...devices.pool.slices import SLICE_SECONDS, SliceLength
 from ...errors import DeviceError, DeviceLost
-from .device.state import MOST_GENERATIONS, STATUS, TARGET, Ending, PopulationState, Slice
+from .device.memory import required_bytes
+from .device.state import MOST_GENERATIONS, STATUS, TARGET, Ending, PopulationState, Slice, longest
 from .fitness import Fitness
 from .host import HostEvaluation
 from .options import Counting, Migration, Parameters
 from .population import Population, Snapshot
-from .validate import memory_by_member, nodes_at_once
+from .validate import nodes_at_once
 
 __all__ = ["ISLAND_STRIDE", "TARGET", "Islands", "Round"]
 
@@ -60,30 +61,10 @@ class Round:
 class Islands:
     """Populations being evolved. A context manager: leaving it gives the device memory back.
 
-    Parameters
-    ----------
-    pool : DevicePool
-    parameters : Parameters
-        Of the first island; the others differ in their chain.
-    fitness : Fitness
-    counting : sequence of {"popcount", "histogram", "tensor"}
-        One for each device.
-    ending : Ending
-    migration : Migration
-    host : HostEvaluation, optional
-        For a fitness that devices cannot evaluate, or whose local search the host directs.
-    on_loss : callable, optional
-        Called with the :class:`engine.errors.DeviceLost` of each device that fails while others remain.
-    share : bool
-        Whether all devices work on a single population, or the first alone.
-    interrupted : callable, optional
-        Whether the run is to end, so that a generation in progress may be left undone; from any thread. Not used with
-        several islands, which would then no longer be in lockstep.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the populations do not fit.
+    ``parameters`` are those of the first island; the others differ in their chain. A single population has all devices,
+    or (``share`` false) the first alone. ``on_loss`` is called for each device that fails while others remain.
+    ``interrupted`` says, from any thread, whether the run is to end, so that a generation may be left undone; it is not
+    used with several islands, which would then no longer be in lockstep.
     """
 
     def __init__(
@@ -180,14 +161,7 @@ class Islands:
         return self._merged(self._finished(pending))
 
     def restore(self, step: int, states: Mapping[int, PopulationState]) -> None:
-        """Continue from the states of islands by number; the others had been given up.
-
-        Parameters
-        ----------
-        step : int
-            Generations of the islands so far.
-        states : mapping of int to PopulationState
-        """
+        """Continue after ``step`` generations from the states of islands by number; the others had been given up."""
         self.step = step
         for island in list(self._populations):
             if island in states:
@@ -254,15 +228,11 @@ class Islands:
         np.maximum.at(self._best_keys, islands[order], history["best"][order])
         interrupted = any(part.is_interrupted for part in parts.values())
         left = next((part for part in parts.values() if part.best is not None), None)
-        seconds: dict[str, float] = {}
-        for part in parts.values():
-            for phase, spent in part.seconds.items():
-                seconds[phase] = max(spent, seconds.get(phase, 0.0))
         return Round(
             *(history[order], islands[order]),
             means=means[order] if means.size else None,
             extra=extra[order] if extra.size else None,
-            seconds=seconds,
+            seconds=longest(parts.values()),
             is_interrupted=interrupted,
             best=None if left is None else left.best,
             best_key=None if left is None else left.best_key,
@@ -291,5 +261,6 @@ def _slots(pool: DevicePool, parameters: Parameters, device_groups: Sequence[Seq
         slots[member.label] = nodes_at_once(parameters, member.info, member.memory().free, sharing)
     size = f"{parameters.population:,} x {parameters.n:,} genes"
     what = f"{len(device_groups)} populations of {size}" if len(device_groups) > 1 else f"the population ({size})"
-    pool.require_memory(memory_by_member(parameters, slots, populations), what, "lower population or max_parents")
+    needed = {label: populations[label] * required_bytes(parameters, slots[label]) for label in slots}
+    pool.require_memory(needed, what, "lower population or max_parents")
     return slots

@@ -11,15 +11,7 @@ _TIE = 1e-9  # below every distance that is not 0: a random part of it decides b
 
 
 class Linkage:
-    """Learns which genes good strings treat alike.
-
-    Parameters
-    ----------
-    n : int
-        Genes.
-    seed : int
-        Decides between equal distances.
-    """
+    """Learns which genes good strings treat alike; the seed decides between equal distances."""
 
     def __init__(self, n: int, seed: int) -> None:
         self.n = n
@@ -30,22 +22,11 @@ class Linkage:
         self._terms = np.empty((3, len(first)))
 
     def subsets(self, both: NDArray[np.intp], count: int) -> list[int]:
-        """The nodes of a linkage tree, from small to large, those of one size in random order.
+        """The nodes of a linkage tree as ints (bit i: gene i), from small to large, those of one size in random order.
 
-        The distance of two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the strings; clusters are joined
-        by their mean distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
-
-        Parameters
-        ----------
-        both : ndarray, shape (n, n)
-            How many strings have ones at both genes.
-        count : int
-            Strings.
-
-        Returns
-        -------
-        list of int
-            Bit i of each for gene i.
+        Learned from ``count`` strings, of which ``both`` (n, n) says how many have ones at both genes. The distance of
+        two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the strings; clusters are joined by their mean
+        distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
         """
         if self.n == 1:
             return []

@@ -24,15 +24,7 @@ class Network:
 
     @classmethod
     def joined(cls, parts: Sequence[Network], nodes: Sequence[slice]) -> Network:
-        """The network of which each part has some nodes, in order.
-
-        Parameters
-        ----------
-        parts : sequence of Network
-            Of all nodes each, of which the others' are not read.
-        nodes : sequence of slice
-            Which nodes are taken from each part.
-        """
+        """The network of which each part has some nodes, in order."""
         own = list(zip(parts, nodes, strict=True))
         return cls(
             np.concatenate([part.parents[share] for part, share in own]),
@@ -42,27 +34,13 @@ class Network:
 
 
 def individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
-    """Rows of genes, shape (count, n), from bit planes (n, words): bit b of word w belongs to individual 32 w + b.
-
-    Parameters
-    ----------
-    planes : ndarray of uint32, shape (n, words)
-    count : int
-        Individuals; the bits behind them are not read.
-    """
+    """Rows of genes, shape (count, n), from bit planes (n, words): bit b of word w belongs to individual 32 w + b."""
     bits = np.unpackbits(planes.astype("<u4", copy=False).view(np.uint8), axis=1, bitorder="little")
     return np.ascontiguousarray(bits[:, :count].T)
 
 
 def bit_planes(bits: NDArray[np.uint8], words: int) -> NDArray[np.uint32]:
-    """The inverse of :func:`individuals`: planes of shape (n, words) from rows of genes, shape (count, n).
-
-    Parameters
-    ----------
-    bits : ndarray of uint8, shape (count, n)
-    words : int
-        Of a plane; the bits behind the individuals are 0.
-    """
+    """The inverse of :func:`individuals`: planes of shape (n, words) from rows of genes, shape (count, n)."""
     padded = np.zeros((bits.shape[1], 32 * words), np.uint8)
     padded[:, : len(bits)] = bits.T
     return np.packbits(padded, axis=1, bitorder="little").view("<u4").astype(np.uint32)
@@ -71,21 +49,7 @@ def bit_planes(bits: NDArray[np.uint8], words: int) -> NDArray[np.uint32]:
 def edge_list(
     order: NDArray[np.int32], parents: NDArray[np.int32], parent_count: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Edges by gene from parents by rank.
-
-    Parameters
-    ----------
-    order : ndarray, shape (n,)
-        Gene of each rank.
-    parents : ndarray, shape (n, k)
-        Ranks of the parents of each rank.
-    parent_count : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray of int32, shape (edges, 2)
-        Rows (from, to), in sampling order.
-    """
+    """Edges by gene, rows (from, to) in sampling order, from parents by rank."""
     used = np.arange(parents.shape[1]) < parent_count[:, None]
     to = np.repeat(order, parent_count)
     return np.stack([order[parents[used]], to], axis=1).astype(np.int32)

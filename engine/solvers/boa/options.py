@@ -177,24 +177,13 @@ class Options(SolverOptions):
 
 @dataclass(frozen=True)
 class Improvement:
-    """Local search of individuals.
-
-    Attributes
-    ----------
-    rule : {"steepest", "first", "tabu", "anneal", "walk"}
-    flips : int
-        Most flips of an individual.
-    tenure, tenure_spread : int
-        A flipped gene is tabu for ``tenure`` flips, and up to ``tenure_spread - 1`` more at random.
-    share : float
-        Share of the individuals that are improved; one at least.
-    """
+    """Local search of individuals."""
 
     rule: Rule
-    flips: int
-    tenure: int
+    flips: int  # of an individual, at most
+    tenure: int  # flips for which a flipped gene is tabu, and up to tenure_spread - 1 more at random
     tenure_spread: int
-    share: float = 1.0
+    share: float = 1.0  # of the individuals, which are improved; one at least
 
     def count(self, individuals: int) -> int:
         """How many of so many individuals are improved: the first ones."""
@@ -212,33 +201,17 @@ class Migration:
 
 @dataclass(frozen=True)
 class Parameters:
-    """One run of the algorithm, sizes resolved.
+    """One run of the algorithm, sizes resolved."""
 
-    Attributes
-    ----------
-    n : int
-        Genes.
-    population, selected : int
-        N individuals, of which the S best are learned from, and the others are replaced in each generation.
-    max_parents : int
-        k, the most edges into a node.
-    laplace : bool
-        Whether probabilities have Laplace's correction.
-    seed, chain : int
-        Key of every draw; ``chain`` numbers independent runs of one seed.
-    mixes : bool
-        Whether there is partition crossover.
-    """
-
-    n: int
+    n: int  # genes
     population: int
-    selected: int
-    max_parents: int
-    laplace: bool
-    seed: int
+    selected: int  # the best, from which is learned; the others are replaced in each generation
+    max_parents: int  # most edges into a node
+    laplace: bool  # whether probabilities have Laplace's correction
+    seed: int  # key of every draw, with the chain, which numbers independent runs of one seed
     chain: int = 0
     improvement: Improvement | None = None
-    mixes: bool = False
+    mixes: bool = False  # whether there is partition crossover
 
     @property
     def offspring(self) -> int:

@@ -41,11 +41,6 @@ def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.i
     """Orders of the genes in ``count`` generations from ``first`` on, shape (count, n): random words, sorted.
 
     Genes are sampled in this order; an edge goes from an earlier to a later gene.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    first, count : int
     """
     counters = np.zeros((count, parameters.n, 4), np.uint32)
     counters[:, :, 0] = np.arange(parameters.n)
@@ -58,24 +53,9 @@ def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.i
 class Population:
     """A population being evolved. A context manager: leaving it gives the device memory back.
 
-    Parameters
-    ----------
-    members : sequence of Member
-        The devices that share the population.
-    parameters : Parameters
-    fitness : Fitness
-    counting : mapping of label to {"popcount", "histogram", "tensor"}
-    slots : mapping of label to int
-        Nodes that a device learns at a time.
-    ending : Ending
-    host : HostEvaluation, optional
-        For a fitness that devices cannot evaluate, or whose local search the host directs.
-    on_loss : callable, optional
-        Called with the :class:`engine.errors.DeviceLost` of a failed device; the population continues without it.
-    interrupted : callable, optional
-        Whether the run is to end, so that a generation in progress may be left undone; from any thread.
-    peers : bool
-        Whether the devices read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`).
+    ``counting`` and ``slots`` (nodes learned at a time) are by the label of a device. ``on_loss`` is called for a
+    failed device, without which the population continues. ``interrupted`` says, from any thread, whether the run is to
+    end, so that a generation in progress may be left undone. ``peers``: the devices read each other's memory.
     """
 
     def __init__(
@@ -126,20 +106,32 @@ class Population:
     ) -> Callable[[], T]:
         """Begin something on the first device; what is returned waits for it."""
         index = self._group.alive[0]
-        future: Future[T] = self._group.submit(index, method, *args, **kwargs)
+        future = self._group.submit(index, method, *args, **kwargs)
         return lambda: self._group.gather({index: future})[index]
 
-    def _shared(self, method: Callable[..., T | None], generation: int, *, nodes: bool) -> list[T]:
-        """Call a method of every device with the first and last of the nodes, or words of offspring, it is to do.
+    def _shared(
+        self, phase: Callable[[DevicePopulation, int, int], bool], *, nodes: bool = False
+    ) -> list[float] | None:
+        """A phase on every device, for its share of the nodes or of the words of offspring; the seconds of each.
 
-        What is returned lacks those that were interrupted.
+        None if one was interrupted.
         """
-        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
-        for index, share in self._shares():
-            first, last = (share.first_node, share.last_node) if nodes else (share.first_word, share.last_word)
-            arguments[index] = (generation, first, last)
-        results = self._group.map(method, arguments)
-        return [result for result in results if result is not None]
+        arguments = {
+            index: (phase, *((share.first_node, share.last_node) if nodes else (share.first_word, share.last_word)))
+            for index, share in self._shares()
+        }
+        seconds = [taken for taken in self._map(DevicePopulation.timed, arguments) if taken is not None]
+        return seconds if len(seconds) == len(self._group) else None
+
+    def _map(self, method: Callable[..., T], arguments: Mapping[int, tuple[Any, ...]]) -> list[T]:
+        """Call a method of some devices, each with arguments of its own; the results in order."""
+        return self._results(self._begun(method, arguments))
+
+    def _begun(self, method: Callable[..., T], arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Future[T]]:
+        return {index: self._group.submit(index, method, *given) for index, given in arguments.items()}
+
+    def _results(self, futures: dict[int, Future[T]]) -> list[T]:
+        return [result for _, result in sorted(self._group.gather(futures).items())]
 
     def _shares(self) -> list[tuple[int, Share]]:
         return list(zip(self._group.alive, self._balance.shares, strict=True))
@@ -166,7 +158,7 @@ class Population:
         self._group.each(DevicePopulation.draw, seeds)
         finished = self.parameters.improvement is None or self._improve_shared()
         if self._host is None or not self._host.evaluates:
-            finished &= all(self._group.each(DevicePopulation.evaluate_population))
+            finished &= all(self._group.each(lambda worker: worker.evaluation.evaluate_population()))
         if self._host is not None:
             finished &= self._begin_on_host(self._host)
         rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
@@ -193,15 +185,14 @@ class Population:
 
     def _flipped_keys(self, bits: Bits, genes: NDArray[np.int64]) -> Keys:
         """Keys of the individuals with one bit flipped; every device takes a part of the individuals."""
+        parts = {i: (bits[first:last], genes[first:last]) for i, first, last in self._parts(len(bits)) if first < last}
+        return np.concatenate(self._map(lambda worker, *own: worker.evaluation.flipped_keys(*own), parts))
+
+    def _parts(self, count: int) -> list[tuple[int, int, int]]:
+        """Of so many items the same share for every device: its index, the first, and the one after the last."""
         alive = self._group.alive
-        ends = [len(bits) * place // len(alive) for place in range(len(alive) + 1)]
-        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
-        for place, index in enumerate(alive):
-            own = slice(ends[place], ends[place + 1])
-            if own.start < own.stop:
-                arguments[index] = (bits[own], genes[own])
-        found = self._group.map(DevicePopulation.flipped_keys, arguments)
-        return np.concatenate([part for part in found if part is not None])
+        ends = [count * place // len(alive) for place in range(len(alive) + 1)]
+        return list(zip(alive, ends, ends[1:], strict=False))
 
     def _count(self, found: Evaluated) -> None:
         """Count what a local search directed by the host did."""
@@ -213,17 +204,14 @@ class Population:
 
     def _improve_shared(self) -> bool:
         """Local search of the initial population, of which every device does a part; False if it was interrupted."""
-        alive, words = self._group.alive, -(-self.parameters.population // 32)
-        ends = [words * place // len(alive) for place in range(len(alive) + 1)]
-        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
-        for place, index in enumerate(alive):
-            arguments[index] = (ends[place], ends[place + 1])
-        finished = self._group.map(DevicePopulation.improve_population, arguments)
-        planes = [part[0] for part in self._group.each(DevicePopulation.population)]
-        for place in range(1, len(alive)):
-            planes[0][:, ends[place] : ends[place + 1]] = planes[place][:, ends[place] : ends[place + 1]]
-        self._group.each(DevicePopulation.set_planes, planes[0])
-        return False not in finished
+        parts = self._parts(-(-self.parameters.population // 32))
+        finished = self._map(DevicePopulation.improve_population, {i: (first, last) for i, first, last in parts})
+        populations = self._group.each(DevicePopulation.population)
+        planes = populations[0][0]
+        for (other, _), (_, first, last) in zip(populations[1:], parts[1:], strict=True):
+            planes[:, first:last] = other[:, first:last]
+        self._group.each(DevicePopulation.set_planes, planes)
+        return all(finished)
 
     def _with_all_flips(self, rows: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
         """The first device's row of the history, with the flips of all devices, also of those that have failed."""
@@ -250,10 +238,7 @@ class Population:
     def _restore_shared(self, state: PopulationState, flips: int) -> None:
         """Give the state to all devices; the flips so far count as the first one's."""
         self._flips = dict.fromkeys(self._group.alive, 0) | {self._group.alive[0]: flips}
-        arguments: list[tuple[Any, ...] | None] = [None] * len(self.members)
-        for index, own in self._flips.items():
-            arguments[index] = (state, own)
-        self._group.map(DevicePopulation.restore, arguments)
+        self._map(DevicePopulation.restore, {index: (state, own) for index, own in self._flips.items()})
 
     def state(self) -> PopulationState:
         """Everything needed to continue from here."""
@@ -276,12 +261,12 @@ class Population:
 
     def emigrants(self, count: int) -> Callable[[], Migrants]:
         """Copies of the best individuals; what is returned waits for them."""
-        return self.start(DevicePopulation.emigrants, count)
+        return self.start(lambda worker: worker.selection.emigrants(count))
 
     def immigrate(self, migrants: Migrants) -> Callable[[], None]:
         """Replace the worst individuals; a population that had ended is revived."""
         self.reason = 0
-        return self.start(DevicePopulation.immigrate, migrants)
+        return self.start(lambda worker: worker.selection.immigrate(migrants))
 
     # --- generations --------------------------------------------------------------------------------------------
 
@@ -306,23 +291,17 @@ class Population:
         return np.concatenate([ready, more])
 
     def _prepare_orders(self, first: int, count: int) -> None:
-        """Compute permutations that are probably next, while the devices work."""
         self._orders = first, permutations(self.parameters, first, count)
 
     def _advance_shared(self, count: int) -> Slice:
         done = self._noted(self._generation())
         while self.reason == 0 and len(done.history) < count and not (done.is_interrupted or self._interrupted()):
-            one = self._noted(self._generation())
-            done.history = np.concatenate([done.history, one.history])
-            done.means, done.extra = done.means + one.means, done.extra + one.extra
-            done.is_interrupted, done.best, done.best_key = one.is_interrupted, one.best, one.best_key
-            done.undone = one.undone
+            done.extend(self._noted(self._generation()))
         return done
 
     def _noted(self, done: Slice) -> Slice:
-        if not len(done.history):
-            return done
-        self._note(done.history[-1])
+        if len(done.history):
+            self._note(done.history[-1])
         return done
 
     def _note(self, status: NDArray[np.void]) -> None:
@@ -362,22 +341,18 @@ class Population:
         """Replacement on every device, and its row of the history."""
         if not self._peers:
             return self._group.each(DevicePopulation.finish, self.generation, self._ending)
-        futures = self._begin_by_peers(finish_by_peers, self.generation, self._ending)
-        return [row for _, row in sorted(self._group.gather(futures).items())]
+        return self._map(finish_by_peers, self._ranked(self.generation, self._ending))
 
-    def _begin_by_peers(self, function: Callable[..., T], *arguments: Any) -> dict[int, Future[T]]:
-        """Call a function of :mod:`engine.solvers.boa.device.peers` on every device; nothing is waited for."""
+    def _ranked(self, *arguments: Any) -> dict[int, tuple[Any, ...]]:
+        """Arguments of a function of :mod:`engine.solvers.boa.device.peers`, by device."""
         shares = tuple(self._balance.shares)
-        return {
-            index: self._group.submit(index, function, *arguments, Rank(self._communicator, rank, shares))
-            for rank, index in enumerate(self._group.alive)
-        }
+        return {i: (*arguments, Rank(self._communicator, rank, shares)) for rank, i in enumerate(self._group.alive)}
 
     def _offspring_by_peers(self) -> tuple[dict[str, float], list[float], list[float]] | None:
         """As :meth:`_offspring`, for devices that read each other's memory."""
-        futures = self._begin_by_peers(offspring_by_peers, self._next_orders(1), self.generation)
+        futures = self._begun(offspring_by_peers, self._ranked(self._next_orders(1), self.generation))
         self._prepare_orders(self.generation + 1, 1)
-        done = [one for _, one in sorted(self._group.gather(futures).items())]
+        done = self._results(futures)
         if not all(one.finished for one in done):
             return None
         sampled = [one.seconds["sampling"] + one.seconds.get("improvement", 0.0) for one in done]
@@ -400,49 +375,46 @@ class Population:
             seconds[phase] += now - clock
             clock = now
 
-        self._group.each(DevicePopulation.select_by, order, generation)
+        self._group.each(DevicePopulation.select_by, order)
         lap("selection")
-        learned = self._learn(generation)
+        learned = self._learn()
         if learned is None:
             return None
         lap("learning")
-        sampled = self._shared(DevicePopulation.sample_share, generation, nodes=False)
-        if len(sampled) < len(self._group):
-            return None
-        lap("sampling")
+        phases: dict[str, Callable[[DevicePopulation, int, int], bool]] = {
+            "sampling": lambda worker, first, last: worker.sample(generation, first, last)
+        }
         if self._host is None or not self._host.evaluates:
             if self.parameters.improvement is not None:
-                improved = self._shared(DevicePopulation.improve_share, generation, nodes=False)
-                if len(improved) < len(self._group):
-                    return None
-                sampled = [before + (more or 0.0) for before, more in zip(sampled, improved, strict=True)]
-                lap("improvement")
-            evaluated = self._shared(DevicePopulation.evaluate_share, generation, nodes=False)
-            if len(evaluated) < len(self._group):
+                phases["improvement"] = lambda worker, first, last: worker.improve(generation, first, last)
+            phases["evaluation"] = lambda worker, first, last: worker.evaluation.evaluate_offspring(first, last)
+        sampled = [0.0] * len(self._group)
+        for phase, step in phases.items():
+            taken = self._shared(step)
+            if taken is None:
                 return None
-            sampled = [sum(pair) for pair in zip(sampled, evaluated, strict=True)]
-            lap("evaluation")
+            sampled = [sum(pair) for pair in zip(sampled, taken, strict=True)]
+            lap(phase)
         found = self._exchange_offspring()
         lap("improvement" if self._host is not None and self._host.improves else "evaluation")
         if found is not None and found.is_interrupted:
             return found
         return seconds, learned, sampled
 
-    def _learn(self, generation: int) -> list[float] | None:
+    def _learn(self) -> list[float] | None:
         """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared.
 
         None if it was interrupted.
         """
         if self.parameters.max_parents == 0:
-            self._group.each(DevicePopulation.recount)
+            self._group.each(lambda worker: worker.learner.recount())
             return [0.0] * len(self._group)
-        seconds = self._shared(DevicePopulation.learn_share, generation, nodes=True)
-        if len(seconds) < len(self._group):
-            return None
-        if len(self._group) > 1:
-            parts = self._group.each(DevicePopulation.network)
+        seconds = self._shared(lambda worker, first, last: worker.learner.learn(first, last), nodes=True)
+        if seconds is not None and len(self._group) > 1:
+            parts = self._group.each(lambda worker: worker.learner.network())
             shares = [slice(share.first_node, share.last_node) for _, share in self._shares()]
-            self._group.each(DevicePopulation.set_network, Network.joined(parts, shares))
+            joined = Network.joined(parts, shares)
+            self._group.each(lambda worker: worker.learner.set_network(joined))
         return seconds
 
     def _exchange_offspring(self) -> Evaluated | None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ...base.problem import InstanceOption, Problem, frozen
 from ...base.result import Result
@@ -263,15 +264,9 @@ class BOA(Problem):
         return result
 
     @classmethod
+    @override
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is in a format of functions that have no class of their own, by its first lines.
-
-        Parameters
-        ----------
-        path : Path
-        head : str
-            The beginning of the file.
-        """
+        """Whether a file is in a format of functions that have no class of their own, by its first lines."""
         return bit_strings.recognize(path, head) in ("nk", "goldman-nk", "boa")
 
     # --- what every problem has ---------------------------------------------------------------------------------
@@ -332,20 +327,9 @@ class BOA(Problem):
         return {**self.fitness.to_arrays(), "seeds": self.seeds}
 
     @classmethod
+    @override
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
-        """The inverse of :meth:`to_arrays`.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-        name : str
-            Of the problem.
-
-        Raises
-        ------
-        ProblemError
-            If the fitness was a Python function, which cannot be kept.
-        """
+        """The inverse of :meth:`to_arrays`, but of Python functions, which cannot be kept: ``ProblemError``."""
         numbers = arrays["numbers"].tolist()
         if "function" in arrays:
             raise ProblemError(

@@ -23,7 +23,7 @@ from .answers import Assignment, Cut, Sample, Spins
 from .answers import Sequence as Signs
 from .fitness import formulas
 from .fitness.autocorrelation import Autocorrelation
-from .fitness.tables import Decomposable
+from .fitness.tables import Decomposable, ising, max_cut
 from .problem import BOA
 
 __all__ = ["LABS", "QUBO", "BitFunction", "MaxCut", "MaxSAT", "SpinGlass"]
@@ -168,8 +168,7 @@ class MaxCut(_Named, Problem[Cut]):
         name: str | None = None,
     ) -> None:
         found = _without_loops(weighted_pairs(graph, n, "vertex"), "an edge must join two vertices")
-        scopes, tables = [(a, b) for a, b, _ in found.pairs], [(0, w, w, 0) for *_, w in found.pairs]
-        super().__init__(Decomposable(found.n, scopes, tables, optimum=optimum, text="max-cut"), seeds=seeds, name=name)
+        super().__init__(max_cut(found.n, found.pairs, optimum), seeds=seeds, name=name)
         self._set_labels(found.labels)
 
 
@@ -308,15 +307,7 @@ class SpinGlass(_Named, Problem[Spins]):
         if n is None and h is not None and not isinstance(h, Mapping) and not hasattr(J, "nodes"):
             n = len(np.asarray(h))
         found = _without_loops(weighted_pairs(J, n, "spin"), "a coupling must join two spins")
-        scopes: list[tuple[int, ...]] = [(a, b) for a, b, _ in found.pairs]
-        tables: list[tuple[float, ...]] = [(j, -j, -j, j) for *_, j in found.pairs]
-        for spin, field in _fields(h, found):
-            scopes.append((spin,))
-            tables.append((-field, field))
-        best = None if energy is None else -energy
-        super().__init__(
-            Decomposable(found.n, scopes, tables, optimum=best, text="Ising spin glass"), seeds=seeds, name=name
-        )
+        super().__init__(ising(found.n, found.pairs, energy, _fields(h, found)), seeds=seeds, name=name)
         self._set_labels(found.labels)
 
 

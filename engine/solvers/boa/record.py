@@ -14,7 +14,7 @@ from ...base.context import RunContext
 from ...base.result import Result, Status
 from ...errors import AuditError
 from .device.state import STATUS, PopulationState
-from .fitness import Fitness, Function, Snippet
+from .fitness import Fitness
 from .fitness.reduction import Reduced
 from .fitness.tables import Decomposable
 from .islands import Islands, Round
@@ -79,6 +79,13 @@ class Record:
         best = self.fitness.best_key
         return best is not None and self.best_key is not None and self.best_key > best
 
+    def notice_if_surpassed(self, run: RunContext) -> None:
+        """Tell the user that the stated optimum is wrong, if it is."""
+        if self.is_surpassed:
+            stated = self.fitness.value(self.fitness.best_key or 0)
+            text = f"the value {self.value} is better than the optimum that the problem states, {stated}"
+            run.notice(f"{text}, which is therefore wrong", level="warning")
+
     def violated(self) -> tuple[int, int | float] | None:
         """What the best individual so far violates, as the problem reports it."""
         if self.best_key is None or not isinstance(self.fitness, Decomposable):
@@ -88,14 +95,7 @@ class Record:
     # --- during the run -----------------------------------------------------------------------------------------
 
     def begin(self, parameters: Parameters, islands: int) -> None:
-        """A population, or one for each island, begins or, after the program was started again, continues.
-
-        Parameters
-        ----------
-        parameters : Parameters
-        islands : int
-            How many there are.
-        """
+        """A population, or one for each island, begins or, after the program was started again, continues."""
         if not self._resumed:
             self.before = self.best_key
             self._island_flips.clear()
@@ -235,17 +235,11 @@ class Record:
     # --- the answer ---------------------------------------------------------------------------------------------
 
     def result(self, status: Status) -> Result:
-        """The answer, once the host has found the same value for it.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If it has not.
-        """
+        """The answer, once the host has found the same value for it."""
         fitness = self.fitness
         if self.best is None or self.best_key is None:
             return Result(status=status, objective=None, bound=None, solution=None)
-        if not isinstance(fitness, Function) and not (isinstance(fitness, Snippet) and fitness.host is None):
+        if fitness.is_checked:
             again = int(fitness.keys(self.best[None])[0])
             if again != self.best_key:
                 raise AuditError(

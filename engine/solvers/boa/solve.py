@@ -115,13 +115,9 @@ def search(
             raise
         run.notice(f"the run ends with its best so far: {error}", level="warning")
         status = Status.INTERRUPTED
-    if record.is_surpassed:
-        run.notice(
-            f"the value {record.value} is better than the optimum that the problem states, {problem.optimum}, which "
-            "is therefore wrong",
-            level="warning",
-        )
-    elif (reached := _reached(record, target)) is not None:  # also by what was left undone at a limit
+    record.notice_if_surpassed(run)
+    reached = None if record.is_surpassed else _reached(record, target)  # also by what was left undone at a limit
+    if reached is not None:
         run.notice(reached)
         status = Status.FEASIBLE
     if record.best_key is not None and record.best_key == problem.fitness.best_key:  # also short of the target

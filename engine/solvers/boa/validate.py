@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ __all__ = [
     "counting_for",
     "first_population",
     "initial_individuals",
-    "memory_by_member",
     "migration_for",
     "mixes_parts",
     "nodes_at_once",
@@ -66,13 +65,7 @@ _MOST_WALKED, _FEWEST_WALKED, _WALKED_GENES = 64, 16, 160_000
 
 
 def initial_individuals(problem: BOA, options: Options) -> NDArray[np.uint8]:
-    """What the initial population begins with, shape (s, n): the option ``initial``, then the problem's seeds.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the option is not a bit string of the problem's size.
-    """
+    """What the initial population begins with, shape (s, n): the option ``initial``, then the problem's seeds."""
     if options.initial is None:
         return problem.seeds
     if len(options.initial) != problem.n or set(options.initial) - {0, 1}:
@@ -93,14 +86,7 @@ def reduced_problem(problem: BOA, options: Options) -> tuple[BOA, Options]:
 
 
 class ReducedProblem(BOA):
-    """What is searched in place of a problem, whose results it gives.
-
-    Parameters
-    ----------
-    problem : BOA
-    fitness : Reduced
-    seeds : ndarray of uint8, shape (s, n)
-    """
+    """What is searched in place of a problem, whose results it gives."""
 
     def __init__(self, problem: BOA, fitness: Reduced, seeds: NDArray[np.uint8]) -> None:
         super().__init__(fitness, seeds=seeds, name=problem.name)
@@ -112,13 +98,7 @@ class ReducedProblem(BOA):
 
 
 def uses_pyramid(fitness: Fitness, options: Options) -> bool:
-    """Whether the pyramid searches: of ``auto`` for a Python function, unless an option of the network is set.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If it is asked for, and cannot be used or has options of the network.
-    """
+    """Whether the pyramid searches: of ``auto`` for a Python function, unless an option of the network is set."""
     if options.search == "network" or (options.search == "auto" and not isinstance(fitness, Function)):
         return False
     given = [name for name, value in Options() if name not in _OF_BOTH and getattr(options, name) != value]
@@ -132,15 +112,7 @@ def uses_pyramid(fitness: Fitness, options: Options) -> bool:
 
 
 def validate(problem: BOA, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check the rules that join the problem, the options and the devices.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the options do not suit the problem or the devices.
-    engine.errors.OutOfDeviceMemory
-        If the (first) population does not fit the devices' memory.
-    """
+    """Check the rules that join the problem, the options and the devices."""
     if uses_pyramid(problem.fitness, options):
         initial_individuals(problem, options)
         return
@@ -240,13 +212,7 @@ def mixes_parts(fitness: Fitness, options: Options) -> bool:
 
 
 def first_population(problem: BOA, options: Options) -> int:
-    """Individuals of the first population; the known ones must be among them.
-
-    Raises
-    ------
-    OptionError
-        If the population asked for has no room for them.
-    """
+    """Individuals of the first population; the known ones must be among them."""
     known = len(problem.seeds)
     if isinstance(options.population, str):
         improvement = choose_improvement(problem.fitness, options)
@@ -278,28 +244,14 @@ def first_population(problem: BOA, options: Options) -> int:
 
 
 def migration_for(options: Options, parameters: Parameters, devices: int) -> Migration:
-    """How many populations there are, and what passes between them.
-
-    Parameters
-    ----------
-    options : Options
-    parameters : Parameters
-    devices : int
-        What ``islands = devices`` stands for.
-    """
+    """How many populations there are (``devices``: as many as these), and what passes between them."""
     islands = devices if isinstance(options.islands, str) else options.islands
     migrants = max(1, math.floor(options.migration_fraction * parameters.population))
     return Migration(islands, options.migration_interval, min(migrants, parameters.selected, parameters.offspring))
 
 
 def counting_for(options: Options, info: DeviceInfo) -> Counting:
-    """How a device counts.
-
-    Raises
-    ------
-    OptionError
-        If it cannot count as the options ask.
-    """
+    """How a device counts."""
     tensor = info.capabilities.bit_tensor_cores
     if options.counting == "tensor" and not tensor:
         raise OptionError(
@@ -312,17 +264,7 @@ def counting_for(options: Options, info: DeviceInfo) -> Counting:
 
 
 def nodes_at_once(parameters: Parameters, info: DeviceInfo, free: int, populations: int) -> int:
-    """How many nodes a device learns at a time: in half of what each of its populations may take of its free memory.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    info : DeviceInfo
-    free : int
-        Bytes.
-    populations : int
-        Populations on the device.
-    """
+    """How many nodes a device learns at a time: in half of what each of its populations may take of its free memory."""
     each = node_bytes(parameters)
     if not each:
         return parameters.n
@@ -330,18 +272,3 @@ def nodes_at_once(parameters: Parameters, info: DeviceInfo, free: int, populatio
     if info.capabilities.host_visible_memory:
         available = min(available, _HOST_MEMORY)
     return max(1, min(parameters.n, int(available // each)))
-
-
-def memory_by_member(
-    parameters: Parameters, slots: Mapping[str, int], populations: Mapping[str, int]
-) -> dict[str, int]:
-    """Bytes that the populations of each member of a pool take, by its label.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    slots : mapping of label to int
-        Nodes learned at a time.
-    populations : mapping of label to int
-    """
-    return {label: populations[label] * required_bytes(parameters, slots[label]) for label in slots}

@@ -17,9 +17,7 @@ _COLD_SHARE = 0.05  # of the sweeps at the end, which make no individual worse
 _MOST_SWEEPS = 1 << 16
 _START, _START_OFFSPRING = 1.0, 0.35  # temperatures in units of the spread of gains
 _ROUND, _LONG_ROUND, _FIRST_SHARE = 20, 1000, 0.25  # sweeps of a round; share of the sweeps before rounds
-FEW_NEIGHBOURS = 6
-"""Neighbours of a gene, on average, up to which short rounds came further than long ones."""
-
+FEW_NEIGHBOURS = 6  # of a gene, on average, up to which short rounds came further than long ones
 _COOLEST, _WARMEST = 0.15, 0.5  # where rounds start
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -31,23 +29,12 @@ def annealing_arrays(
     tries: int,
     in_rounds: bool = False,
 ) -> dict[str, Any]:
-    """The kernel's arguments besides the quadratic form, and where rounds end.
+    """The kernel's arguments besides the quadratic form, and where rounds end; for ``tries`` flips of an individual.
 
     Temperatures fall linearly to zero from the standard deviation that the gain of a gene has over random individuals
-    (the root mean square of it over the genes), for offspring from about a third of that. In rounds, a quarter of the
-    sweeps does so; each of the others' short rounds falls from a different, low temperature.
-
-    Parameters
-    ----------
-    neighbour_starts : ndarray of int32, shape (n + 1,)
-        Where each gene's neighbours start.
-    neighbours : ndarray of int32, shape (2 e,)
-    couplings : ndarray, shape (2 e,)
-        Of each gene with each of its neighbours.
-    tries : int
-        Attempted flips of an individual.
-    in_rounds : bool
-        Whether the individual is combined with what it was, after every round.
+    (the root mean square of it over the genes), for offspring from about a third of that. In rounds, after each of
+    which the individual is combined with what it was, a quarter of the sweeps does so; each of the others' short rounds
+    falls from a different, low temperature.
     """
     n = len(neighbour_starts) - 1
     order, starts = classes_of(neighbour_starts, neighbours)
@@ -84,16 +71,6 @@ def classes_of(
 
     No two genes of a class are neighbours. Genes take the first class they fit into, those with most neighbours first
     (D. J. A. Welsh, M. B. Powell, The Computer Journal 10 (1967) 85-86).
-
-    Parameters
-    ----------
-    neighbour_starts : ndarray of int32, shape (n + 1,)
-    neighbours : ndarray of int32
-        Those of gene g from ``neighbour_starts[g]`` on.
-
-    Returns
-    -------
-    genes, starts : ndarray of int32
     """
     degrees = np.diff(neighbour_starts)
     colours = np.full(len(degrees), -1)

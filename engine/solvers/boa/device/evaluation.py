@@ -24,15 +24,6 @@ class Evaluation:
     """Evaluates a population and its offspring; made and used on the device's thread.
 
     ``known``: up to which individual the last evaluation went; ``missing``: how many of the initial population it left.
-
-    Parameters
-    ----------
-    memory : PopulationMemory
-    programs : Programs
-    parameters : Parameters
-    fitness : Fitness
-    interrupted : callable
-        Whether the run is to end, so that what is left of a generation is not worth doing; from any thread.
     """
 
     def __init__(
@@ -67,13 +58,7 @@ class Evaluation:
         return not self.missing
 
     def evaluate_offspring(self, first: int, last: int) -> bool:
-        """Keys of words first .. last - 1 of the offspring; False if it was interrupted.
-
-        Parameters
-        ----------
-        first, last : int
-            Words of 32 individuals.
-        """
+        """Keys of words first .. last - 1 of the offspring; False if it was interrupted."""
         memory = self._memory
         count = min(32 * last, self._parameters.offspring)
         self.known = self._evaluate(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys)
@@ -93,18 +78,7 @@ class Evaluation:
         return self._parts.launch(launch, first, last)
 
     def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keys of individuals with one gene flipped.
-
-        Parameters
-        ----------
-        bits : ndarray of uint8, shape (m, n)
-        genes : ndarray of int, shape (m, flips)
-            Those to flip in each individual, one at a time.
-
-        Returns
-        -------
-        ndarray of int64, shape (m, flips)
-        """
+        """Keys (m, flips) of individuals (m, n) with one of their genes (m, flips) flipped at a time."""
         block, words = self._programs.shapes.block, -(-len(bits) // 32)
         device = self._memory.device
         buffers = Memory(device)

@@ -24,7 +24,7 @@ class Learner:
         memory: PopulationMemory,
         programs: Programs,
         parameters: Parameters,
-        interrupted: Callable[[], bool] = lambda: False,
+        interrupted: Callable[[], bool],
     ) -> None:
         self._memory = memory
         self._programs = programs
@@ -32,22 +32,12 @@ class Learner:
         steps = max(1, memory.rows) * parameters.n * memory.chosen_words / _WORDS_A_STEP
         self._parts = Parts(memory.device, steps, interrupted, most=memory.slots)
         self._launch = Launcher(
-            planes=memory.chosen,
+            **memory.arguments | {"planes": memory.chosen},
             words=memory.chosen_words,
             n=parameters.n,
             selected=parameters.selected,
             max_parents=memory.depth,
-            pairs=memory.pairs,
-            masks=memory.masks,
-            counts=memory.counts,
             rows=memory.rows,
-            active=memory.active,
-            parents=memory.parents,
-            parent_count=memory.parent_count,
-            scores=memory.scores,
-            totals=memory.totals,
-            log_factorials=memory.log_factorials,
-            status=memory.status,
         )
 
     def learn(self, first: int, last: int) -> bool:

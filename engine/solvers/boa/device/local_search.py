@@ -71,7 +71,7 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
         flips if rule == "anneal" else min(flips, _MOST_FLIPS),
         tenure,
         max(1, min(10, n // 4)),
-        1.0 if options.local_search_share is None else options.local_search_share,
+        options.local_search_share or 1.0,
     )
 
 
@@ -165,9 +165,7 @@ class LocalSearch:
         self._temperatures: dict[int, Buffer] = {}
         self._span = ("first_sweep", "last_sweep") if program.rule == "anneal" else ("first_flip", "last_flip")
         self._whole = self._improvement.flips
-        self._ends: list[
-            int
-        ] = []  # sweeps after which an individual is combined with what it was before its last round
+        self._ends: list[int] = []  # sweeps after which an individual is combined with what it was before
         self._before: Buffer | None = None
         if program.rule == "anneal":
             self._whole = self._add_annealing(arrays)

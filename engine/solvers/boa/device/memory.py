@@ -77,17 +77,9 @@ def node_bytes(parameters: Parameters) -> int:
 
 
 class PopulationMemory(Memory):
-    """The buffers of one population on one device, filled where they begin as zeros or never change.
+    """The buffers of one population on one device; ``slots`` nodes are learned at a time, ``history`` rows kept.
 
-    Parameters
-    ----------
-    device : Device
-    parameters : Parameters
-    fitness : Fitness
-    slots : int
-        Nodes learned at a time.
-    history : int
-        Generations that may pass between two readings.
+    ``arguments`` has them by the names that kernels have for them.
     """
 
     def __init__(self, device: Device, parameters: Parameters, fitness: Fitness, slots: int, history: int) -> None:
@@ -135,6 +127,8 @@ class PopulationMemory(Memory):
         self.log_factorials = self.put(log_factorials(parameters.selected))
         if parameters.improvement is not None:
             self.population_rows = empty(parameters.population * -(-n // 32), np.uint32)
+        self.arguments = {name: value for name, value in vars(self).items() if isinstance(value, Buffer)}
+        self.arguments |= {"order": self.present_order, "depth": self.level_of}
         self.fitness_arguments = self._fitness_buffers(fitness)
 
     def _fitness_buffers(self, fitness: Fitness) -> dict[str, Buffer | int]:

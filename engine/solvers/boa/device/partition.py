@@ -15,16 +15,7 @@ __all__ = ["PartitionCrossover"]
 
 
 class PartitionCrossover:
-    """Combines pairs of individuals; made and used on the device's thread.
-
-    Parameters
-    ----------
-    memory : PopulationMemory
-        Its ``population_rows`` hold the individuals.
-    programs : Programs
-    parameters : Parameters
-    fitness : Decomposable
-    """
+    """Combines pairs of the individuals in ``population_rows``; made and used on the device's thread."""
 
     def __init__(
         self, memory: PopulationMemory, programs: Programs, parameters: Parameters, fitness: Decomposable

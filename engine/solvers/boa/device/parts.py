@@ -17,19 +17,8 @@ _AT_ONCE = {True: 2**33, False: 2**24}
 class Parts:
     """Launches over a range of items; between them it is asked whether the run is to end.
 
-    Little work is launched at once and not waited for. The result does not depend on how it is divided.
-
-    Parameters
-    ----------
-    device : Device
-    steps : float
-        What an item takes, in additions or table look-ups.
-    interrupted : callable
-        Whether the run is to end; from any thread.
-    unit : int
-        Items of a part are a multiple of this.
-    most : int, optional
-        Items that a launch may have.
+    Little work is launched at once and not waited for; an item takes so many ``steps`` (additions or look-ups). Parts
+    are multiples of ``unit``, of ``most`` items or fewer. The result does not depend on how it is divided.
     """
 
     def __init__(
@@ -43,14 +32,7 @@ class Parts:
         self._length = SliceLength(start=max(unit, self._at_once // 4), least=unit)
 
     def launch(self, launch: Callable[[int, int], None], first: int, last: int) -> int:
-        """Call ``launch`` with one part after the other; where that ended, which is before ``last`` if interrupted.
-
-        Parameters
-        ----------
-        launch : callable
-            Takes the first item and the one after the last.
-        first, last : int
-        """
+        """Call ``launch`` with one part after the other; where that ended, which is before ``last`` if interrupted."""
         together = last - first <= self._at_once
         while first < last:
             count = last - first if together else max(self._unit, self._length.amount // self._unit * self._unit)

@@ -39,19 +39,7 @@ class Rank:
         return self.shares[self.rank]
 
     def part(self, tiles: int, rank: int) -> tuple[int, int]:
-        """A device's part of so many tiles.
-
-        Parameters
-        ----------
-        tiles : int
-        rank : int
-            The device's.
-
-        Returns
-        -------
-        first, last : int
-            Tiles first .. last - 1.
-        """
+        """A device's part of so many tiles: the first, and the one after the last."""
         return tiles * rank // self.communicator.size, tiles * (rank + 1) // self.communicator.size
 
 
@@ -102,30 +90,19 @@ def offspring_by_peers(
 ) -> PeerOffspring:
     """Select, learn, sample, improve and evaluate: this device's part of each, and the parts of the others.
 
-    Parameters
-    ----------
-    worker : DevicePopulation
-    order : ndarray of int32, shape (1, n)
-        The permutation of the genes.
-    generation : int
-    place : Rank
-
-    Raises
-    ------
-    engine.errors.PeerFailed
-        If another device has failed; the population is as it was.
+    Raises ``PeerFailed`` if another device has failed; the population is then as it was.
     """
     done = PeerOffspring()
     worker.put_orders(order)
     _select(worker, place)
     done.lap("selection")
     if worker.parameters.max_parents:
-        done.finished &= worker.learn(place.share.first_node, place.share.last_node)
+        done.finished &= worker.learner.learn(place.share.first_node, place.share.last_node)
         worker.device.sync()
         done.lap("learning")
         _take_network(worker, place)
     else:
-        worker.recount()
+        worker.learner.recount()
     first, last = place.share.first_word, place.share.last_word
     done.finished &= worker.sample(generation, first, last)
     worker.device.sync()
@@ -135,7 +112,7 @@ def offspring_by_peers(
         worker.device.sync()
         done.lap("improvement")
     if done.finished:
-        done.finished = worker.evaluate(first, last)
+        done.finished = worker.evaluation.evaluate_offspring(first, last)
     memory = worker.memory
     for rank, other in _others(worker, place, done.finished):
         share = place.shares[rank]
@@ -170,22 +147,7 @@ def _take_network(worker: DevicePopulation, place: Rank) -> None:
 
 
 def finish_by_peers(worker: DevicePopulation, generation: int, ending: Ending, place: Rank) -> NDArray[np.void]:
-    """Replace, and return the row of the history.
-
-    If another device fails meanwhile, this one makes the parts of all.
-
-    Parameters
-    ----------
-    worker : DevicePopulation
-    generation : int
-        The one that ends.
-    ending : Ending
-    place : Rank
-
-    Returns
-    -------
-    ndarray of STATUS, shape (1,)
-    """
+    """Replace, and return the row of the history; if another device fails, this one makes the parts of all."""
     selection, memory, tile = worker.selection, worker.memory, worker.shapes.tile_words
     tiles = selection.population_tiles
     selection.merge_offspring(*place.part(tiles, place.rank))

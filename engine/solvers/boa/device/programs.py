@@ -39,66 +39,31 @@ _IMPROVE_LOCAL_BYTES = 40 * 1024
 
 @dataclass(frozen=True)
 class Shapes:
-    """How the kernels are cut for one device.
+    """How the kernels are cut for one device; blocks are work-items a group."""
 
-    Attributes
-    ----------
-    simt : bool
-        Whether work-items run in lock-step lanes; otherwise a group is one work-item.
-    block, group, node_block, evaluate_block, histogram_block : int
-        Work-items a group: of elementwise kernels, of kernels that are one group, of those with a group for each node,
-        each word of individuals, and of the histogram.
-    sample_block, sample_words : int
-        Work-items a group of sampling, and words of 32 individuals it makes.
-    tile_words, tile_genes : int
-        What a group of gathering and merging moves.
-    count_each : int
-        Rows and candidates a work-item of the tiled count has; a tile is 16 times that each way.
-    count_depth, count_candidates : int
-        Words of a plane staged at a time; candidates that a work-item of the serial count handles at a time.
-    groups : int
-        How many groups elementwise kernels are launched with at most.
-    units : int
-        Compute units; with fewer tiles than four for each, tiles are halved each way.
-    improve_local_bytes : int
-        Local memory that a group of the local search may use.
-    """
-
-    simt: bool
-    block: int
-    group: int
-    node_block: int
-    evaluate_block: int
+    simt: bool  # whether work-items run in lock-step lanes; otherwise a group is one work-item
+    block: int  # of elementwise kernels
+    group: int  # of kernels that are one group
+    node_block: int  # of kernels with a group for each node
+    evaluate_block: int  # of kernels with a group for each word of individuals
     histogram_block: int
     sample_block: int
-    sample_words: int
-    tile_words: int
+    sample_words: int  # of 32 individuals, that a group of sampling makes
+    tile_words: int  # what a group of gathering and merging moves
     tile_genes: int
-    count_each: int
-    count_depth: int
-    count_candidates: int
-    groups: int
-    units: int
-    improve_local_bytes: int
+    count_each: int  # rows and candidates a work-item of the tiled count has; a tile is 16 times that each way
+    count_depth: int  # words of a plane staged at a time
+    count_candidates: int  # that a work-item of the serial count handles at a time
+    groups: int  # with which elementwise kernels are launched at most
+    units: int  # compute units; with fewer tiles than four for each, tiles are halved each way
+    improve_local_bytes: int  # local memory that a group of the local search may use
 
     def spread(self, items: int, block: int) -> int:
-        """Groups of ``block`` work-items that share ``items``.
-
-        Parameters
-        ----------
-        items, block : int
-            Items, and work-items a group.
-        """
+        """Groups of ``block`` work-items that share ``items``."""
         return min(-(-items // block), self.groups)
 
     def tiles(self, words: int, genes: int) -> int:
-        """Groups of a kernel that moves planes tile by tile.
-
-        Parameters
-        ----------
-        words, genes : int
-            Size of the planes that are moved.
-        """
+        """Groups of a kernel that moves planes tile by tile."""
         return -(-words // self.tile_words) * -(-genes // self.tile_genes)
 
     @property
@@ -147,21 +112,11 @@ Form = Literal["pairs", "tables", "autocorrelation"]
 
 @dataclass(frozen=True)
 class LocalSearchProgram:
-    """What the local search of a function given by tables is compiled for.
-
-    Attributes
-    ----------
-    rule : {"steepest", "tabu", "anneal", "walk"}
-    form : {"pairs", "tables", "autocorrelation"}
-        How the function is given: by couplings of genes, by tables, or as that of a sequence's correlations.
-    wide : bool
-        Whether gains need 64 bits.
-    genes, functions : int
-    """
+    """What the local search of a function given by tables is compiled for."""
 
     rule: Rule
-    form: Form
-    wide: bool
+    form: Form  # how the function is given: couplings of genes, tables, or the correlations of a sequence
+    wide: bool  # whether gains need 64 bits
     genes: int
     functions: int
 
@@ -208,7 +163,6 @@ def _fitness_spec(fitness: Fitness, shapes: Shapes, flips: bool = False) -> Spec
 
 
 def _partition_spec(shapes: Shapes, fitness: Decomposable) -> Spec:
-    """The program of partition crossover."""
     sum_type = "i32" if fitness.fits_i32 else "i64"
     return _spec("partition", block=shapes.partition_block, sum=sum_type, symmetric=fitness.is_symmetric)
 
@@ -312,14 +266,7 @@ def local_size(count: int) -> int:
 
 
 def improve_bytes(search: LocalSearchProgram, genes: int, functions: int) -> int:
-    """Bytes of the arrays of one individual.
-
-    Parameters
-    ----------
-    search : LocalSearchProgram
-    genes, functions : int
-        Sizes of its arrays.
-    """
+    """Bytes of the arrays of one individual, of so many elements each."""
     keeps_best, walk = search.rule in ("tabu", "walk"), search.rule == "walk"
     gene_bytes = (8 if search.wide else 4) + 4 * keeps_best
     correlations = 16 * genes if search.form == "autocorrelation" else 0

@@ -22,22 +22,15 @@ class Selection:
         self._parameters = parameters
         self._shapes = programs.shapes
         self._launch = Launcher(
+            **memory.arguments,
             n=parameters.n,
             count=parameters.population,
-            keys=memory.keys,
             planes=memory.population,
-            population=memory.population,
             stride=memory.words,
-            columns=memory.columns,
-            order=memory.present_order,
             out=memory.chosen,
-            offspring=memory.offspring,
-            offspring_keys=memory.offspring_keys,
-            source=memory.source,
-            status=memory.status,
         )
 
-    def select(self, generation: int, place: int) -> None:
+    def select(self, place: int) -> None:
         """Select individuals to learn from, their genes in the order of the permutation ``place`` of those given."""
         self.choose(place)
         self.gather_chosen(0, self.chosen_tiles)

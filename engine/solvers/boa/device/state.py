@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "PopulationState",
     "Slice",
     "Snapshot",
+    "longest",
 ]
 
 MOST_GENERATIONS = 64
@@ -93,6 +95,23 @@ class Slice:
     best: NDArray[np.uint8] | None = None
     best_key: int | None = None
     undone: int = 0
+
+    def extend(self, later: Slice) -> None:
+        """Add the generations that followed."""
+        self.history = np.concatenate([self.history, later.history])
+        self.means, self.extra = self.means + later.means, self.extra + later.extra
+        self.seconds = longest([self, later])
+        self.is_interrupted, self.undone = later.is_interrupted, later.undone
+        self.best, self.best_key = later.best, later.best_key
+
+
+def longest(slices: Iterable[Slice]) -> dict[str, float]:
+    """The most seconds that one of some slices has for each phase."""
+    seconds: dict[str, float] = {}
+    for one in slices:
+        for phase, taken in one.seconds.items():
+            seconds[phase] = max(taken, seconds.get(phase, 0.0))
+    return seconds
 
 
 @dataclass(frozen=True)

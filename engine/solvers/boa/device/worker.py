@@ -22,28 +22,13 @@ from .memory import SAMPLE_WORDS, PopulationMemory
 from .parts import Parts
 from .programs import Programs, Shapes
 from .selection import Selection
-from .state import Ending, Migrants, PopulationState, Slice
+from .state import Ending, PopulationState, Slice
 
 __all__ = ["DevicePopulation"]
 
 
 class DevicePopulation:
-    """The population on one device.
-
-    Parameters
-    ----------
-    device : Device
-    shapes : Shapes
-    parameters : Parameters
-    fitness : Fitness
-    counting : {"popcount", "histogram", "tensor"}
-    slots : int
-        Nodes learned at a time.
-    history : int
-        Generations that may pass between two readings.
-    interrupted : callable
-        Whether the run is to end, from any thread: a local search then leaves the rest of a generation undone.
-    """
+    """The population on one device; see :class:`.population.Population` for its arguments."""
 
     def __init__(
         self,
@@ -69,28 +54,13 @@ class DevicePopulation:
         self.learner = Learner(self.memory, self.programs, parameters, interrupted)
         self.selection = Selection(self.memory, self.programs, parameters)
         self.evaluation = Evaluation(self.memory, self.programs, parameters, fitness, interrupted)
-        memory = self.memory
         self._launch = Launcher(
+            **self.memory.arguments,
             n=parameters.n,
-            planes=memory.population,
-            stride=memory.words,
+            planes=self.memory.population,
+            stride=self.memory.words,
             count=parameters.population,
-            keys=memory.keys,
-            parents=memory.parents,
-            parent_count=memory.parent_count,
-            totals=memory.totals,
-            thresholds=memory.thresholds,
-            order=memory.present_order,
-            depth=memory.level_of,
-            levels=memory.levels,
-            schedule=memory.schedule,
-            offspring=memory.offspring,
             seed=parameters.seed,
-            history=memory.history,
-            entropies=memory.entropies,
-            genes=memory.genes,
-            sample=memory.sample,
-            status=memory.status,
         )
         self._sampling = Parts(device, 32 * parameters.n, interrupted, unit=shapes.sample_words)
         self._local_search = None
@@ -122,7 +92,7 @@ class DevicePopulation:
         """Draw, improve and evaluate the initial population; ``seeds`` (s, n) become its first s individuals."""
         self.draw(seeds)
         finished = self.improve_population(0, -(-self.parameters.population // 32))
-        finished &= self.evaluate_population()
+        finished &= self.evaluation.evaluate_population()
         return Slice(self.summarise(0, 0, ending), is_interrupted=not finished, undone=-self.evaluation.missing)
 
     def improve_population(self, first: int, last: int) -> bool:
@@ -132,14 +102,6 @@ class DevicePopulation:
     def set_planes(self, planes: NDArray[np.uint32]) -> None:
         """The population's bit planes (n, words)."""
         self.device.put(planes.ravel(), self.memory.population)
-
-    def evaluate_population(self) -> bool:
-        """Keys of the whole population; False if it was interrupted."""
-        return self.evaluation.evaluate_population()
-
-    def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keys of individuals (m, n) with one of the genes (m, flips) flipped at a time."""
-        return self.evaluation.flipped_keys(bits, genes)
 
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (N,)."""
@@ -152,26 +114,19 @@ class DevicePopulation:
         return self.device.get(self.memory.keys)
 
     def restore(self, state: PopulationState, flips: int) -> None:
-        """Continue from a state, with so many flips counted.
-
-        Parameters
-        ----------
-        state : PopulationState
-        flips : int
-            Genes that local search has flipped so far.
-        """
+        """Continue from a state, with so many flips counted."""
         memory = self.memory
         self.device.put(state.planes.ravel(), memory.population)
         self.device.put(state.keys, memory.keys)
         status = state.status.copy()
         status["flips"] = flips
         self.device.put(status.reshape(1), memory.status)
-        self.set_network(state.network)
+        self.learner.set_network(state.network)
 
     def state(self) -> PopulationState:
         """Everything needed to continue from here."""
         planes, keys = self.population()
-        return PopulationState(planes, keys, self.device.get(self.memory.status).reshape(()), self.network())
+        return PopulationState(planes, keys, self.device.get(self.memory.status).reshape(()), self.learner.network())
 
     def set_keys(self, keys: NDArray[np.int64]) -> None:
         """Keys of the population, from the host."""
@@ -180,19 +135,9 @@ class DevicePopulation:
     # --- a generation in one task, for a device that does all of it -------------------------------------------
 
     def run_slice(self, first: int, orders: NDArray[np.int32], ending: Ending) -> Slice:
-        """The generations from ``first`` on that ``orders`` has permutations for, the first one timed by phase.
+        """The generations from ``first`` on that ``orders`` (generations, n) has, the first one timed by phase.
 
-        Parameters
-        ----------
-        first : int
-            Number of the first generation.
-        orders : ndarray of int32, shape (generations, n)
-        ending : Ending
-
-        Returns
-        -------
-        Slice
-            Its history ends where the population does, or after a whole generation if the run is to end.
+        The history ends where the population does, or after a whole generation if the run is to end.
         """
         seconds: dict[str, float] = {}
         words = -(-self.parameters.offspring // 32)
@@ -227,53 +172,33 @@ class DevicePopulation:
     def _steps(self, generation: int, place: int, words: int) -> tuple[Callable[[], bool | None], ...]:
         """What is done for each of :data:`PHASES`; a phase that was interrupted returns False."""
         return (
-            lambda: self.select(generation, place),
-            lambda: self.learn(0, self.parameters.n),
+            lambda: self.selection.select(place),
+            lambda: self.learner.learn(0, self.parameters.n),
             lambda: self.sample(generation, 0, words),
             lambda: self.improve(generation, 0, words),
-            lambda: self.evaluate(0, words),
-            self.replace,
+            lambda: self.evaluation.evaluate_offspring(0, words),
+            self.selection.replace,
         )
 
     # --- a generation in parts, for devices that share it -----------------------------------------------------
 
-    def select_by(self, order: NDArray[np.int32], generation: int) -> None:
-        """As :meth:`select`, with the order of the genes in this generation, shape (1, n); until it is done."""
+    def select_by(self, order: NDArray[np.int32]) -> None:
+        """Select individuals to learn from, with the order of the genes in this generation, shape (1, n)."""
         self.put_orders(order)
-        self.select(generation, 0)
+        self.selection.select(0)
         self.device.sync()
 
-    def learn_share(self, generation: int, first: int, last: int) -> float | None:
-        """As :meth:`learn`, until it is done; the seconds it took, or None if it was interrupted."""
+    def timed(self, phase: Callable[[DevicePopulation, int, int], bool], first: int, last: int) -> float | None:
+        """The seconds that a phase took for items first .. last - 1, or None if it was interrupted."""
         began = time.perf_counter()
-        finished = self.learn(first, last)
-        return self._finished(began) if finished else None
-
-    def sample_share(self, generation: int, first: int, last: int) -> float | None:
-        """As :meth:`sample`, until it is done; the seconds it took, or None if it was interrupted."""
-        began = time.perf_counter()
-        finished = self.sample(generation, first, last)
-        return self._finished(began) if finished else None
-
-    def improve_share(self, generation: int, first: int, last: int) -> float | None:
-        """As :meth:`improve`, until it is done; the seconds it took, or None if it was interrupted."""
-        began = time.perf_counter()
-        finished = self.improve(generation, first, last)
-        return self._finished(began) if finished else None
-
-    def evaluate_share(self, generation: int, first: int, last: int) -> float | None:
-        """As :meth:`evaluate`, until it is done; the seconds, or None. The generation makes no difference."""
-        began = time.perf_counter()
-        finished = self.evaluate(first, last)
-        return self._finished(began) if finished else None
-
-    def _finished(self, began: float) -> float:
+        if not phase(self, first, last):
+            return None
         self.device.sync()
         return time.perf_counter() - began
 
     def finish(self, generation: int, ending: Ending) -> NDArray[np.void]:
         """Replace, and return the row of the history."""
-        self.replace()
+        self.selection.replace()
         return self.summarise(generation + 1, 0, ending)
 
     # --- the phases of a generation ---------------------------------------------------------------------------
@@ -282,70 +207,28 @@ class DevicePopulation:
         """Permutations of the generations to come; shape (generations, n)."""
         self.device.put(orders.ravel(), self.memory.order)
 
-    def select(self, generation: int, place: int) -> None:
-        """Select individuals to learn from, their genes in the order of permutation ``place``."""
-        self.selection.select(generation, place)
-
-    def learn(self, first: int, last: int) -> bool:
-        """The parents of nodes first .. last - 1 (by rank), and their counts; False if it was interrupted."""
-        return self.learner.learn(first, last)
-
-    def recount(self) -> None:
-        """The counts of the present structure among the individuals selected now."""
-        self.learner.recount()
-
-    def network(self) -> Network:
-        """The network, as far as this device has learned it."""
-        return self.learner.network()
-
-    def set_network(self, network: Network) -> None:
-        """A network combined from several devices, or from a checkpoint."""
-        self.learner.set_network(network)
-
     def sample(self, generation: int, first: int, last: int) -> bool:
-        """Words first .. last - 1 of the offspring, sampled from the network; False if it was interrupted.
-
-        Parameters
-        ----------
-        generation : int
-        first, last : int
-            Words of 32 individuals.
-        """
+        """Words first .. last - 1 of the offspring, sampled from the network; False if it was interrupted."""
         parameters, network, shapes = self.parameters, self.programs.network, self.shapes
         groups = shapes.spread(parameters.n << parameters.max_parents, shapes.node_block)
         self._launch(network.make_probabilities, groups, shapes.node_block)
         self._launch(network.plan_levels, 1, shapes.group)
+        varying = {
+            "stride": self.memory.offspring_words,
+            "count": parameters.offspring,
+            "stream": stream_word(STREAM_OFFSPRING, parameters.chain),
+            "step": generation,
+        }
 
         def launch(begin: int, end: int) -> None:
-            self._launch_sampling(generation, begin, end)
+            kernel, groups = self.programs.sample.sample_offspring, -(-(end - begin) // shapes.sample_words)
+            self._launch(kernel, groups, shapes.sample_block, first_word=begin, last_word=end, **varying)
 
         return self._sampling.launch(launch, first, last) == last
-
-    def _launch_sampling(self, generation: int, first: int, last: int) -> None:
-        memory, parameters, shapes = self.memory, self.parameters, self.shapes
-        self._launch(
-            *(self.programs.sample.sample_offspring, -(-(last - first) // shapes.sample_words), shapes.sample_block),
-            first_word=first,
-            last_word=last,
-            stride=memory.offspring_words,
-            count=parameters.offspring,
-            stream=stream_word(STREAM_OFFSPRING, parameters.chain),
-            step=generation,
-        )
 
     def improve(self, generation: int, first: int, last: int) -> bool:
         """Local search of words first .. last - 1 of the offspring; False if it was interrupted."""
         return self._local_search is None or self._local_search.improve_offspring(generation, first, last)
-
-    def evaluate(self, first: int, last: int) -> bool:
-        """Keys of words first .. last - 1 of the offspring, by the device; False if it was interrupted.
-
-        Parameters
-        ----------
-        first, last : int
-            Words of 32 individuals.
-        """
-        return self.evaluation.evaluate_offspring(first, last)
 
     def offspring(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (M,) of the offspring."""
@@ -354,22 +237,11 @@ class DevicePopulation:
         return planes, self.device.get(memory.offspring_keys)
 
     def set_offspring(self, planes: NDArray[np.uint32] | None, keys: NDArray[np.int64]) -> None:
-        """Offspring combined from several devices, or the keys that the host gives them.
-
-        Parameters
-        ----------
-        planes : ndarray of uint32, shape (n, words), or None
-            None where the device's own stay.
-        keys : ndarray of int64, shape (M,)
-        """
+        """Offspring combined from several devices (None: its own stay), and their keys."""
         memory = self.memory
         if planes is not None:
             self.device.put(planes.ravel(), memory.offspring)
         self.device.put(keys, memory.offspring_keys)
-
-    def replace(self) -> None:
-        """Bring the offspring into the population."""
-        self.selection.replace()
 
     def summarise(self, generation: int, place: int, ending: Ending) -> NDArray[np.void]:
         """Note the state after ``generation`` generations as row ``place`` of the history; the rows so far."""
@@ -393,22 +265,12 @@ class DevicePopulation:
         Some of them may still be as they were sampled.
         """
         if phase == "improvement":
-            self.evaluate(0, words)
+            self.evaluation.evaluate_offspring(0, words)
         elif phase != "evaluation":
             return None
         planes, keys = self.offspring()
         place = int(keys[: self.evaluation.known].argmax())
         return ((planes[:, place // 32] >> np.uint32(place % 32)) & 1).astype(np.uint8)
-
-    # --- migration ----------------------------------------------------------------------------------------------
-
-    def emigrants(self, count: int) -> Migrants:
-        """Copies of the ``count`` best individuals, in the order of their numbers; also after the population's end."""
-        return self.selection.emigrants(count)
-
-    def immigrate(self, migrants: Migrants) -> None:
-        """Replace the worst individuals; a population that had ended is revived."""
-        self.selection.immigrate(migrants)
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -423,12 +285,8 @@ class DevicePopulation:
         return self.device.get(self.memory.genes)
 
     def snapshot(self) -> tuple[Network, NDArray[np.uint32]]:
-        """The network, and the bit planes of some individuals."""
-        return self.network(), self.first_individuals()
-
-    def first_individuals(self) -> NDArray[np.uint32]:
-        """The bit planes (n, words) of the first 64 individuals."""
+        """The network, and the bit planes (n, words) of the first 64 individuals."""
         n, words = self.parameters.n, min(SAMPLE_WORDS, -(-self.parameters.population // 32))
         groups = self.shapes.spread(n * words, self.shapes.group)
         self._launch(self.programs.summarise.read_sample, groups, self.shapes.group, words=words)
-        return self.device.get(self.memory.sample, 0, n * words).reshape(n, words)
+        return self.learner.network(), self.device.get(self.memory.sample, 0, n * words).reshape(n, words)

@@ -36,12 +36,6 @@ class Autocorrelation(Fitness):
 
     Source: M. J. E. Golay, "Sieves for low autocorrelation binary sequences", IEEE Transactions on Information Theory
     23 (1977) 43-51.
-
-
-    Raises
-    ------
-    ProblemError
-        If n is below 2 or above 1024.
     """
 
     text = "LABS"

@@ -24,7 +24,6 @@ def _literals(n: int, place: int, clause: Sequence[int]) -> list[int]:
 
 
 def _always_holds(literals: Sequence[int]) -> bool:
-    """Whether these, as :func:`_literals` makes them, have a variable and its negation."""
     return len({abs(literal) for literal in literals}) < len(literals)
 
 
@@ -40,19 +39,7 @@ def _table_of(literals: Sequence[int], place: int, satisfied: int, violated: int
 
 
 def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
-    """The number of clauses that hold; literals are 1-based, negative for negated. All of them is the bound.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    clauses : sequence of sequences of int
-
-    Raises
-    ------
-    ProblemError
-        If a clause has no literal, or one of no variable, or more than 16 variables.
-    """
+    """The number of clauses that hold; literals are 1-based, negative for negated. All of them is the bound."""
     scopes, tables, sure = [], [], 0
     for place, clause in enumerate(clauses, 1):
         literals = _literals(n, place, clause)
@@ -69,20 +56,6 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
 
     A clause of weight None is hard: it weighs one more than the sum of all soft ones, so a value up to their sum means
     that all hard clauses hold; one that is given several times counts once. No solution is below 0, which ends a run.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    clauses : sequence of sequences of int
-    weights : sequence of int or None
-        One for each clause.
-
-    Raises
-    ------
-    ProblemError
-        If the hard clauses weigh 2^41 or more in sum, a weight is negative, a clause has none, or as in
-        :func:`max_sat`.
     """
     if len(clauses) != len(weights):
         raise ProblemError(f"{len(clauses)} clauses need as many weights; got {len(weights)}")

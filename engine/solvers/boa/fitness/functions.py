@@ -29,30 +29,14 @@ _FARTHEST_KEY = 1 << 62  # beyond every key; targets past it mean the same
 
 
 class Fitness(ABC):
-    """Base of every fitness.
+    """Base of every fitness."""
 
-    Attributes
-    ----------
-    n : int
-        Genes.
-    text : str
-        For people: ``"trap-5"``.
-    scale : int
-        Keys per unit of value.
-    minimize : bool
-        Whether the user's value is to be minimised; keys are maximised always.
-    best_key : int or None
-        The key of a global optimum, where it is known, or of a bound on it.
-    best_is_bound : bool
-        Whether ``best_key`` is a bound that may be out of reach, as if all clauses of a formula held.
-    """
-
-    n: int
-    text: str
-    scale: int = 1
-    minimize: bool = False
-    best_key: int | None = None
-    best_is_bound: bool = False
+    n: int  # genes
+    text: str  # for people: "trap-5"
+    scale: int = 1  # keys per unit of value
+    minimize: bool = False  # whether the user's value is to be minimised; keys are maximised always
+    best_key: int | None = None  # of a global optimum, where it is known, or of a bound on it
+    best_is_bound: bool = False  # that may be out of reach, as if all clauses of a formula held
 
     def value(self, key: int) -> int | float:
         """The value of a key, in the user's unit."""
@@ -60,13 +44,7 @@ class Fitness(ABC):
         return signed if self.scale == 1 else signed / self.scale
 
     def key(self, value: float) -> int:
-        """The smallest key that is at least as good as a value: what a target means.
-
-        Raises
-        ------
-        ProblemError
-            If the value is no number.
-        """
+        """The smallest key that is at least as good as a value: what a target means."""
         scaled = (-value if self.minimize else value) * self.scale
         _require_number(value)
         return math.ceil(max(-_FARTHEST_KEY, min(scaled, _FARTHEST_KEY)) - 1e-6)
@@ -78,6 +56,11 @@ class Fitness(ABC):
     @abstractmethod
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For a run folder."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the host finds the same values as devices, without a function of the user's that may be slow."""
+        return True
 
     def whole(self, bits: Bits) -> Bits:
         """Individuals, shape (m, n), with the genes that were eliminated from the problem's function, if any were."""
@@ -104,13 +87,7 @@ def check_genes(n: int) -> int:
 
 
 def real_values(raw: Any, name: str) -> NDArray[np.float64]:
-    """Values as doubles.
-
-    Raises
-    ------
-    ProblemError
-        If they are complex, or no numbers.
-    """
+    """Values as doubles; ``ProblemError`` if they are complex, or no numbers."""
     try:
         values = np.asarray(raw)
         if np.iscomplexobj(values):
@@ -146,12 +123,6 @@ class Hierarchy(Fitness):
 
     Sources: R. A. Watson, G. S. Hornby, J. B. Pollack, "Modeling building-block interdependency", PPSN V (1998) 97-106;
     M. Pelikan, D. E. Goldberg, "Escaping hierarchical traps with competent genetic algorithms", GECCO 2001, 511-518.
-
-
-    Raises
-    ------
-    ProblemError
-        If n is not a power of 2 (hiff) or 3 (htrap), and more than 1.
     """
 
     def __init__(self, family: str, n: int) -> None:
@@ -231,6 +202,11 @@ class Snippet(Fitness):
         self.code, self.scale, self.minimize, self.host = code, int(scale), minimize, host
         self.best_key = None if optimum is None else self.key(optimum)
 
+    @property
+    @override
+    def is_checked(self) -> bool:
+        return self.host is not None
+
     @override
     def keys(self, bits: Bits) -> Keys:
         """Only with ``host``."""
@@ -250,22 +226,10 @@ class Snippet(Fitness):
 
 
 class Function(Fitness):
-    """A Python function of the user's, on the host.
-
-    Parameters
-    ----------
-    function : callable
-        From an (m, n) uint8 array to m finite numbers; or, with ``each``, from one (n,) array to one number.
-    n : int
-    each : bool
-        Whether the function takes individuals one by one.
-    processes : int
-        With ``each``: how many processes share the work; the function must then be importable by name.
-    minimize : bool
-    optimum : number, optional
-    """
+    """A Python function of the user's, on the host; the arguments are those of :class:`engine.BOA`."""
 
     scale = 0
+    is_checked = False
 
     def __init__(
         self,
@@ -306,13 +270,7 @@ class Function(Fitness):
 
     @override
     def keys(self, bits: Bits, mapped: Callable[..., Any] = map) -> Keys:
-        """``mapped`` is how one by one is done.
-
-        Raises
-        ------
-        ProblemError
-            If the function raises, returns the wrong length, or a value that is not finite; with the individual.
-        """
+        """``mapped`` is how one by one is done; ``ProblemError`` names an individual for which the function fails."""
         try:
             raw: Any = list(mapped(self.function, list(bits))) if self.each else self.function(bits.copy())
         except Exception as error:

@@ -15,23 +15,7 @@ _WIDEST_GRID = 10
 
 
 def random_nk(n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Decomposable:
-    """Tables of uniform values with nine decimals; the optimum is found exactly.
-
-    Parameters
-    ----------
-    n : int
-        Genes.
-    neighbours : int
-        Further genes of each table, 0 to 15.
-    step : int
-        Distance of neighbouring tables, in genes.
-    seed : int
-
-    Raises
-    ------
-    ProblemError
-        If one of these is out of its range.
-    """
+    """Tables of uniform values with nine decimals, over ``neighbours`` (0 to 15) more genes; with the exact optimum."""
     if not 0 <= neighbours < 16 or step < 1 or n < 1:
         raise ProblemError(f"an NK landscape needs n >= 1, k from 0 to 15 and step >= 1; got {n}, {neighbours}, {step}")
     random = np.random.default_rng(seed)
@@ -44,12 +28,7 @@ def random_nk(n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Deco
 def nk_optimum(fitness: Decomposable) -> int:
     """The greatest key of a sum of tables over neighbouring genes, by dynamic programming over the genes.
 
-    Time is n 2^w for functions over at most w + 1 neighbouring genes.
-
-    Raises
-    ------
-    ProblemError
-        If a function reaches over more than 20 neighbouring genes.
+    Time is n 2^w for functions over at most w + 1 neighbouring genes; w is at most 20.
     """
     functions: dict[int, list[int]] = {}  # by the last of their genes
     width = 0
@@ -76,20 +55,7 @@ def nk_optimum(fitness: Decomposable) -> int:
 
 
 def random_ising(side: int, seed: int = 0) -> Decomposable:
-    """A +-J spin glass on a side x side torus; up to side 10 the optimum is found exactly.
-
-    Parameters
-    ----------
-    side : int
-        At least 3.
-    seed : int
-        Of the signs.
-
-    Raises
-    ------
-    ProblemError
-        If the side is below 3.
-    """
+    """A +-J spin glass on a side x side torus, of side 3 or more; up to side 10 with the exact optimum."""
     if side < 3:
         raise ProblemError(f"a torus needs a side of at least 3; got {side}")
     signs = np.random.default_rng(seed).choice([-1, 1], (2, side, side))
@@ -109,18 +75,6 @@ def ising_grid_optimum(side: int, bonds: Sequence[tuple[int, int, float]]) -> in
     """The greatest sum of J s_a s_b on a side x side torus of whole-numbered J, by transfer matrices.
 
     Rows are added one spin at a time for every first row up to a common flip: 2^(side - 1) times side^2 2^side steps.
-
-    Parameters
-    ----------
-    side : int
-        3 to 10.
-    bonds : sequence of (int, int, float)
-        Two spins, numbered row by row, and J.
-
-    Raises
-    ------
-    ProblemError
-        If the bonds are not those of the torus, or the side is above 10.
     """
     if not 3 <= side <= _WIDEST_GRID:
         raise ProblemError(f"the transfer matrix takes a side from 3 to {_WIDEST_GRID}; got {side}")

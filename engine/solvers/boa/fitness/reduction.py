@@ -33,21 +33,9 @@ Step = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 
 
 class Reduced(Decomposable):
-    """What remains of a function of at most two genes.
+    """What remains of a function of at most two genes: those ``kept``, in order, without the steps' genes.
 
-    Parameters
-    ----------
-    whole : Decomposable
-    kept : ndarray of int64
-        The genes of ``whole`` that remain, in order.
-    steps : list of Step
-        What was eliminated, in order.
-    constant : int
-        Of the keys.
-    linear : dict of int to int
-        What a one is worth, by gene.
-    couplings : dict of int to dict of int to int
-        What two ones are worth besides, by gene and by gene.
+    Of the keys: a constant, what a one is worth (``linear``), and what two ones are worth besides.
     """
 
     def __init__(
@@ -117,14 +105,9 @@ class Reduced(Decomposable):
 
 
 def reduced(fitness: Decomposable) -> Reduced | None:
-    """What remains of a function; None if there are but few genes to eliminate, and many.
+    """What remains of a function of at most two genes; None if there are but few genes to eliminate, and many.
 
     Where 16 genes or fewer remain, the optimum is known: all their strings are evaluated.
-
-    Parameters
-    ----------
-    fitness : Decomposable
-        A sum of functions of at most two genes.
     """
     n = fitness.n
     is_small = n <= _ENUMERATED

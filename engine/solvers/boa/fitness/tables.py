@@ -131,8 +131,8 @@ class Decomposable(Fitness):
     @property
     def width(self) -> int:
         """Genes of every function, or 0 if they differ."""
-        widths = np.unique(np.diff(self.scope_starts))
-        return int(widths[0]) if len(widths) == 1 else 0
+        widths = np.diff(self.scope_starts)
+        return int(widths[0]) if (widths == widths[0]).all() else 0
 
     @cached_property
     def fits_i32(self) -> bool:
@@ -148,14 +148,8 @@ class Decomposable(Fitness):
     @cached_property
     def is_symmetric(self) -> bool:
         """Whether the complement of every bit string has the same value, table by table."""
-        starts, places = self.distinct_tables
-        widths = np.zeros(len(starts), np.int64)
-        widths[places] = np.diff(self.scope_starts)
-        return all(
-            np.array_equal(table, table[::-1])
-            for start, width in zip(starts.tolist(), widths.tolist(), strict=True)
-            for table in (self.tables[start : start + (1 << width)],)
-        )
+        starts, _ = self.distinct_tables
+        return all(np.array_equal(table, table[::-1]) for table in np.split(self.tables, starts[1:]))
 
     @cached_property
     def distinct_tables(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -266,18 +260,6 @@ def trap(n: int, k: int = 5) -> Decomposable:
     """Sum over blocks of k genes: k if all are one, else k - 1 - (number of ones); optimum n.
 
     Source: K. Deb, D. E. Goldberg, "Analyzing deception in trap functions", FOGA 2 (1993) 93-108.
-
-    Parameters
-    ----------
-    n : int
-        A multiple of k.
-    k : int
-        2 to 16.
-
-    Raises
-    ------
-    ProblemError
-        If n and k do not fit.
     """
     n = check_genes(n)
     if not 2 <= k <= WIDEST_SCOPE or n % k:
@@ -309,19 +291,7 @@ BUILT_IN: dict[str, Callable[[int], Fitness]] = {
 
 
 def built_in(name: str, n: int) -> Fitness:
-    """The built-in function of that name, for n genes.
-
-    Parameters
-    ----------
-    name : str
-        A name of :data:`BUILT_IN`, or ``"trap-K"``.
-    n : int
-
-    Raises
-    ------
-    ProblemError
-        If there is none, or it has no instance of that size.
-    """
+    """The built-in function of that name, one of :data:`BUILT_IN` or ``"trap-K"``, for n genes."""
     family, _, order = name.partition("-")
     if family == "trap" and (not order or order.isdigit()):
         return trap(n, int(order or 5))
@@ -339,18 +309,9 @@ def nearest_neighbour_nk(
     optimum: float | None = None,
     wraps: bool = False,
 ) -> Decomposable:
-    """A table on genes s step .. s step + k for each s, cut off at the last gene; the first gene is the highest bit.
+    """A table on genes s step .. s step + k for each s; the first gene is the highest bit.
 
-    Parameters
-    ----------
-    n : int
-    tables : sequence of sequences of float
-        2^(k + 1) values each; of tables that are cut off, the first ones are used.
-    neighbours, step : int
-        k and s.
-    optimum : float, optional
-    wraps : bool
-        Whether tables are not cut off: the first genes follow the last one.
+    Tables are cut off at the last gene, and of these the first values are used; or the first gene follows (``wraps``).
     """
     scopes, own = [], []
     for table, start in zip(tables, range(0, n, step), strict=True):
@@ -361,19 +322,15 @@ def nearest_neighbour_nk(
     return Decomposable(n, scopes, own, optimum=optimum, text="NK landscape")
 
 
-def ising(n: int, bonds: Sequence[tuple[int, int, float]], energy: float | None = None) -> Decomposable:
-    """Sum of J over bonds of equal spins less that over bonds of different ones: minus the energy, to be maximised.
-
-    Parameters
-    ----------
-    n : int
-        Spins.
-    bonds : sequence of (int, int, float)
-        Two spins and J.
-    energy : float, optional
-        The known minimum.
-    """
-    scopes, tables = [(a, b) for a, b, _ in bonds], [(j, -j, -j, j) for _, _, j in bonds]
+def ising(
+    n: int,
+    bonds: Sequence[tuple[int, int, float]],
+    energy: float | None = None,
+    fields: Sequence[tuple[int, float]] = (),
+) -> Decomposable:
+    """Minus the energy of bonds (a, b, J) and fields (a, h); ``energy`` is its least value."""
+    scopes = [*((a, b) for a, b, _ in bonds), *((a,) for a, _ in fields)]
+    tables = [*((j, -j, -j, j) for _, _, j in bonds), *((-h, h) for _, h in fields)]
     return Decomposable(n, scopes, tables, optimum=None if energy is None else -energy, text="Ising spin glass")
 
 
@@ -391,21 +348,7 @@ def _check_pairs(n: int, terms: Sequence[tuple[int, int, float]], what: str, end
 
 
 def max_cut(n: int, edges: Sequence[tuple[int, int, float]], optimum: float | None = None) -> Decomposable:
-    """The weight of edges between genes at 0 and genes at 1.
-
-    Parameters
-    ----------
-    n : int
-        Vertices.
-    edges : sequence of (int, int, float)
-        Two different vertices, counted from 0, and a weight; each pair once.
-    optimum : float, optional
-
-    Raises
-    ------
-    ProblemError
-        If an edge joins a vertex with itself, a pair comes twice, or a vertex is out of range.
-    """
+    """The weight of edges (a, b, weight) between genes at 0 and genes at 1; each pair once."""
     for a, b, _ in edges:
         if a == b:
             raise ProblemError(f"an edge must join two vertices; got {a} twice")
@@ -421,25 +364,7 @@ def qubo(
     maximize: bool = False,
     offset: float = 0.0,
 ) -> Decomposable:
-    """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    entries : sequence of (int, int, float)
-        Row, column and value; each place once, also of (i, j) and (j, i) one only.
-    optimum : float, optional
-    maximize : bool
-        Whether the largest value is sought instead.
-    offset : float
-        Added to every value.
-
-    Raises
-    ------
-    ProblemError
-        If a place comes twice, or a variable is out of range.
-    """
+    """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two."""
     _check_pairs(n, entries, "entry", "variable", "give one of both, which stands for two")
     scopes: list[tuple[int, ...]] = []
     tables: list[tuple[float, ...]] = []

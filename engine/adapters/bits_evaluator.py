@@ -19,10 +19,10 @@ from typing import IO, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OptionError, OutputError, ProblemError
-from ...util.files import read_utf8
-from ...util.text import counted
-from .fitness import real_values
+from ..errors import OptionError, OutputError, ProblemError
+from ..solvers.boa.fitness import real_values
+from ..util.files import read_utf8
+from ..util.text import counted
 
 __all__ = ["Evaluator"]
 

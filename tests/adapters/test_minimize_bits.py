@@ -177,7 +177,7 @@ def test_a_time_limit_that_leaves_no_evaluation_is_an_error() -> None:
 def test_workers_end_where_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(
-        "import time\nfrom engine.solvers.boa.evaluator import Evaluator\nimport numpy as np\n"
+        "import time\nfrom engine.adapters.bits_evaluator import Evaluator\nimport numpy as np\n"
         "def f(bits):\n    print('called', flush=True)\n    time.sleep(0.2)\n    return 1.0\n"
         "if __name__ == '__main__':\n"
         "    Evaluator(f, 4, batch=False, workers=2)(np.zeros((500, 4), np.uint8))\n",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .fitness.formulas import max_sat
-from .fitness.tables import max_cut, qubo
-from .problem import BOA
+from ...solvers.boa.fitness.formulas import max_sat
+from ...solvers.boa.fitness.tables import max_cut, qubo
+from ...solvers.boa.problem import BOA
 
 __all__ = ["hard_problems", "random_cut", "random_qubo", "satisfiable_clauses"]
 

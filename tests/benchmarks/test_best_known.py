@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.solvers.boa.best_known import best_known, best_known_values
+from engine.benchmarks.boa.best_known import best_known, best_known_values
 
 
 def test_every_value_says_where_and_when_it_was_published_and_whether_it_is_proved() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 import engine
 from engine.benchmarks.boa.command import bench
+from engine.benchmarks.boa.hard import hard_problems
 from engine.benchmarks.boa.tune import Trial, smallest_population, tune
 from engine.devices import Member
 from engine.errors import OptionError
-from engine.solvers.boa.hard import hard_problems
 from tests.support.paper import PaperEngine
 
 
