@@ -94,7 +94,7 @@ def measure_naive(study: Study) -> None:
         float(np.abs(single @ solution - right).max() / (np.abs(single).max() * np.abs(solution).max()))
         for solution in (np.linalg.solve(factor.T, np.linalg.solve(factor, right)), np.linalg.inv(single) @ right)
     ]
-    seen = "{:.0e} with the factor, {:.0e} with the inverse".format(*residuals)
+    seen = "{:.2e} with the factor, {:.2e} with the inverse".format(*residuals)
     study.judge(
         "stable",
         residuals[0] < residuals[1],

@@ -1,7 +1,5 @@
 """Reports are written and read back whole; text from measurements cannot become markup."""
 
-from __future__ import annotations
-
 import os
 import re
 from io import StringIO
@@ -25,19 +23,19 @@ from tests.support.needs import package
 PAPERS = ("boa", "horseshoe", "ivm", "knapsack", "pdas")
 
 
-def example() -> Report:
+def example():
     table = Table("Times", ("size", "sec|onds", "who"), (("10", "0.5", "<b>"), ("-3", "", "x|y")), "warm runs")
     blocks = [Text("a < b"), table, Figure("curve", "c.svg"), Finding("it holds", False, "no"), Finding("?", None, "-")]
     return Report("x", "A title", "A paper.", "quick", describe_machine([]), 1.5, [Section("First", blocks)])
 
 
-def test_a_written_report_is_read_back_equal(tmp_path: Path) -> None:
+def test_a_written_report_is_read_back_equal(tmp_path):
     report = example()
     report.write(tmp_path)
     assert Report.read(tmp_path / "report.json") == report
 
 
-def test_markdown_has_headings_alignment_and_escaped_bars() -> None:
+def test_markdown_has_headings_alignment_and_escaped_bars():
     text = example().markdown()
     assert "# A title" in text
     assert "\n## First\n" in text
@@ -47,7 +45,7 @@ def test_markdown_has_headings_alignment_and_escaped_bars() -> None:
     assert "| ? | not tested | - |" in text
 
 
-def test_html_escapes_what_was_measured() -> None:
+def test_html_escapes_what_was_measured():
     page = example().html()
     assert '<td class="">&lt;b&gt;</td>' in page
     assert "a &lt; b" in page
@@ -56,13 +54,13 @@ def test_html_escapes_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "sections": 3}'])
-def test_what_is_not_a_report_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_is_not_a_report_is_refused(tmp_path, text):
     (tmp_path / "report.json").write_text(text)
     with pytest.raises(InputError):
         Report.read(tmp_path / "report.json")
 
 
-def test_a_busy_machine_makes_no_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_busy_machine_makes_no_record(monkeypatch, tmp_path):
     report = example()
     report.machine.update(load=2.0, cores=2)
     assert "no record" not in report.markdown()
@@ -75,7 +73,7 @@ def test_a_busy_machine_makes_no_record(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert not folder.exists()
 
 
-def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path: Path) -> None:
+def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path):
     claims = {
         "shown": Claim("It is so", "1"),
         "timed": Claim("It is fast", "2", needs="gpu"),
@@ -83,7 +81,7 @@ def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path: Path) -> No
     }
     report = Report("x", "A title", "A paper.", "cpu", describe_machine([]), sections=[Section("First")])
     console = Console(file=StringIO())
-    study = Study(None, report, "cpu", tmp_path, console, claims=claims)  # type: ignore[arg-type]
+    study = Study(None, report, "cpu", tmp_path, console, claims=claims)
     study.judge("shown", True, "seen")
     study.judge("timed", True, "2 s")
     with pytest.raises(KeyError):
@@ -101,14 +99,14 @@ def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("name", "least"), [("boa", 8), ("horseshoe", 12), ("ivm", 15), ("knapsack", 9), ("pdas", 8)])
-def test_each_paper_has_its_claims_with_their_places(name: str, least: int) -> None:
+def test_each_paper_has_its_claims_with_their_places(name, least):
     claims = Paper.named(name).claims.values()
     assert len(claims) >= least
     assert all(claim.says and claim.where for claim in claims)
     assert all(claim.quick is None for claim in claims if claim.untestable or claim.needs)
 
 
-def test_names_of_reproductions_are_unique_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_reproductions_are_unique_and_in_the_help(capsys):
     names = [name for solver in discover().values() for name in solver.reproductions]
     assert len(names) == len(set(names))
     assert set(PAPERS) <= set(reproductions())
@@ -117,14 +115,14 @@ def test_names_of_reproductions_are_unique_and_in_the_help(capsys: pytest.Captur
     assert all(name in shown for name in names)
 
 
-def test_an_unknown_name_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_refused_with_the_nearest(capsys):
     assert command_line(["reproduce", "knapsak"]) == 2
     assert "did you mean 'knapsack'" in capsys.readouterr().err
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAPERS)
-def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_path: Path) -> None:
+def test_the_quick_profile_writes_a_report_whose_figures_exist(name, tmp_path):
     folder = tmp_path / "report"
     assert command_line(["reproduce", name, "--profile", "quick", "--folder", str(folder)]) == 0
     report = Report.read(folder / "report.json")
@@ -140,7 +138,7 @@ def test_the_quick_profile_writes_a_report_whose_figures_exist(name: str, tmp_pa
     assert any(isinstance(block, Figure) for block in blocks) or not can_draw()
 
 
-def test_every_report_of_the_documentation_has_a_figure_and_names_its_tables() -> None:
+def test_every_report_of_the_documentation_has_a_figure_and_names_its_tables():
     paths = sorted((Path(__file__).parents[2] / "docs" / "reproduction").glob("*/report.json"))
     assert [path.parent.name for path in paths] == [f"{name}-gpu" for name in PAPERS]
     for path in paths:
@@ -150,16 +148,19 @@ def test_every_report_of_the_documentation_has_a_figure_and_names_its_tables() -
         assert all((path.parent / figure.file).is_file() for figure in figures)
         text = path.with_name("report.md").read_text(encoding="utf-8")
         assert text == report.markdown()
+        assert {finding.claim for finding in report.findings} >= {
+            one.says for one in Paper.named(report.name).claims.values()
+        }
         assert not re.search("table (above|below)", text)  # statements stand before all tables
 
 
-def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_files_is_refused(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     assert command_line(["reproduce", "knapsack", "--profile", "quick", "--folder", str(tmp_path)]) == 2
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path, capsys):
     path = tmp_path / "record.json"
     words = ["bench", "branch_and_bound", "--quick", "--only", "queens 13", "--backend", "opencl"]
     assert command_line([*words, "--record", str(path)]) == 0
@@ -175,7 +176,7 @@ def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path: Path, capsys:
     assert "2,490,838" not in capsys.readouterr().out  # it is refused before it begins
 
 
-def test_tables_that_are_printed_are_recorded(tmp_path: Path) -> None:
+def test_tables_that_are_printed_are_recorded(tmp_path):
     from rich.table import Table as ScreenTable
 
     from engine.reports.record import BenchConsole, recording
@@ -189,7 +190,7 @@ def test_tables_that_are_printed_are_recorded(tmp_path: Path) -> None:
     assert blocks == [Table("Times", ("n", "ms"), (("10", "1.5"),)), Text("two lines")]
 
 
-def test_the_first_page_of_benchmarks_is_made_of_the_records() -> None:
+def test_the_first_page_of_benchmarks_is_made_of_the_records():
     from engine.reports.benchmarks import front
 
     assert front() == (Path(__file__).parents[2] / "BENCHMARKS.md").read_text(encoding="utf-8")
@@ -198,7 +199,7 @@ def test_the_first_page_of_benchmarks_is_made_of_the_records() -> None:
 PAGES = ("knapsack", "branch-and-bound", "boa", "horseshoe", "linear-programming", "engine")
 
 
-def test_every_record_and_every_plot_is_on_a_page() -> None:
+def test_every_record_and_every_plot_is_on_a_page():
     from engine.reports.benchmarks import IMAGES, RECORDS, page, plots
 
     assert plots()
@@ -211,7 +212,7 @@ def test_every_record_and_every_plot_is_on_a_page() -> None:
     assert {source for source in sources if f"\n    {source}\n" not in text} == set()
 
 
-def test_what_was_measured_without_a_commit_or_beside_other_work_is_marked() -> None:
+def test_what_was_measured_without_a_commit_or_beside_other_work_is_marked():
     from engine.reports.benchmarks import doubt
 
     assert doubt({"commit": "abc", "load": 1.0, "cores": 2}) == ""
@@ -219,7 +220,7 @@ def test_what_was_measured_without_a_commit_or_beside_other_work_is_marked() -> 
     assert doubt({"commit": "abc", "load": 19.9, "cores": 8}) == "the load was 19.9 on 8 cores"
 
 
-def test_bars_are_the_numbers_of_the_table(tmp_path: Path) -> None:
+def test_bars_are_the_numbers_of_the_table(tmp_path):
     package("matplotlib")
     rows = (("CUDA", "a", "1 234 567"), ("", "b", "2.5e3 (2x)"), ("OpenCL", "a", "0.5 to 0.7"), ("OpenCL", "b", "-"))
     report = example()

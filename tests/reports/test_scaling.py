@@ -1,13 +1,10 @@
 """``quintet bench SOLVER --scaling``, its pictures, and the model of several devices."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from engine.devices import DevicePool, Member
+from engine.devices import DevicePool
 from engine.devices.monitor.timeline import Command, DeviceTimeline, HostSpan, Timeline
 from engine.errors import OptionError
 from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
@@ -27,9 +24,7 @@ from engine.solvers import solver_named
         ("linprog", "batch", (4,)),
     ],
 )
-def test_many_devices_give_the_answer_of_one(
-    solver: str, only: str, counts: tuple[int, ...], device: Member, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_many_devices_give_the_answer_of_one(solver, only, counts, device, capsys, tmp_path):
     names = ",".join([device.info.id] * 8)
     arguments = ["--scaling", "--quick", "--only", only, "--backend", device.info.language, "--devices", names]
     arguments += [word for count in counts for word in ("--counts", str(count))]
@@ -44,8 +39,8 @@ def test_many_devices_give_the_answer_of_one(
         ElementTree.parse(file)
 
 
-def test_another_answer_on_more_devices_is_reported(device: Member, capsys: pytest.CaptureFixture[str]) -> None:
-    def run(devices: list[str]) -> Outcome:
+def test_another_answer_on_more_devices_is_reported(device, capsys):
+    def run(devices):
         with DevicePool([device.info] * len(devices)):
             return Outcome(0.0, 1.0 / len(devices), {"nodes": len(devices)})
 
@@ -57,14 +52,14 @@ def test_another_answer_on_more_devices_is_reported(device: Member, capsys: pyte
         bench_scaling("test", [ScalingCase("case", run, run_recorded=None)], None, None, Request(only="cases"))
 
 
-def _timeline() -> Timeline:
+def _timeline():
     kernels = [Command("kernel", "work", 0, 1.0, 2.0), Command("kernel", "again", 1, 1.5, 2.5)]
     others = [Command("wait", "wait", 0, 2.5, 3.0), Command("peer", "peer", 0, 3.0, 3.5, 8)]
     host = [HostSpan("task", 0.5, 3.5), HostSpan("device", 1.0, 2.0), HostSpan("exchange", 2.5, 3.0)]
     return Timeline([DeviceTimeline("cuda:0", [*kernels, *others], host)])
 
 
-def test_shares_count_overlapping_commands_once() -> None:
+def test_shares_count_overlapping_commands_once():
     device = _timeline().devices[0]
     used = shares_of(device, (0.0, 4.0))
     assert used.computing == pytest.approx(1.5 / 4)
@@ -73,14 +68,14 @@ def test_shares_count_overlapping_commands_once() -> None:
     assert covered([(0.0, 2.0), (1.0, 3.0), (5.0, 9.0)], (1.5, 6.0)) == pytest.approx(2.5)
 
 
-def test_a_picture_names_devices_and_kernels() -> None:
+def test_a_picture_names_devices_and_kernels():
     text = picture(_timeline(), "a & b", (0.0, 4.0), detail=0.5)
     root = ElementTree.fromstring(text)
     words = {element.text for element in root.iter() if element.text and element.text.strip()}
     assert {"a & b", "cuda:0", "work", "again", "0.000 s to 4.000 s"} <= words
 
 
-def test_the_model_divides_what_is_not_repeated() -> None:
+def test_the_model_divides_what_is_not_repeated():
     profile = profile_of(_timeline().devices[0], (0.0, 4.0), 8.0, {"again"})
     assert profile.divided + profile.repeated + profile.idle == pytest.approx(8.0)
     assert profile.divided == pytest.approx(profile.repeated * 1.0 / 1.5)  # the copy is repeated too
@@ -89,5 +84,5 @@ def test_the_model_divides_what_is_not_repeated() -> None:
     assert predicted_seconds(few, 4, Exchange(10, 390e9), 0.1) == pytest.approx(2.5 + 1.0 + 1.0)
 
 
-def test_an_exchange_takes_time() -> None:
+def test_an_exchange_takes_time():
     assert all_gather_seconds(3) > 0

@@ -1,7 +1,5 @@
 """The serial programs in C find what the engine's references, brute force and SciPy find."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import get_args
 
@@ -17,7 +15,7 @@ from engine.solvers.knapsack.problem import Knapsack
 pytestmark = pytest.mark.skipif(serial.compiler() is None, reason="this machine has no C compiler")
 
 
-def dependent(count: int, n: int, seed: int) -> np.ndarray:
+def dependent(count, n, seed):
     """Individuals with noisy copies of a few bits."""
     random = np.random.default_rng(seed)
     bits = random.integers(0, 2, (count, n // 3 + 1)).repeat(3, axis=1)[:, :n]
@@ -25,7 +23,7 @@ def dependent(count: int, n: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_network_under_a_permutation_is_that_of_the_reference(seed: int) -> None:
+def test_a_network_under_a_permutation_is_that_of_the_reference(seed):
     chosen = dependent(300, 12, seed)
     order = np.random.default_rng(seed).permutation(12).astype(np.int32)
     expected = learn(chosen, order, 3)
@@ -34,7 +32,7 @@ def test_a_network_under_a_permutation_is_that_of_the_reference(seed: int) -> No
         assert parents[gene] == [order[parent] for parent in expected.parents[rank]]
 
 
-def test_the_search_with_a_check_for_cycles_is_acyclic_and_scores_more_than_any_permutation() -> None:
+def test_the_search_with_a_check_for_cycles_is_acyclic_and_scores_more_than_any_permutation():
     chosen = dependent(200, 9, 5)
     parents, metric = serial.learn_network(chosen, 2, None)
     left = set(range(9))
@@ -49,14 +47,14 @@ def test_the_search_with_a_check_for_cycles_is_acyclic_and_scores_more_than_any_
 
 
 @pytest.mark.parametrize("edges", get_args(serial.Edges))
-def test_the_serial_algorithms_solve_a_trap(edges: serial.Edges) -> None:
+def test_the_serial_algorithms_solve_a_trap(edges):
     run = serial.run_boa(10, 500, 20, edges)
     assert run.best == 10
     assert 0 < run.learning <= run.seconds
     assert serial.run_boa(10, 8, 0, edges).best < 10
 
 
-def test_the_serial_table_has_the_optimum_and_a_limit_gives_an_estimate() -> None:
+def test_the_serial_table_has_the_optimum_and_a_limit_gives_an_estimate():
     random = np.random.default_rng(4)
     for _ in range(10):
         weights = random.integers(1, 60, 40)
@@ -70,7 +68,7 @@ def test_the_serial_table_has_the_optimum_and_a_limit_gives_an_estimate() -> Non
 
 
 @pytest.mark.parametrize(("m", "n", "seed"), [*product((3, 12), (40,), (1, 2))])
-def test_serial_linear_programs_reach_the_optimum(m: int, n: int, seed: int) -> None:
+def test_serial_linear_programs_reach_the_optimum(m, n, seed):
     random = np.random.default_rng(seed)
     A = random.standard_normal((m, n))
     x, s, y = np.ones(n), np.ones(n), random.standard_normal(m)
@@ -88,7 +86,7 @@ def test_serial_linear_programs_reach_the_optimum(m: int, n: int, seed: int) -> 
     assert (x == 1).all()
 
 
-def test_the_serial_simplex_method_says_that_there_is_no_optimum() -> None:
+def test_the_serial_simplex_method_says_that_there_is_no_optimum():
     A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     infeasible = serial.simplex((A, np.array([-1.0, 1.0]), np.ones(3)))
     unbounded = serial.simplex((np.array([[1.0, -1.0, 0.0]]), np.array([1.0]), np.array([-1.0, 0.0, 0.0])))
