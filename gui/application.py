@@ -20,6 +20,7 @@ from gui.app.icons import application_icon
 from gui.runs.child import Child
 from gui.runs.library import default_home
 from gui.window.main import MainWindow
+from gui.window.single import Single, hand_over
 
 _PATIENCE = 10_000  # milliseconds
 
@@ -44,11 +45,21 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder for runs and settings")
     parser.add_argument("--as", dest="kind", metavar="KIND", help="read the files as this kind of problem")
     given = parser.parse_args(list(arguments))
-    app = make_application()
-    window = MainWindow(given.data or default_home(), standby=True)
+    app, home = make_application(), given.data or default_home()
+    if hand_over(home, given.files, given.kind):
+        print("shown in the window that is open")
+        return 0
+    window = MainWindow(home, standby=True)
     _report_errors(window)
-    for path in given.files:
-        window.problems.open_path(path, given.kind)
+
+    def open_files(paths: Sequence[Path], kind: str | None) -> None:
+        for path in paths:
+            window.problems.open_path(path, kind)
+        window.raise_()
+        window.activateWindow()
+
+    open_files(given.files, given.kind)
+    Single(home, window).asked.connect(open_files)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: window.session.stop_and_quit())
     window.show()

@@ -21,10 +21,13 @@ __all__ = [
     "share_text",
     "short_number_text",
     "short_seconds_text",
+    "show_digits",
     "value_text",
 ]
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+_digits = 8
 
 UNLIMITED = 1e290
 """From here on a counter is a limit that nothing reaches, which JSON has no infinity for."""
@@ -43,7 +46,10 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
 
 
 def value_text(value: float | int | None) -> str:
-    """A number in full: integral values with thousands separators, others to eight digits; an en dash for None."""
+    """A number in full: integral values with thousands separators, others to eight digits (see :func:`show_digits`).
+
+    An en dash stands for None.
+    """
     if isinstance(value, int) and abs(value) >= 1 << 1000:  # beyond floats
         return "> 10^301" if value > 0 else "< −10^301"
     if value is None or math.isnan(value):
@@ -52,7 +58,13 @@ def value_text(value: float | int | None) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e15:
         return number_text(int(value), grouped=True)
-    return number_text(float(value), 8)
+    return number_text(float(value), _digits)
+
+
+def show_digits(count: int) -> None:
+    """Have :func:`value_text` write so many significant digits in this process from now on."""
+    global _digits
+    _digits = count
 
 
 def counter_text(value: float | int | None, digits: int | None = None, unit: str = "") -> str:

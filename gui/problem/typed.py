@@ -13,11 +13,13 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QTableWidget,
     QTableWidgetItem,
+    QToolTip,
     QVBoxLayout,
     QWidget,
 )
 
 from engine.errors import InputError
+from engine.util.text import counted
 
 _PROGRAM = """\
 max
@@ -69,21 +71,29 @@ class _Cells(QTableWidget):
         top, left = max(0, self.currentRow()), max(0, self.currentColumn())
         block = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
         self.wanted.emit(top + len(block), left + max(map(len, block), default=0))
+        if top + len(block) > self.rowCount():
+            have, most = counted(top + len(block), "row"), f"{self.rowCount():,}"
+            text = f"{have} are more than the {most} of this table: nothing was pasted. Open the data as a file."
+            QToolTip.showText(self.mapToGlobal(self.rect().center()), text, self)
+            return
+        self.blockSignals(True)
         for row, line in enumerate(block, top):
-            for column, cell in enumerate(line, left):
-                if row < self.rowCount() and column < self.columnCount():
-                    self.setItem(row, column, QTableWidgetItem(cell))
+            for column, cell in enumerate(line[: self.columnCount() - left], left):
+                self.setItem(row, column, QTableWidgetItem(cell))
+        self.blockSignals(False)
+        self.cellChanged.emit(top, left)
 
 
 class _Table(Typed):
     """A table with a count of its rows above it."""
 
     counted: ClassVar[str]
+    most: ClassVar[int] = 1000
 
     def __init__(self) -> None:
         super().__init__()
         self.count, self.cells = QSpinBox(), _Cells(0, 2)
-        self.count.setRange(1, 200)
+        self.count.setRange(1, self.most)
         self.cells.setTabKeyNavigation(True)
         self.cells.setAccessibleName(f"Table of {self.counted.lower()}")
         self.form = QFormLayout()
@@ -97,8 +107,9 @@ class _Table(Typed):
         self.cells.cellChanged.connect(lambda _row, _column: self.changed.emit())
 
     def make_room(self, rows: int, _columns: int) -> None:
-        """Have so many rows at least, up to the most that a table has."""
-        self.count.setValue(max(self.count.value(), rows))
+        """Have so many rows at least, if a table may."""
+        if rows <= self.most:
+            self.count.setValue(max(self.count.value(), rows))
 
     def resize_table(self, count: int) -> None:
         """Have so many rows."""
@@ -107,7 +118,7 @@ class _Table(Typed):
 
 
 class _Items(_Table):
-    counted = "Items"
+    counted, most = "Items", 100_000
 
     def __init__(self) -> None:
         super().__init__()

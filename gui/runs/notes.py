@@ -169,7 +169,8 @@ def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:
     for group in by_title.values():
         if len(group) == 1:
             continue
-        chosen = [{**note.effective_options, "seed": note.seed} for note in group]
+        seeds = [note.settings.get("seed", 0) if note.seed is None else note.seed for note in group]
+        chosen = [{**note.effective_options, "seed": seed} for note, seed in zip(group, seeds, strict=True)]
         names = [name for name in chosen[0] if all(name in options for options in chosen)]
         differ = [name for name in names if len({str(options[name]) for options in chosen}) > 1]
         texts = [

@@ -184,3 +184,12 @@ def _duration(path: Path) -> float:
     with contextlib.suppress(ValueError):
         return from_json(last_line(path)).time
     return 0.0
+
+
+def first_value(path: Path) -> float:
+    """When a recorded run has its first value; 0 if it has none."""
+    with contextlib.suppress(OSError, ValueError), open_regular(path) as stream:
+        for line in stream:
+            if any(kind in line for kind in (b'"metric"', b'"trace"', b'"incumbent"')):
+                return from_json(line).time
+    return 0.0

@@ -228,7 +228,9 @@ class RunList(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Colours of the list."""
         self._delegate.theme = theme
-        self.view.viewport().update()
+        palette = self.view.palette()
+        palette.setColor(QPalette.ColorRole.Highlight, QColor(theme.mixed(theme.accent, 0.22)))  # beside a row
+        self.view.setPalette(palette)
 
     def _show_emptiness(self) -> None:
         self.view.setRootIsDecorated(any(note.sweep for note in self._model.notes))

@@ -1,4 +1,4 @@
-"""The theme and the font of the application and of the window."""
+"""The theme, the font and the digits of numbers, of the application and of the window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from engine.util.text import show_digits
 from gui.app.theme import Theme, system_theme, theme_named
+
+_DIGITS = 8
 
 
 def _application() -> QApplication:
@@ -33,6 +36,8 @@ class Appearance(QObject):
         self._settings = settings
         if (size := int(str(settings.value("font_size", 0)))) > 0:
             _set_font_size(size)
+        self.digits = int(str(settings.value("digits", _DIGITS)))
+        show_digits(self.digits)
         self.choice = str(settings.value("theme", "system"))
         self.theme: Theme = self._chosen()
         _application().styleHints().colorSchemeChanged.connect(self.apply)
@@ -66,6 +71,13 @@ class Appearance(QObject):
         """Use a font of that size everywhere, in plots too, from now on."""
         self._settings.setValue("font_size", points)
         _set_font_size(points)
+        self.apply()
+
+    def set_digits(self, count: int) -> None:
+        """Write values with so many significant digits from now on."""
+        self.digits = count
+        self._settings.setValue("digits", count)
+        show_digits(count)
         self.apply()
 
     def apply(self, _scheme: Qt.ColorScheme | None = None) -> None:

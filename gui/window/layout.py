@@ -8,22 +8,19 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 COMPACT_BELOW = 1250
 """Pixels of width below which panes share one place."""
 
-_LOW_BELOW = 860  # pixels
 _LEFT, _RIGHT, _LOG = 330, 300, 150
 _COMPACT_LEFT = 300
 
 
 class Layout:
-    """Gives dashboards most of a small window.
+    """Gives dashboards most of the window: the log is hidden until it is asked for.
 
-    In a narrow window, run list and problem share one pane as tabs; in a low one the log is hidden until it is asked
-    for.
+    In a narrow window, run list and problem share one pane as tabs.
     """
 
     def __init__(self, window: QMainWindow, problem: QDockWidget, runs: QDockWidget, log: QDockWidget) -> None:
         self._window, self._problem, self._runs, self._log = window, problem, runs, log
-        self.low = False
-        """Whether the log was hidden because the window is low."""
+        log.hide()
 
     @property
     def compact(self) -> bool:
@@ -32,10 +29,6 @@ class Layout:
 
     def adapt(self) -> None:
         """Follow the size of the window, unless the user has placed the panes otherwise."""
-        low = self._window.height() < _LOW_BELOW
-        if low != self.low:
-            self.low = low
-            self._log.setVisible(not low)
         narrow = self._window.width() < COMPACT_BELOW
         areas = [self._window.dockWidgetArea(dock) for dock in (self._problem, self._runs)]
         usual = [Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -45,7 +45,9 @@ class _Filter(QSortFilterProxyModel):
 
 
 class LogPane(QWidget):
-    """The log with its filter."""
+    """The log with its filter; ``reported(message)`` for an error that nobody sees, as the log is hidden."""
+
+    reported = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -110,6 +112,8 @@ class LogPane(QWidget):
             item.setToolTip(item.text())
         self._colour(items)
         self._model.appendRow(items)
+        if level == "error" and not self.isVisible():
+            self.reported.emit(message)
         if follow:
             self.view.scrollToBottom()
 

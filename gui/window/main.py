@@ -51,6 +51,7 @@ from gui.window.tool_bar import ToolBar
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
 _FAST_FRAME = 25
+_ERROR = 10_000  # milliseconds that an error is shown while the log is hidden
 _RUN_MENU = (
     *("open_run", "replay", "compare", "statistics", "rerun", "retry", "resume_run"),
     *("queue_up", "queue_down", "queue_remove"),
@@ -195,6 +196,7 @@ class MainWindow(QMainWindow):
             handlers |= controller.handlers
         connect_actions(self.actions_by_name, handlers)
         self.jobs.failed.connect(lambda message: self.log.add(message, "error"))
+        self.log.reported.connect(lambda message: self.statusBar().showMessage(message, _ERROR))
         self.appearance.theme_changed.connect(self._on_theme)
         for signal in (
             *(self.problems.changed, self.runs.changed, self.launcher.changed),

@@ -52,6 +52,9 @@ class Preferences(QDialog):
         self.font_size = _number(6, 24, appearance.font_size, " pt")
         self.font_size.setToolTip("Dashboards that are open follow when they are opened again")
         self.font_size.valueChanged.connect(appearance.set_font_size)
+        self.digits = _number(3, 15, appearance.digits)
+        self.digits.setToolTip("Significant digits of best values and bounds; whole numbers are always written in full")
+        self.digits.valueChanged.connect(appearance.set_digits)
         self.at_once = _number(1, 64, launcher.most_at_once)
         self.at_once.setToolTip("How many runs may be in progress; further ones are queued")
         self.at_once.valueChanged.connect(launcher.set_most_at_once)
@@ -70,9 +73,9 @@ class Preferences(QDialog):
         buttons.rejected.connect(self.reject)
         form = QFormLayout(self)
         for title, widget in (
-            *(("&Theme", self.theme), ("&Font size", self.font_size), ("&Runs at once", self.at_once)),
-            *(("&Notify of the end of runs from", self.notify), ("Folder of r&uns", self.folder)),
-            ("&Defaults of runs", defaults),
+            *(("&Theme", self.theme), ("&Font size", self.font_size), ("&Significant digits", self.digits)),
+            *(("&Runs at once", self.at_once), ("&Notify of the end of runs from", self.notify)),
+            *(("Folder of r&uns", self.folder), ("&Defaults of runs", defaults)),
         ):
             label = QLabel(title)
             label.setBuddy(widget)

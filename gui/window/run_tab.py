@@ -25,7 +25,7 @@ from gui.plot.area import Cleanup
 from gui.runs.child import STOP_REQUESTED, Child
 from gui.runs.follower import Follower
 from gui.runs.notes import RunNote
-from gui.runs.player import Player
+from gui.runs.player import Player, first_value
 from gui.runs.recorded import Opened, Recorded, open_run, read_recorded
 from gui.runs.view import NO_SOLUTION, RunView
 from gui.window.bars import SPEEDS, Banner, ReplayBar
@@ -34,6 +34,7 @@ _FEED_SECONDS = 0.02
 _MOST_EVENTS = 20_000
 _LEAST_EVENTS = 200
 _DRAW_SECONDS = 0.25
+_BEFORE_VALUES = 1.0  # seconds of compiling that a replay begins with
 
 
 class RunTab(Cleanup, QWidget):
@@ -175,6 +176,8 @@ class RunTab(Cleanup, QWidget):
         self.player = Player(self.note.path / "events.jsonl", speed, self)
         self.player.rewound.connect(self._on_rewind)
         self.player.ended.connect(self._on_player_end)
+        if math.isfinite(speed):
+            self.player.seek(max(0.0, first_value(self.note.path / "events.jsonl") - _BEFORE_VALUES))
         self.bar = ReplayBar(self.player)
         self.bar.toggled.connect(self.state_changed)
         self._layout.addWidget(self.bar)

@@ -58,9 +58,6 @@ class Session:
         self._window.resize(self._window.size().boundedTo(room))
         if not (isinstance(state, QByteArray) and self._window.restoreState(state, _LAYOUT)):
             layout.resize()
-        else:
-            layout.low = str(self._settings.value("low", "false")) == "true"
-        self._layout = layout
         layout.adapt()
 
     def restore(self) -> None:
@@ -106,7 +103,6 @@ class Session:
         }
         self._settings.setValue("geometry", self._window.saveGeometry())
         self._settings.setValue("state", self._window.saveState(_LAYOUT))
-        self._settings.setValue("low", "true" if self._layout.low else "false")
         self._settings.setValue("session", json.dumps(session))
         self._settings.setValue("tool_bar", json.dumps(self._tool_bar.given()))
         self._settings.setValue("recent", pane.gallery.recent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from engine.util.text import show_digits, value_text
 from gui.application import make_application
 from gui.window.preferences import Preferences
 from tests.support.app import COUNTING
@@ -23,6 +24,8 @@ def test_preferences_are_kept_and_the_folder_of_runs_counts_from_the_next_start(
         dialog.font_size.setValue(15)
         dialog.at_once.setValue(3)
         dialog.notify.setValue(90)
+        dialog.digits.setValue(4)
+        assert value_text(3.14159265) == "3.142"
         assert window.theme.dark
         assert make_application().font().pointSize() == 15
         assert (window.launcher.most_at_once, window.notices.long) == (3, 90)
@@ -35,6 +38,8 @@ def test_preferences_are_kept_and_the_folder_of_runs_counts_from_the_next_start(
         again = open_window(COUNTING)
         assert again.theme.dark
         assert (again.launcher.most_at_once, again.notices.long) == (3, 90)
+        assert again.appearance.digits == 4
         assert again.runs._library.new("a").path.parent == folder
     finally:
+        show_digits(8)
         make_application().setFont(font)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QToolTip
 
 import engine
 from engine.errors import InputError
@@ -53,6 +54,10 @@ def test_what_is_typed_or_pasted_is_read_again(qtbot: Any, tmp_path: Path, name:
         QGuiApplication.clipboard().setText("1\t2\n" * 30)
         qtbot.keyClick(editor.cells, Qt.Key.Key_V, CONTROL)
         assert editor.count.value() == 30  # a block that is longer than the table is not cut
+        QGuiApplication.clipboard().setText("1\t2\n" * (editor.most + 1))
+        qtbot.keyClick(editor.cells, Qt.Key.Key_V, CONTROL)
+        assert editor.count.value() == 30
+        assert "nothing was pasted" in QToolTip.text()
 
 
 def test_the_tab_key_goes_through_the_fields_before_the_file_name(qtbot: Any, tmp_path: Path) -> None:
