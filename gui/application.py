@@ -20,7 +20,7 @@ from gui.app.icons import application_icon
 from gui.runs.child import Child
 from gui.runs.library import default_home
 from gui.window.main import MainWindow
-from gui.window.single import Single, hand_over
+from gui.window.single import Single, show_elsewhere
 
 _PATIENCE = 10_000  # milliseconds
 
@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--as", dest="kind", metavar="KIND", help="read the files as this kind of problem")
     given = parser.parse_args(list(arguments))
     app, home = make_application(), given.data or default_home()
-    if hand_over(home, given.files, given.kind):
+    if show_elsewhere(home, given.files, given.kind):
         print("shown in the window that is open")
         return 0
     window = MainWindow(home, standby=True)

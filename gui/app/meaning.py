@@ -1,9 +1,11 @@
-"""Help with meaning: what a number or a picture says, the paper's section on it, and a link into the documentation."""
+"""Help with meaning: what a number or a picture says, as in ``meaning.toml``, with a paper and a link into the docs."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -11,6 +13,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 SCHEME = "quintet-docs"
 """Of links to pages of the documentation, which the window shows."""
+
+_TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_GENERAL = "concepts/run.md"
 
 
 @dataclass(frozen=True)
@@ -44,3 +49,24 @@ def show_meaning(meaning: Meaning, below: QWidget) -> None:
     label.move(below.mapToGlobal(QPoint(0, below.height())))
     label.show()
     label.setFocus()
+
+
+def tile_meaning(solver: str, name: str) -> Meaning:
+    """That of a key number."""
+    cite, section, page = _TEXTS["papers"].get(solver, ("", "", ""))
+    paper = f"{cite}, {section}" if cite else ""
+    return Meaning(
+        _TEXTS["tiles"].get(name, _TEXTS["tiles"].get(solver, "")), paper, f"guides/{page}.md" if page else _GENERAL
+    )
+
+
+def figure_meaning(solver: str, key: str) -> Meaning:
+    """That of a figure; without a text for one of another solver, which has none."""
+    key = "trace" if key.startswith("trace ") else key
+    own = f"{solver}/{key}"
+    text = _TEXTS["figures"].get(own, _TEXTS["figures"].get(key, ""))
+    if own not in _TEXTS["figures"] and key in _TEXTS["pages"]:
+        return Meaning(text, "", _TEXTS["pages"][key])
+    cite, section, page = _TEXTS["papers"].get(solver, ("", "", ""))
+    paper = f"{cite}, {_TEXTS['sections'].get(own, section)}" if cite else ""
+    return Meaning(text, paper, f"internals/{page}.md" if page else _GENERAL)

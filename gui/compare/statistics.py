@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLa
 
 from engine.util.text import counted
 from gui.app.jobs import Job
+from gui.app.meaning import figure_meaning
 from gui.app.theme import Theme
 from gui.compare.groups import VALUES, condition_of, differing_options, grouped, numbers_of, values_of
 from gui.compare.profiles import is_solved, performance_profiles, solved_within
 from gui.compare.progressions import Progression, bands, distances, read_progressions, times_to
 from gui.compare.significance import compared, importance
-from gui.panels.meanings import figure_meaning
 from gui.plot.area import Cleanup
 from gui.plot.boxes import BoxPlot, spread
 from gui.plot.charts import Bars

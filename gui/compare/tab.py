@@ -27,9 +27,9 @@ from PySide6.QtWidgets import (
 from engine.events import Event, Failed, Finished, Incumbent, Metric, Started
 from engine.util.text import gap_text, option_text, seconds_text, value_text
 from gui.app.icons import dot
+from gui.app.meaning import figure_meaning
 from gui.app.theme import DASHES, Theme
 from gui.compare.counts import Counts
-from gui.panels.meanings import figure_meaning
 from gui.plot.area import Cleanup
 from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
@@ -37,7 +37,7 @@ from gui.plot.page import Page
 from gui.plot.series import Series
 from gui.problem.command_line import commands_of
 from gui.runs.columns import solver_title
-from gui.runs.notes import COLOURS, RunNote, distinctions
+from gui.runs.notes import COLOURS, RunNote, distinctions, short_titles
 from gui.runs.player import Player
 from gui.runs.view import RunView, state_text
 
@@ -303,14 +303,17 @@ def _numbered(notes: Sequence[RunNote]) -> bool:
     return len(notes) > 2 or len({note.title for note in notes}) < len(notes)
 
 
+_LEAST_COLUMN = 130  # pixels; more runs than fit are scrolled
+
+
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
     """An empty table with a column for each run."""
-    colours, differs = _colours(notes), distinctions(notes)
+    colours, differs, short = _colours(notes), distinctions(notes), short_titles(notes)
     table = QTableWidget(len(_ROWS), 1 + len(notes))
     table.setAccessibleName("The runs side by side")
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
     for column, note in enumerate(notes, start=1):
-        name = differs.get(note.key) or note.title
+        name = differs.get(note.key) or short[note.key]
         header = QTableWidgetItem(f"{column} {name}" if _numbered(notes) else name)
         header.setToolTip(f"{note.title} {differs.get(note.key, '')}".strip())
         header.setIcon(dot(colours[column - 1]))
@@ -325,6 +328,7 @@ def _table(notes: Sequence[RunNote]) -> QTableWidget:
     table.setTabKeyNavigation(False)
     header_view = table.horizontalHeader()
     header_view.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+    header_view.setMinimumSectionSize(_LEAST_COLUMN)
     header_view.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 6)
     _fit(table)

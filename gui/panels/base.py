@@ -30,11 +30,11 @@ from engine.events import (
     Trace,
 )
 from engine.util.text import compiling_text, gap_text, seconds_text, short_number_text, value_text
+from gui.app.meaning import figure_meaning, tile_meaning
 from gui.app.style import state_colour
 from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
-from gui.panels.meanings import figure_meaning, tile_meaning
 from gui.panels.reports import ReportGroup
 from gui.panels.time_axes import TimeAxes
 from gui.plot.area import Cleanup

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from engine.util.text import value_text
+from gui.app.meaning import figure_meaning, tile_meaning
 from gui.app.theme import Theme
 from gui.pictures.board import Board
 from gui.plot.area import Cleanup
@@ -60,6 +61,7 @@ class Preview(Cleanup, QWidget):
         self.estimate.setVisible(data.estimates)
         for name, value in data.numbers:
             tile = Tile(name, self.theme)
+            tile.describe(tile_meaning("preview", name))
             tile.show_value(value)
             self.tiles.append(tile)
             self._flow.addWidget(tile)
@@ -68,6 +70,7 @@ class Preview(Cleanup, QWidget):
         if self.figures:
             self._page = Page(columns=2)
             for figure in self.figures:
+                figure.describe(figure_meaning("preview", figure.title), str)
                 self._page.put(figure)
             self._layout.insertWidget(self._layout.indexOf(self._end), self._page, 20)
         for figure in self.figures:

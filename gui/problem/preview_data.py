@@ -173,7 +173,7 @@ def _regression(problem: Any, data: PreviewData) -> None:
     parts = (part.astype(float).tolist() for part in _moments(problem.X[:, :shown]))
     table = zip(problem.names[:shown], *parts, strict=True)
     unit = value_text(features) if shown == features else f"the first {value_text(shown)} of {value_text(features)}"
-    data.figures.append(Rows("Features", unit, ["feature", "mean", "sd", "least", "largest"], list(table)))
+    data.figures.append(Rows("Features", unit, ["feature", "mean", "sd", "min", "max"], list(table)))
 
 
 def _target(problem: Any) -> Points | Shares:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from engine.util.text import counted, option_text
 from gui.runs.view import LIVE_STATES, RunView
 
 _MOST_NAMED = 10
+_VARIED = re.compile(r" (?=\S+=|seed \d+$)")
 _MOST_DIFFERENCES = 3
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
@@ -158,6 +160,13 @@ def named(notes: Sequence[RunNote]) -> str:
 
 def _when(note: RunNote) -> str:
     return f" of {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(note.created))}"
+
+
+def short_titles(notes: Sequence[RunNote]) -> dict[str, str]:
+    """The titles of runs by their keys, without the problem where all have the same, as those of a sweep."""
+    problems = {_VARIED.split(note.title, maxsplit=1)[0] for note in notes}
+    common = problems.pop() if len(problems) == 1 else ""
+    return {note.key: note.title.removeprefix(common).strip() or note.title for note in notes}
 
 
 def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:

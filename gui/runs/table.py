@@ -39,7 +39,7 @@ _WIDTHS = {
     "state": 85,
     "best": 80,
     "bound": 80,
-    "gap": 80,
+    "gap": 96,
     "time": 60,
     "seed": 45,
 }

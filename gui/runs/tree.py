@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +11,11 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
 
 from engine.util.text import counted, gap_text, seconds_text, value_text
 from gui.runs.model import NOTE, Index, RunModel
-from gui.runs.notes import RunNote
+from gui.runs.notes import RunNote, short_titles
 from gui.runs.view import state_text
 
 RUNS, ROW = (Qt.ItemDataRole.UserRole + place for place in (8, 9))
 _NOWHERE, _TIP = QModelIndex(), Qt.ItemDataRole.ToolTipRole
-_VARIED = re.compile(r" (?=\S+=|seed \d+$)")
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,6 @@ class Sweep:
             return None
         choose = {"maximize": max, "minimize": min}.get(senses.pop())
         return None if choose is None else choose(values)
-
-    def short(self, title: str) -> str:
-        """The title of a run without the problem that all of them have."""
-        problems = {_VARIED.split(note.title, maxsplit=1)[0] for note in self.runs}
-        return title.removeprefix(problems.pop()).strip() or title if len(problems) == 1 else title
 
     def row(self) -> Row:
         """How many of its runs have ended and how, their best value, and the time that they took in all."""
@@ -231,8 +224,8 @@ class RunTree(QAbstractItemModel):
         if role == NOTE:
             return entry
         if role == ROW:
-            title = self._numbered(index.internalId()).short(entry.title) if index.internalId() else entry.title
-            return run_row(entry, title, self._source.distinction(entry))
+            group = self._numbered(index.internalId()).runs if index.internalId() else [entry]
+            return run_row(entry, short_titles(group)[entry.key], self._source.distinction(entry))
         if role == Qt.ItemDataRole.DisplayRole:
             return entry.title
         if role == Qt.ItemDataRole.AccessibleTextRole:

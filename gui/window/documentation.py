@@ -14,7 +14,7 @@ from gui.app.meaning import SCHEME
 
 FIRST = "index.md"
 _TAB = re.compile(r'^=== "(.+)"\n((?:\n|    .*\n)*)', re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LEFT_OUT = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # marks of the generator, pictures
 _FORMULA = re.compile(r"\$\$?([^$]+)\$\$?")
 
 
@@ -51,5 +51,5 @@ class Documentation(QTextBrowser):
 
 def plain_markdown(text: str) -> str:
     """A page without what only the site's generator knows: tabs become paragraphs, formulas are set as code."""
-    text = _TAB.sub(lambda tab: f"**{tab[1]}**\n{textwrap.dedent(tab[2])}", _COMMENT.sub("", text))
+    text = _TAB.sub(lambda tab: f"**{tab[1]}**\n{textwrap.dedent(tab[2])}", _LEFT_OUT.sub("", text))
     return _FORMULA.sub(lambda formula: f"`{' '.join(formula[1].split())}`", text)

@@ -12,6 +12,7 @@ from PySide6.QtCore import QProcess, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from gui.app.meaning import figure_meaning
 from gui.app.theme import Theme
 from gui.plot.area import Cleanup
 from gui.plot.listing import Listing
@@ -50,12 +51,14 @@ class MonitorTab(Cleanup, QWidget):
 
         self.figures = {
             "utilisation": plot("Utilisation", "%", "utilisation", 100.0),
-            "memory_used": plot("Memory in use", "bytes", "memory"),
+            "memory_used": plot("Memory in use", "bytes", "device memory"),
             "power": plot("Power", "W", "power"),
             "temperature": plot("Temperature", "°C", "temperature"),
         }
         self.processes = Listing("Processes on GPUs", theme=theme, key="processes", empty=_ASKING)
         page.put(self.processes, wide=2)
+        for figure in self.plots():
+            figure.describe(figure_meaning("devices", figure.key), str)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(page)

@@ -18,7 +18,7 @@ def _name(home: Path) -> str:
     return f"quintet-{hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:24]}"
 
 
-def hand_over(home: Path, files: Sequence[Path], kind: str | None) -> bool:
+def show_elsewhere(home: Path, files: Sequence[Path], kind: str | None) -> bool:
     """Have the window on this data folder come to the front and open these files; False if there is none."""
     socket = QLocalSocket()
     socket.connectToServer(_name(home))

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QLabel, QWidget
 
+from gui.app.meaning import tile_meaning
 from gui.app.theme import LIGHT
-from gui.panels.meanings import tile_meaning
 from gui.plot.page import Tile
 from gui.window.documentation import Documentation, plain_markdown
 from tests.support.app import SAMPLES

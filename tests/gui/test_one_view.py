@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QStatusBar, QToolButton
 from engine.events import Event, Finished, Started
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.text import gap_text, rate_text, seconds_text, short_number_text, value_text
+from gui.app.meaning import figure_meaning, tile_meaning
 from gui.app.theme import LIGHT
 from gui.panels import RunInfo, panel_for
-from gui.panels.meanings import figure_meaning, tile_meaning
 from gui.report.report import report
 from gui.runs.columns import column_named
 from gui.runs.notes import described

@@ -74,6 +74,8 @@ def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
     assert [(tile.name, tile.value) for tile in preview.tiles] == data.numbers
     assert len(preview.figures) == len(data.figures)
     assert all(figure.table()[1] for figure in preview.figures)
+    assert all(figure.caption for figure in preview.figures), [figure.title for figure in preview.figures]
+    assert all(tile.meaning.text for tile in preview.tiles)
     qtbot.waitUntil(lambda: not any(figure.dirty for figure in preview.figures), timeout=120_000)
     preview.set_theme(DARK)
     preview.show_data(preview_data(engine.Queens(3)), "F5")  # for which there is no placement

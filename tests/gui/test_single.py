@@ -9,14 +9,14 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from gui.window.single import Single, hand_over
+from gui.window.single import Single, show_elsewhere
 from tests.support.environment import ROOT
 
 _START = "import sys; from gui.application import run; sys.exit(run(sys.argv[1:]))"
 
 
 def test_a_second_start_hands_its_files_to_the_open_window(qtbot: Any, tmp_path: Path) -> None:
-    assert not hand_over(tmp_path, [], None)
+    assert not show_elsewhere(tmp_path, [], None)
     owner, asked = QObject(), []
     single = Single(tmp_path, owner)
     single.asked.connect(lambda paths, kind: asked.append((paths, kind)))
@@ -25,4 +25,4 @@ def test_a_second_start_hands_its_files_to_the_open_window(qtbot: Any, tmp_path:
     qtbot.waitUntil(lambda: child.poll() is not None, timeout=120_000)
     assert (child.returncode, child.communicate()[0]) == (0, "shown in the window that is open\n")
     assert asked == [([ROOT / "a.txt"], "Knapsack")]
-    assert not hand_over(tmp_path / "other data", [], None)
+    assert not show_elsewhere(tmp_path / "other data", [], None)
