@@ -184,13 +184,10 @@ class AssignmentTree(Tree):
 
     def lower_bound(self) -> int:
         """That of the root."""
-        return self._bound_of(np.zeros(0, np.int64))
+        return self.bound_of(())
 
-    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Optional: the same bound for many nodes; a run derives its proven bound from it."""
-        return np.array([self._bound_of(path) for path in paths], np.int64)
-
-    def _bound_of(self, path: NDArray[np.int64]) -> int:
+    def bound_of(self, path: Sequence[int]) -> int:
+        """Optional: the same bound for any node; a run derives its proven bound from it."""
         depth = len(path)
         free = np.setdiff1d(np.arange(self.items), path)
         among = (self.flow[:depth, :depth] * self.distance[np.ix_(path, path)]).sum()
@@ -200,10 +197,6 @@ class AssignmentTree(Tree):
         return int(
             among + (own + outward + inward).min(axis=1, initial=2**40).sum() + self.among_open[depth, depth:].sum()
         )
-
-    def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:
-        """The location of each facility."""
-        return np.array([*path, *(set(range(self.items)) - set(path))], np.int64)
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """The cost, from the definition."""

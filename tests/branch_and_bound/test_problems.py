@@ -37,10 +37,6 @@ def test_taillards_instances_are_generated_by_number():
     assert (problem.machines, problem.jobs, problem.name) == (5, 20, "ta001")
     assert problem.times[0].tolist() == TA001
     assert Flowshop.taillard(120).times.shape == (20, 500)
-    with pytest.raises(ProblemError, match="numbered 1 to 120; got 121"):
-        Flowshop.taillard(121)
-    with pytest.raises(ProblemError, match=r"must be an integer; got 1\.5"):
-        Flowshop.taillard(1.5)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[f"{n}x{m}" for n, m in SIZES])
@@ -105,14 +101,9 @@ def test_a_broken_flowshop_file_is_explained(tmp_path, text, rule):
         Flowshop.read(path)
     assert rule in str(caught.value)
     assert "broken.txt" in str(caught.value)
-
-
-@pytest.mark.parametrize(("text", "line"), [(BROKEN_FLOWSHOPS[4][0], 5), ("2 2\n0 5 1 -6\n0 1 1 1\n", 2)])
-def test_a_negative_time_in_a_file_is_events_with_its_line(tmp_path, text, line):
-    path = tmp_path / "negative.txt"
-    path.write_text(text)
-    with pytest.raises(ProblemError, match=rf"must be at least 0; got -\d .*line {line}\)"):
-        Flowshop.read(path)
+    assert "at least 0; got -" not in rule or caught.value.line == next(
+        number for number, line in enumerate(text.split("\n"), 1) if " -" in line
+    )
 
 
 REFUSED = [
@@ -271,15 +262,6 @@ def test_insertions_of_many_schedules_are_evaluated_as_makespans():
             assert values[place, index] == makespan(times, [*order[:place], job, *order[place:]])
 
 
-@pytest.mark.parametrize("method", ["neh", "iterated_greedy"])
-def test_first_tours_visit_every_city_from_city_0(method):
-    problem = generate_atsp(ATSPFamily(n=9, seed=2))
-    tour = problem.first_solution(method, 0)
-    assert tour[0] == 0
-    assert sorted(tour.tolist()) == list(range(9))
-    assert problem.tree("auto", "auto").evaluate(tour) >= held_karp(problem.costs)
-
-
 def test_generators_follow_their_options():
     assert (generate_flowshop(FlowshopFamily(taillard=5)).times == Flowshop.taillard(5).times).all()
     assert generate_flowshop(FlowshopFamily(jobs=7, machines=3, seed=9)).times.shape == (3, 7)
@@ -380,10 +362,12 @@ def test_what_is_no_order_of_the_jobs_is_refused(values):
         engine.Flowshop([[3, 1, 2]]).evaluate(values)
 
 
-@pytest.mark.parametrize("number", [0, 121])
-def test_there_are_120_instances_of_taillards(number):
+@pytest.mark.parametrize(
+    ("number", "rule"), [(0, "numbered 1 to 120"), (121, "numbered 1 to 120"), (1.5, "an integer")]
+)
+def test_there_are_120_instances_of_taillards(number, rule):
     for call in (engine.Flowshop.taillard, engine.Flowshop.taillard_best_known):
-        with pytest.raises(ProblemError, match=f"numbered 1 to 120; got {number}"):
+        with pytest.raises(ProblemError, match=f"{rule}; got {number}"):
             call(number)
 
 

@@ -33,12 +33,6 @@ def clustered(seed, n=12):
     return costs
 
 
-def multipliers(relaxation):
-    found = relaxation.multipliers()
-    assert found is not None
-    return found
-
-
 def assignment_bound(weights):
     away = weights.copy()
     np.fill_diagonal(away, 2**40)
@@ -54,7 +48,7 @@ def test_no_tour_costs_less_than_its_weights_and_the_multipliers(n, seed, data):
     some = np.column_stack([random.integers(0, 5000, count), random.integers(0, 2, (count, n))])
     some[:, 1] = 0  # a set of all cities is left by no tour
     some = some[some[:, 1:].any(axis=1)]
-    for sets in (some, multipliers(relaxation)):
+    for sets in (some, relaxation.multipliers()):
         weights, total = relaxation.weights(sets)
         for _ in range(20):
             tour = random.permutation(n)
@@ -73,7 +67,7 @@ def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed):
     values = [costs[arc] for arc in arcs]
     best = linprog(values, A_ub=-1 * leaving, b_ub=-np.ones(len(sets)), A_eq=once, b_eq=np.ones(2 * n)).fun
     relaxation = SubtourRelaxation(costs)
-    weights, total = relaxation.weights(multipliers(relaxation))
+    weights, total = relaxation.weights(relaxation.multipliers())
     found = (assignment_bound(weights) + total) / relaxation.scale
     assert best - 0.1 <= found <= best + 1e-6
     assert found > assignment_bound(costs)
@@ -92,7 +86,7 @@ def test_time_that_is_up_ends_the_linear_programs():
     relaxation = SubtourRelaxation(clustered(1, 14))
     asked = iter([False, True])
     assert relaxation.multipliers(lambda: next(asked)) is None
-    assert multipliers(relaxation).shape[1] == 15
+    assert relaxation.multipliers().shape[1] == 15
 
 
 @pytest.mark.full
@@ -112,10 +106,8 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(device, shared_data,
 
     monkeypatch.setattr(SubtourRelaxation, "multipliers", never)
     resumed = runner.resume(tmp_path / "run").wait()
-    assert (resumed.status, resumed.bound, resumed.counters["nodes"]) == (
-        *(whole.status, whole.bound),
-        whole.counters["nodes"],
-    )
+    assert (resumed.status, resumed.bound) == (whole.status, whole.bound)
+    assert resumed.counters["nodes"] == whole.counters["nodes"]
 
 
 def test_a_run_that_is_stopped_before_its_multipliers_are_found_finds_them_when_it_goes_on(

@@ -167,9 +167,8 @@ class DividedSearch(DividedRun):
         self._publish()
 
     def _improve(self, solution: NDArray[np.int64], value: int) -> None:
-        if self._tree.counts or value >= self._incumbent.value:
-            return
-        self._incumbent.take(solution, value)
+        if not self._tree.counts and value < self._incumbent.value:
+            self._incumbent.take(solution, value)
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:
         """Take over a solution that a task has found."""
@@ -234,12 +233,9 @@ class SearchTasks(TaskRunner):
 
     def compute(self, work: tuple[Work, Units], control: TaskControl) -> dict[str, Any]:
         """Search until nothing is left of the batches, or the task is to end."""
-        return self._search(*work, control)
-
-    def _search(self, work: Work, units: Units, control: TaskControl) -> dict[str, Any]:
-        tree = self._tree
-        bound = min(batch["bound"] for batch in work["batches"])
-        incumbent = Incumbent(tree, work["initial"], min(work["upper"], _value(control.shared)), None)
+        (given, units), tree = work, self._tree
+        bound = min(batch["bound"] for batch in given["batches"])
+        incumbent = Incumbent(tree, given["initial"], min(given["upper"], _value(control.shared)), None)
 
         def announce() -> None:
             assert incumbent.solution is not None

@@ -56,7 +56,9 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     _require_memory(tree, options, pool)
     if options.strategy == "ring":
         run.notice("strategy = 'ring' keeps few IVMs at work; the default, siblings, spreads the work over all of them")
-    incumbent, before, counting = _begin(problem, tree, options, run, _dealt_to(pool), pool)
+    fast = sum(not member.info.capabilities.shares_host_cores for member in pool.members)
+    dealt_to = fast or len(pool)  # CPUs beside GPUs are given work later
+    incumbent, before, counting = _begin(problem, tree, options, run, dealt_to, pool)
     if not counting:
         result = _search(tree, incumbent, before, options, pool, run)
         if result.status is not Status.OPTIMAL or not getattr(options, "all_solutions", False):
@@ -127,12 +129,6 @@ def _is_needed(tree: Tree, incumbent: Incumbent, before: Progress) -> bool:
     A search that has begun goes on to its end whatever has been proved, so that all of its intervals are accounted for.
     """
     return tree.counts or before.counters.get("nodes", 0) > 0 or max(tree.lower_bound(), before.bound) < incumbent.value
-
-
-def _dealt_to(pool: DevicePool) -> int:
-    """How many devices the tree is dealt out to at the beginning; CPUs beside GPUs are given work later."""
-    others = sum(not member.info.capabilities.shares_host_cores for member in pool.members)
-    return others or len(pool)
 
 
 def _begin(

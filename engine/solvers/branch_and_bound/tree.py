@@ -137,8 +137,13 @@ class Tree(ABC):
     def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Valid lower bounds of nodes, for the proven bound that a run shows; not always those that kernels prune by.
 
-        None, the default, where there are none: then :meth:`lower_bound` is shown to the end.
+        None where there are none: then :meth:`lower_bound` is shown to the end. By default those of :meth:`bound_of`.
         """
+        found = [self.bound_of(path) for path in paths.tolist()]
+        return None if None in found else np.array(found, np.int64)
+
+    def bound_of(self, path: Sequence[int]) -> int | None:
+        """A valid lower bound of one node of a tree without sides; None, the default, if there is none."""
         return None
 
     def strata(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64] | None:

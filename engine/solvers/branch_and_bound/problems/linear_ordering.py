@@ -239,7 +239,8 @@ class LinearOrderingTree(Tree):
         np.subtract.at(found, cycles[whole], weights[whole, None])
         return found
 
-    def _bound_of(self, path: Sequence[int]) -> int:
+    @override
+    def bound_of(self, path: Sequence[int]) -> int:
         """The bound of a node, from the definition."""
         is_open = np.ones(self.items, np.bool_)
         value = self._lost
@@ -253,7 +254,7 @@ class LinearOrderingTree(Tree):
     def device(self, capabilities: Capabilities) -> DeviceTree:
         n, (cycles, weights) = self.items, self._packing
         excesses = self._excesses(np.ones(n, np.bool_))
-        head = [*self._margins.ravel().tolist(), *excesses.tolist(), self._bound_of(())]
+        head = [*self._margins.ravel().tolist(), *excesses.tolist(), self.bound_of(())]
         of_item: list[list[int]] = [[] for _ in range(n)]
         for members, weight in zip(cycles.tolist(), weights.tolist(), strict=True):
             for at, item in enumerate(members):
@@ -266,12 +267,12 @@ class LinearOrderingTree(Tree):
 
     @override
     def root(self) -> tuple[int, tuple[int, ...]]:
-        return self._bound_of(()), ()
+        return self.bound_of(()), ()
 
     @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, tuple[int, ...]]:
         path = (*state[1], item)
-        return self._bound_of(path), path
+        return self.bound_of(path), path
 
     @override
     def bound(
@@ -293,11 +294,7 @@ class LinearOrderingTree(Tree):
 
     @override
     def lower_bound(self) -> int:
-        return self._bound_of(())
-
-    @override
-    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
+        return self.bound_of(())
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """The sum below the diagonal, from the matrix alone."""

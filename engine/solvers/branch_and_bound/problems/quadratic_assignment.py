@@ -244,10 +244,7 @@ class QuadraticAssignmentTree(Tree):
         return assignment(self._costs(()))
 
     @override
-    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
-
-    def _bound_of(self, path: Sequence[int]) -> int:
+    def bound_of(self, path: Sequence[int]) -> int:
         placed = np.array(path, np.int64)
         inside = self._flows[: len(path), : len(path)]
         cost = int((inside * self._distances[np.ix_(placed, placed)]).sum())

@@ -68,10 +68,7 @@ class _ForwardTree(Tree):
         return self.value(self.place(state, self.leaf_depth, open_items[0], 0))
 
     @override
-    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
-
-    def _bound_of(self, path: list[int]) -> int:
+    def bound_of(self, path: Sequence[int]) -> int:
         if not path:
             return self.lower_bound()
         state = self.root()

@@ -213,10 +213,7 @@ class TardinessTree(Tree):
         return assignment(self._costs(range(self.items)))
 
     @override
-    def bounds(self, paths: NDArray[np.int64], sides: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.array([self._bound_of(path) for path in paths.tolist()], np.int64)
-
-    def _bound_of(self, path: Sequence[int]) -> int:
+    def bound_of(self, path: Sequence[int]) -> int:
         state: Any = self.root()
         for depth, item in enumerate(path):
             state = self.place(state, depth, item, 0)

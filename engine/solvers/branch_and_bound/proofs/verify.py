@@ -29,7 +29,6 @@ from .subtrees import SubtreeSearch
 
 __all__ = ["check_audit", "check_schedule", "problem_of", "verify"]
 
-_TAILLARD = re.compile(r"ta(\d{3})")
 _SMALL_TREE = 2_000_000
 
 
@@ -71,14 +70,15 @@ def problem_of(proof: Proof) -> Flowshop:
         raise ProofError(f"the instance is not a flowshop: {error}") from error
     if times_digest(problem.times) != proof.instance.digest:
         raise ProofError("the processing times do not match the digest of the instance")
-    match = _TAILLARD.fullmatch(proof.instance.name)
-    if (
-        match
-        and 1 <= int(match[1]) <= 120
-        and not np.array_equal(Flowshop.taillard(int(match[1])).times, problem.times)
-    ):
+    number = _taillard_number(proof)
+    if number and not np.array_equal(Flowshop.taillard(number).times, problem.times):
         raise ProofError(f"the processing times differ from Taillard's instance {proof.instance.name}")
     return problem
+
+
+def _taillard_number(proof: Proof) -> int | None:
+    match = re.fullmatch(r"ta(\d{3})", proof.instance.name)
+    return int(match[1]) if match and 1 <= int(match[1]) <= 120 else None
 
 
 def check_schedule(proof: Proof, problem: Flowshop) -> None:
@@ -170,8 +170,8 @@ def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engin
 def _without_schedule(proof: Proof) -> str:
     """What a proof without a schedule proves, and what it does not."""
     text = f"it proves that no schedule is shorter than {proof.value}; it contains none of this makespan"
-    match = _TAILLARD.fullmatch(proof.instance.name)
-    if match and 1 <= int(match[1]) <= 120 and Flowshop.taillard_best_known(int(match[1])) == proof.value:
+    number = _taillard_number(proof)
+    if number and Flowshop.taillard_best_known(number) == proof.value:
         text += f", which is the best published for {proof.instance.name}"
     return text
 
