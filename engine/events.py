@@ -127,7 +127,8 @@ class DeviceStatus(_Event):
     """Health of a device: memory in bytes, utilisation in percent, power in watts, temperature in degrees Celsius.
 
     ``busy`` is the share of time in percent, since the last such event, in which the device's thread was at work: it
-    gives kernels to the device and waits for them.
+    gives kernels to the device and waits for them; ``compiling`` is the share in which kernels for it were compiled or
+    loaded. ``to_device`` and ``from_device`` are the bytes that were copied from and to the host since then.
     """
 
     type: Literal["device"] = "device"
@@ -138,6 +139,9 @@ class DeviceStatus(_Event):
     power: float | None = None
     temperature: float | None = None
     busy: float | None = None
+    compiling: float | None = None
+    to_device: float | None = None
+    from_device: float | None = None
 
 
 class Compiling(_Event):

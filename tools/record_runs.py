@@ -23,7 +23,7 @@ DEVICES = ["opencl:0", "opencl:1"]
 
 
 def branch_and_bound() -> tuple[Any, dict[str, Any]]:
-    return engine.Flowshop.taillard(22), {}
+    return engine.Flowshop.taillard(30), {"initial": "neh"}  # so that better ones are found
 
 
 def knapsack() -> tuple[Any, dict[str, Any]]:
@@ -31,11 +31,11 @@ def knapsack() -> tuple[Any, dict[str, Any]]:
     weights = random.integers(1, 20_000, 800)
     profits = weights + random.integers(-20, 60, 800).clip(1 - weights.min(), None) + 40
     problem = engine.Knapsack(profits, weights, int(weights.sum()) // 2, name="weakly-correlated-800")
-    return problem, {"reduce": False, "minimum_share": 4096}  # so that the table is computed, on both devices
+    return problem, {"variant": "dense", "reduce": False, "minimum_share": 4096}  # a table, on both devices
 
 
 def boa() -> tuple[Any, dict[str, Any]]:
-    return engine.BOA("trap-5", 150), {"local_search": "none"}
+    return engine.BOA("trap-5", 130), {"local_search": "none"}
 
 
 def gibbs() -> tuple[Any, dict[str, Any]]:
@@ -49,8 +49,8 @@ def gibbs() -> tuple[Any, dict[str, Any]]:
 
 def linprog() -> tuple[Any, dict[str, Any]]:
     random = np.random.default_rng(8)
-    m, n = 900, 1400
-    A = random_array((m, n), density=8 / m, rng=random, data_sampler=lambda size: random.integers(1, 10, size)).tocsr()
+    m, n = 1200, 1800
+    A = random_array((m, n), density=5 / m, rng=random, data_sampler=lambda size: random.integers(1, 10, size)).tocsr()
     x = random.random(n) * 3
     b = A @ x + random.random(m) * (random.random(m) < 0.5)
     c = A.T @ -random.random(m) + random.random(n) * (x > 1.5)

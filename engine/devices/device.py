@@ -51,6 +51,9 @@ class Device(ABC):
 
     allocated_bytes: int | None = None
 
+    bytes_to_device = bytes_from_device = 0
+    """Bytes that were copied from and to the host so far."""
+
     on_compile: Callable[[str], None] | None = None
     """Called with the name of a template before it is compiled, or loaded from a cache, for this device."""
 
@@ -171,6 +174,7 @@ class Device(ABC):
         require_type("put", target, host.dtype)
         if host.nbytes:
             self.queue.write(target, host, start * target.dtype.itemsize)
+            self.bytes_to_device += host.nbytes
         return target
 
     def get(
@@ -204,6 +208,7 @@ class Device(ABC):
         require_type("get", buffer, out.dtype)
         if out.nbytes:
             self.queue.read(buffer, out, start * buffer.dtype.itemsize)
+            self.bytes_from_device += out.nbytes
         return out
 
     def zero(self, buffer: Buffer) -> None:
@@ -386,6 +391,7 @@ class Device(ABC):
         require_type("get_async", buffer, out.dtype)
         if out.nbytes:
             self.queue.read_async(buffer, out, start * buffer.dtype.itemsize)
+            self.bytes_from_device += out.nbytes
 
     def put_async(self, array: NDArray[Any], into: Buffer, start: int = 0) -> None:
         """Copy a contiguous host array into a buffer, in order with the stream; returns at once.
@@ -416,6 +422,7 @@ class Device(ABC):
         require_type("put_async", into, array.dtype)
         if array.nbytes:
             self.queue.write_async(into, array, start * into.dtype.itemsize)
+            self.bytes_to_device += array.nbytes
 
     def record(self) -> contextlib.AbstractContextManager[Recording]:
         """Record the work given inside the ``with``; it is done by every :meth:`Recording.play`, and not now.

@@ -62,7 +62,7 @@ def tile_meaning(solver: str, name: str) -> Meaning:
 
 def figure_meaning(solver: str, key: str) -> Meaning:
     """That of a figure; without a text for one of another solver, which has none."""
-    key = "trace" if key.startswith("trace ") else key
+    key = key.split()[0] if key.startswith(("trace ", "ranks ")) else key
     own = f"{solver}/{key}"
     text = _TEXTS["figures"].get(own, _TEXTS["figures"].get(key, ""))
     if own not in _TEXTS["figures"] and key in _TEXTS["pages"]:

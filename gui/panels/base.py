@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QTabWidget, QVBoxLayout, QWidget
@@ -46,6 +46,8 @@ from gui.problem.command_line import command_of
 from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.view import NO_SOLUTION, RunView
+
+F = TypeVar("F", bound=Figure)
 
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
@@ -195,7 +197,25 @@ class Panel(Cleanup, QWidget):
         page.setAccessibleName(title)
         return page
 
-    def add(self, figure: Figure, page: Page | None = None, wide: int = 1, stretch: int = 1) -> Any:
+    def figure(
+        self,
+        kind: type[F],
+        page: Page,
+        title: str,
+        unit: str = "",
+        *,
+        wide: int = 1,
+        optional: bool = False,
+        **more: Any,
+    ) -> F:
+        """A new figure on a page; an ``optional`` one is shown once it has something to show."""
+        figure = kind(title, unit, theme=self.theme, **more)
+        if optional:
+            figure.hide()
+            figure.filled = partial(page.reveal, figure)
+        return self.add(figure, page, wide)
+
+    def add(self, figure: F, page: Page, wide: int = 1) -> F:
         """Keep a figure for exports and theme, put it on a page, and return it."""
         self._figures.append(figure)
         note = self.run.note
@@ -205,8 +225,7 @@ class Panel(Cleanup, QWidget):
             if figure.across == "s":
                 figure.hovered.connect(self._show_cursor)
                 figure.chosen.connect(self.time_chosen)
-        if page is not None:
-            page.put(figure, wide, stretch)
+        page.put(figure, wide)
         return figure
 
     def _show_cursor(self, time: float | None) -> None:
@@ -217,10 +236,7 @@ class Panel(Cleanup, QWidget):
 
     def add_device_page(self) -> None:
         """Add a page with the load of each device."""
-        page = self.page("Devices", columns=3)
-        self.device_page = DevicesPage(self.theme, self.device_index, page)
-        for figure in self.device_page.figures:
-            self.add(figure, page, wide=3 if figure is self.device_page.timeline else 1)
+        self.device_page = DevicesPage(self.figure, self.page("Devices", columns=3), self.device_index)
 
     def follow(self, plot: LivePlot, *metrics: str, names: Sequence[str] = (), scale: float = 1.0) -> None:
         """Fill a plot with metrics: one curve for each, or one for each device where events name devices."""
@@ -464,8 +480,8 @@ class Panel(Cleanup, QWidget):
     # --- the rest -----------------------------------------------------------------------------------------------
 
     def plots(self) -> list[Figure]:
-        """All figures, for export and comparison."""
-        return list(self._figures)
+        """All figures that have a place, for export and comparison."""
+        return [figure for figure in self._figures if not was_hidden(figure)]
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""

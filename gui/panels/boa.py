@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from engine.base.problem import Problem
 from engine.base.result import Result
 from engine.base.schema import HISTORY, Schema
 from engine.events import Finished, Metric, Trace
-from engine.util.text import short_seconds_text, value_text
+from engine.util.text import value_text
 from gui.panels.base import Panel
 from gui.pictures.assignment import AssignmentView
 from gui.pictures.network import NetworkView
@@ -37,29 +37,19 @@ class BOAPanel(Panel):
 
     def build(self) -> None:
         """The pages."""
-        theme = self.theme
         page = self.page("Evolution", columns=3)
-        self.fitness = self.add(
-            LivePlot("Fitness", y_title="fitness", theme=theme, key="fitness", across="generation", from_zero=False),
-            page,
-            wide=2,
-        )
-        self.entropy = self.add(
-            LivePlot("Entropy of a gene", "bits", theme=theme, key="entropy", across="generation", top=1.0), page
-        )
-        self.seconds = self.add(StackedPlot("Time of a generation", "%", theme=theme, key="seconds", shares=True), page)
-        self.seconds.value_text = short_seconds_text  # the areas are shares, the legend shows seconds
+        by_generation = partial(self.figure, LivePlot, page, across="generation")
+        self.fitness = by_generation("Fitness", y_title="fitness", key="fitness", from_zero=False, wide=2)
+        self.entropy = by_generation("Entropy of a gene", "bits", key="entropy", top=1.0)
+        self.seconds = self.figure(StackedPlot, page, "Time of a generation", "%", key="seconds", shares=True)
         for phase in _PHASES:
             self.follow(self.seconds, f"{phase}_seconds", names=[phase])
-        self.model = self.add(
-            LivePlot("Network", "edges, genes", y_title="count", theme=theme, key="edges", across="generation"), page
-        )
-        self.population = self.add(
-            LivePlot("Population", "and evaluations", y_title="count", log=True, theme=theme, key="population"), page
+        self.model = by_generation("Network", "edges, genes", y_title="count", key="edges")
+        self.population = self.figure(
+            LivePlot, page, "Population", "and evaluations", y_title="count", log=True, key="population"
         )
         self.follow(self.population, "population", "evaluations")
-        self._evolution = page
-        self._search_plot: LivePlot | None = None
+        self.search = by_generation("Local search", "flips per evaluation", key="local search", optional=True)
         self._places = {
             "best": (self.fitness, "best"),
             "mean": (self.fitness, "mean"),
@@ -72,36 +62,24 @@ class BOAPanel(Panel):
         for name in (*self._places, "generations", *_SEARCH):
             self.route(name, self._measure)
         self._searched = (0.0, 0.0)
-        self._generations_done = 0.0
+        self._network_of = 0
         self._genes = int(getattr(self.problem, "n", 0))
-        model = self.page("Network", columns=1)
-        self.network = self.add(
-            NetworkView("Learned network", "edges between genes", theme=theme, key="network"), model
-        )
+        self.network = self.figure(NetworkView, self.page("Network", columns=1), "Learned network", key="network")
         self.solution: AssignmentView | None = None
         graph = getattr(self.problem, "graph", lambda: None)()
         if graph is not None and self._genes <= AssignmentView.MOST:
-            self.solution = self.add(
-                AssignmentView("Best solution", "sides of the graph", theme=theme, key="solution"),
-                self.page("Solution", columns=1),
+            solution_page = self.page("Solution", columns=1)
+            self.solution = self.figure(
+                AssignmentView, solution_page, "Best solution", "sides of the graph", key="solution"
             )
             self.solution.show_network(self._genes, graph)
-        population_page = self.page("Population", columns=2)
-        self.individuals = self.add(
-            Pixels(
-                "Individuals", "bits", theme=theme, key="individuals", across="gene", down="individual", binary=True
-            ),
-            population_page,
-        )
-        self.genes = self.add(
-            Pixels("Entropy of every gene", "bits", theme=theme, key="gene entropy", across="gene", down="snapshot"),
-            population_page,
-        )
+        pixels = partial(self.figure, Pixels, self.page("Population", columns=2), across="gene")
+        self.individuals = pixels("Individuals", "bits", key="individuals", down="individual", binary=True)
+        self.genes = pixels("Entropy of every gene", "bits", key="gene entropy", down="snapshot")
         self.individuals.hint(f"Some individuals are shown after the first generation{_LARGE}.")
         self.genes.hint(f"Shown after the first generation{_LARGE}.")
         self.network.hint(f"The network is shown when the first one has been learned{_LARGE}.")
         self._entropies: list[list[float]] = []
-        self._generations: list[float] = []
         self._every = 1
         self._skipped = 0
         self.add_device_page()
@@ -111,7 +89,6 @@ class BOAPanel(Panel):
     def _measure(self, event: Metric) -> None:
         self._group.add(event.time, event.name, event.value)
         if event.name == "generations":
-            self._generations_done = event.value
             self.tile("Generations").show_value(value_text(event.value))
 
     def _generation(self, generations: float, values: dict[str, float]) -> None:
@@ -128,16 +105,6 @@ class BOAPanel(Panel):
                 plot, title = self._places[name]
                 plot.series(title).append(generations, value)
 
-    @property
-    def search(self) -> LivePlot:
-        """What local search does; made when it has flipped a gene, as many runs have none."""
-        if self._search_plot is None:
-            plot = LivePlot(
-                "Local search", "flips per evaluation", theme=self.theme, key="local search", across="generation"
-            )
-            self._search_plot = self.add(plot, self._evolution)
-        return self._search_plot
-
     def bound_title(self) -> str:
         """The optimum, where the problem states it: only formulas have a bound that may be out of reach."""
         return "Bound" if getattr(self.problem, "optimum", None) is None else "Known optimum"
@@ -145,7 +112,10 @@ class BOAPanel(Panel):
     def on_trace(self, event: Trace) -> None:
         """Pictures of the population and its network."""
         if event.name == "edges":
-            self._show_network(np.asarray(event.values, np.int64).reshape(-1, 2))
+            before = self._network_of if event.iteration > self._network_of else 0  # else, of another population
+            self._network_of = event.iteration
+            of, since = f"generation {event.iteration}", f"generation {before}" * bool(before)
+            self._show_network(np.asarray(event.values, np.int64).reshape(-1, 2), of, since)
         elif event.name == "population" and self._genes:
             words = np.asarray(event.values, np.uint32).reshape(self._genes, -1)
             bits = np.unpackbits(words.astype("<u4").view(np.uint8), axis=1, bitorder="little")
@@ -154,27 +124,25 @@ class BOAPanel(Panel):
             self.solution.show_sides(np.asarray(event.values))
         elif event.name == "gene_entropy":
             self._genes = len(event.values)
-            self._show_entropies(self._generations_done, event.values)
+            self._show_entropies(event.values)
 
-    def _show_network(self, edges: NDArray[np.int64]) -> None:
+    def _show_network(self, edges: NDArray[np.int64], of: str = "", since: str = "") -> None:
         if self._genes:
             weights = np.asarray(self._entropies[-1]) if self._entropies else None
-            self.network.show_network(self._genes, edges, weights)
-            self.network.set_unit(f"{len(edges)} edges between {self._genes} genes")
+            self.network.show_network(self._genes, edges, weights, of, since)
 
     def _show_individuals(self, bits: NDArray[Any]) -> None:
         self.individuals.show_matrix(bits)
         self.individuals.set_unit(f"{len(bits)} of the population, by gene")
 
-    def _show_entropies(self, generation: float, values: list[float]) -> None:
+    def _show_entropies(self, values: list[float]) -> None:
         self._skipped += 1
         if self._skipped < self._every and self._entropies:
             return
         self._skipped = 0
         self._entropies.append(values)
-        self._generations.append(generation)
         if len(self._entropies) > _ENTROPY_ROWS:
-            self._entropies, self._generations = self._entropies[::2], self._generations[::2]
+            self._entropies = self._entropies[::2]
             self._every *= 2
         self.genes.show_matrix(np.asarray(self._entropies))
         self.genes.set_unit(f"bits, a row for each of {len(self._entropies)} snapshots")
@@ -202,7 +170,7 @@ class BOAPanel(Panel):
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """The curves over all generations."""
-        return functools.partial(_postprocess, self.run.schema, self.sense == "minimize")
+        return partial(_postprocess, self.run.schema, self.sense == "minimize")
 
     def on_result(self, result: Result, processed: Any) -> None:
         """Every generation of the history, the last network and the last individuals."""

@@ -31,54 +31,44 @@ class BranchAndBoundPanel(Panel):
 
     def build(self) -> None:
         """The pages."""
-        theme = self.theme
-        page = self.page("Search", columns=3)
-        self.active = self.add(StackedPlot("Active IVMs", y_title="IVMs", theme=theme, key="active_ivms"), page, wide=2)
-        self.follow(self.active, "active_ivms")
-        self.explored = self.add(
-            Bars("Explored", "% of all leaves", theme=theme, key="explored", whole="all devices"), page
-        )
-        self.route("explored_here", self._explored_here)
-        self.route("explored_share", self._explored)
-        self.nodes = self.add(
-            LivePlot("Decomposed nodes", "nodes/s", log=True, theme=theme, key="nodes_per_second"), page
-        )
-        self.follow(self.nodes, "nodes_per_second")
-        self.tried: LivePlot | None = None
-        self.route("insertions_per_second", self._insertions)
-        self.best = self.add(
-            LivePlot(
-                "Incumbent and bound", y_title="objective", theme=theme, key="objective", from_zero=False, whole=True
-            ),
-            page,
+        page, more = self.page("Search", columns=3), self.page("Stealing", columns=2)
+        self.solution_page = self.page("Solution", columns=1)
+        self.active = self.figure(StackedPlot, page, "Active IVMs", y_title="IVMs", key="active_ivms", wide=2)
+        self.explored = self.figure(Bars, page, "Explored", "% of all leaves", key="explored", whole="all devices")
+        self.nodes = self.figure(LivePlot, page, "Decomposed nodes", "nodes/s", log=True, key="nodes_per_second")
+        self.best = self.figure(
+            LivePlot, page, "Incumbent and bound", y_title="objective", key="objective", from_zero=False, whole=True
         )
         if self.sense == "count":
             self.best.empty = "Solutions are counted: there is no incumbent."
             self.best.hint(self.best.empty)
-        self.steals = self.add(
-            LivePlot("Intervals stolen", "so far", y_title="intervals", log=True, theme=theme, key="steals"), page
+        self.steals = self.figure(
+            LivePlot, page, "Intervals stolen", "so far", y_title="intervals", log=True, key="steals"
         )
+        self.stealing = self.figure(
+            LivePlot, more, "Time spent stealing or waiting for work", "%", key="stealing_share", top=100.0
+        )
+        self.share = self.figure(LivePlot, more, "Explored share of all leaves", "%", key="explored_share", top=100.0)
+        self.levels = self.figure(LevelBars, more, "Open nodes by level", key="levels", y_title="nodes", optional=True)
+        self.tried = self.figure(
+            LivePlot, more, "Jobs tried", "jobs/s", log=True, key="insertions_per_second", optional=True
+        )
+        self.follow(self.active, "active_ivms")
+        self.follow(self.nodes, "nodes_per_second")
         self.follow(self.steals, "steals")
-        self.route("exchanged_intervals", self._exchanged)
-        self.stealing = LivePlot(
-            "Time spent stealing or waiting for work", "%", theme=theme, key="stealing_share", top=100.0
-        )
-        self.share = LivePlot("Explored share of all leaves", "%", theme=theme, key="explored_share", top=100.0)
-        more = self.page("Stealing", columns=2)
-        self.add(self.stealing, more)
-        self.add(self.share, more)
-        self._more = more
-        self.levels: LevelBars | None = None
         self.follow(self.stealing, "stealing_share", scale=100.0)
-        self.share.series("all devices", theme.colour(7), ())
+        self.share.series("all devices", self.theme.colour(7), ())
         self.follow(self.share, "explored_share", names=["all devices"], scale=100.0)
         self.follow(self.share, "explored_here", scale=100.0)
-        self.solution_page = self.page("Solution", columns=1)
+        self.route("explored_here", self._explored_here)
+        self.route("explored_share", self._explored)
+        self.route("insertions_per_second", self._insertions)
+        self.route("exchanged_intervals", self._exchanged)
+        self.route("stealing_share", self._stealing)
         self.solution: Figure | None = None
         self.ordered: Pixels | None = None
         self._solution_unit = ""
         self.add_device_page()
-        self.route("stealing_share", self._stealing)
         self._prepare_solution()
 
     def _prepare_solution(self) -> None:
@@ -99,11 +89,13 @@ class BranchAndBoundPanel(Panel):
                 self.solution.show_queens(columns, "one of those that are counted")
         else:
             if kind == "LinearOrdering":
-                self.ordered = Pixels(
-                    "Weights in the best order", theme=theme, key="ordered", across="position", down="position ahead"
+                self.ordered = self.figure(
+                    *(Pixels, self.solution_page, "Weights in the best order"),
+                    key="ordered",
+                    across="position",
+                    down="position ahead",
                 )
                 self.ordered.hint("The matrix in the best order is shown once there is one.")
-                self.add(self.ordered, self.solution_page)
             self.solution = Listing(
                 "Solution", theme=theme, key="solution", empty="The best solution is shown once there is one."
             )
@@ -134,10 +126,7 @@ class BranchAndBoundPanel(Panel):
 
     def _insertions(self, event: Metric) -> None:
         """Schedules are improved without a tree: a curve of its own, and why the figures of the tree are empty."""
-        if self.tried is None:
-            self.tried = self.add(
-                LivePlot("Jobs tried", "jobs/s", log=True, theme=self.theme, key="insertions_per_second"), self._more
-            )
+        if not self.tried.curves:
             self._explain("The exact search does not take so many jobs: a schedule is improved instead.")
         self.tried.series("all devices").append(event.time, event.value)
 
@@ -148,13 +137,8 @@ class BranchAndBoundPanel(Panel):
 
     def on_trace(self, event: Trace) -> None:
         """The open nodes by level; a search of less than a second reports none."""
-        if event.name != "open_nodes_by_level":
-            return
-        if self.levels is None:
-            self.levels = self.add(
-                LevelBars("Open nodes by level", theme=self.theme, key="levels", y_title="nodes"), self._more
-            )
-        self.levels.put(event.values)
+        if event.name == "open_nodes_by_level":
+            self.levels.put(event.values)
 
     def on_incumbent(self, event: Incumbent) -> None:
         """A step in the curves of incumbent and bound."""
@@ -185,8 +169,7 @@ class BranchAndBoundPanel(Panel):
                 self._explain_root("that no solution is below upper_bound")
         if (tried := event.counters.get("insertions")) is not None:
             self.tile("Jobs tried").show_value(short_number_text(tried))
-        if self.levels is not None:
-            self.levels.set_unit("when last counted")
+        self.levels.set_unit("when last counted")
         if self.solution is not None and event.solution is not None:
             self.solution.set_unit(self._solution_unit)
         self._show_solution(event.solution)

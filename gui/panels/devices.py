@@ -3,51 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from engine.events import DeviceStatus, Started
-from gui.app.theme import Theme
-from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.tables import ByteCount
-from gui.plot.timeline import LaneTimeline
+from gui.plot.timeline import FROM_DEVICE, TO_DEVICE, LaneTimeline
 
 
 class DevicesPage:
     """The figures of the page, filled from the device events of the run.
 
-    ``index`` gives the place of a device in the pool, and with it its colour and dash; ``page`` is where they are put.
+    ``make`` makes a figure on it; ``index`` gives the place of a device in the pool, and with it its colour and dash.
     """
 
-    def __init__(self, theme: Theme, index: Callable[[str], int], page: Page) -> None:
-        self._index, self._page = index, page
-
-        def plot(title: str, unit: str, key: str, top: float | None = None) -> LivePlot:
-            figure = LivePlot(title, unit, theme=theme, key=key, top=top)
+    def __init__(self, make: Callable[..., Any], page: Page, index: Callable[[str], int]) -> None:
+        self._index = index
+        self.timeline: LaneTimeline = make(LaneTimeline, page, "Timeline", "% of the time", key="timeline", wide=3)
+        plot = partial(make, LivePlot, page)
+        self._plots: dict[str, LivePlot] = {  # by the fields of events; only NVIDIA's devices report the last two
+            "memory_used": plot("Memory in use", "bytes", key="device memory"),
+            "utilisation": plot("Utilisation", "%", key="utilisation", top=100.0),
+            "busy": plot("Busy (compiling, copying, computing)", "%", key="busy", top=100.0),
+            "power": plot("Power", "W", key="power", optional=True),
+            "temperature": plot("Temperature", "°C", key="temperature", optional=True),
+        }
+        for figure in (self.timeline, *self._plots.values()):
             figure.whole_run = True
-            return figure
-
-        self.timeline = LaneTimeline("Timeline", "% of the time", theme=theme, key="timeline")
-        self.timeline.whole_run = True
-        self.memory = plot("Memory in use", "bytes", "device memory")
-        self.utilisation = plot("Utilisation", "%", "utilisation", top=100.0)
-        self.busy = plot("Busy (compiling, copying, computing)", "%", "busy", top=100.0)
-        self.power = plot("Power", "W", "power")
-        self.temperature = plot("Temperature", "°C", "temperature")
-        for figure in (self.power, self.temperature):  # which only NVIDIA's devices report
-            figure.hide()
-        self.listing = Listing("Devices", theme=theme, key="devices")
-        self.figures: list[Figure] = [
-            *(self.timeline, self.memory, self.utilisation, self.busy, self.power, self.temperature, self.listing)
-        ]
+        self.listing: Listing = make(Listing, page, "Devices", key="devices")
         self._totals: dict[str, ByteCount] = {}
         self._names: list[tuple[str, str]] = []
         self._latest: dict[str, tuple[int | None, float | None]] = {}
+        self._since: dict[str, float] = {}
 
     def started(self, event: Started) -> None:
         """The pool is known."""
         self._names = list(zip(event.devices, event.device_names, strict=False))
+        self._since = dict.fromkeys(event.devices, event.time)
         self._list()
 
     def _list(self) -> None:
@@ -59,21 +54,18 @@ class DevicesPage:
 
     def status(self, event: DeviceStatus) -> None:
         """A sample of one device."""
-        index, theme = self._index(event.device), self.memory.theme
-        for plot, value in (
-            (self.memory, event.memory_used),
-            (self.utilisation, event.utilisation),
-            (self.busy, event.busy),
-            (self.power, event.power),
-            (self.temperature, event.temperature),
-        ):
-            if value is not None:
-                self._page.reveal(plot)
-                curve = plot.series(event.device, theme.colour(index), theme.dash(index))
-                curve.append(event.time, value)
+        index, device, time = self._index(event.device), event.device, event.time
+        for name, plot in self._plots.items():
+            if (value := getattr(event, name)) is not None:
+                plot.series(device, plot.theme.colour(index), plot.theme.dash(index)).append(time, value)
+        since, self._since[device] = self._since.get(device), time
         share = event.utilisation if event.busy is None else event.busy
-        if share is not None:
-            self.timeline.add_share(event.device, "at work", event.time, share / 100)
+        for kind, percent in (("at work", share), ("of it, compiling", event.compiling)):
+            if percent is not None:
+                self.timeline.add_share(device, kind, time, percent / 100, since)
+        for kind, nbytes in ((TO_DEVICE, event.to_device), (FROM_DEVICE, event.from_device)):
+            if nbytes is not None and since is not None:
+                self.timeline.add_copies(device, kind, time, nbytes, since)
         if event.memory_total is not None:
             self._totals[event.device] = ByteCount(event.memory_total)
         if event.device not in dict(self._names):  # a worker that has joined

@@ -19,20 +19,18 @@ class GenericPanel(Panel):
         self._traces: dict[str, LivePlot] = {}
         count = len(self.run.metrics) + 1
         self.overview: Page = self.page("Overview", columns=2 if count <= 6 else 3)
-        self.best = self.add(
-            LivePlot("Objective and bound", theme=self.theme, key="objective", from_zero=False, whole=True),
-            self.overview,
+        self.best = self.figure(
+            LivePlot, self.overview, "Objective and bound", key="objective", from_zero=False, whole=True
         )
         for spec in self.run.metrics:
             self._plot_of(spec)
-        self.phase = self.add(LivePlot("Progress of the phase", "%", theme=self.theme, key="progress", top=100.0))
-        self.overview.put(self.phase)
+        self.phase = self.figure(LivePlot, self.overview, "Progress of the phase", "%", key="progress", top=100.0)
         self.add_device_page()
 
     def _plot_of(self, spec: MetricSpec) -> None:
         shares = spec.unit == "share"
-        plot = LivePlot(spec.title, "%" if shares else spec.unit, spec.log, self.theme, key=spec.name)
-        self.add(plot, self.overview)
+        unit = "%" if shares else spec.unit
+        plot = self.figure(LivePlot, self.overview, spec.title, unit, log=spec.log, key=spec.name)
         self.follow(plot, spec.name, names=[spec.title], scale=100.0 if shares else 1.0)
 
     def on_metric(self, event: Metric) -> None:
@@ -58,8 +56,9 @@ class GenericPanel(Panel):
         plot = self._traces.get(key)
         if plot is None:
             title = event.name.replace("_", " ").capitalize()
-            plot = LivePlot(title, theme=self.theme, key=key, across="iteration", from_zero=False)
-            self._traces[key] = self.add(plot, self.overview)
+            plot = self._traces[key] = self.figure(
+                LivePlot, self.overview, title, key=key, across="iteration", from_zero=False
+            )
         for place, value in enumerate(event.values[:_TRACED]):
             name = f"{place}" if event.chain == 0 else f"{place}, chain {event.chain}"
             plot.series(name).append(event.iteration, value)

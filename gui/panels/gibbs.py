@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ _LAGS, _RANK_BINS = 60, 20
 _FEWEST_DRAWS, _MOST_DIAGNOSED, _RUNNING = 10, 1000, 25
 _R_HAT_LIMIT = 1.01
 _NORMAL_QUARTILE = 0.6745
+_AT_THE_END = "computed from all draws when the run ends"
 
 
 class GibbsPanel(Panel):
@@ -38,100 +39,69 @@ class GibbsPanel(Panel):
 
     def build(self) -> None:
         """The pages."""
-        theme = self.theme
-        self.trace_page = self.page("Traces", columns=3)
+        self.trace_page, page = self.page("Traces", columns=3), self.page("Convergence", columns=3)
+        self.rank_page = self.page("Ranks", columns=3)
         self.traces: dict[str, LivePlot] = {}
+        self.ranks: dict[str, LivePlot] = {}
         self._warmup = self._iteration = self._wanted = 0.0
         self._moments: dict[str, list[float]] = {}
         self._trace_plot("log_tau")
-        page = self.page("Convergence", columns=3)
-        self.r_hat = self.add(
-            LivePlot(
-                "R-hat",
-                f"largest of the traced quantities; limit {_R_HAT_LIMIT}",
-                y_title="R-hat",
-                theme=theme,
-                key="r_hat",
-                across="iteration",
-                from_zero=False,
-                empty="computed every two seconds of sampling",
-            ),
-            page,
-        )
+        plot = partial(self.figure, LivePlot, page)
+        live = partial(plot, across="iteration", empty="computed every two seconds of sampling")
+        limit = f"largest of the traced quantities; limit {_R_HAT_LIMIT}"
+        self.r_hat = live("R-hat", limit, y_title="R-hat", key="r_hat", from_zero=False)
         self.r_hat.mark(_R_HAT_LIMIT)
-        self.ess = self.add(
-            LivePlot(
-                "Effective draws",
-                "of the slowest traced quantity",
-                y_title="draws",
-                theme=theme,
-                key="ess",
-                across="iteration",
-                empty="computed every two seconds of sampling",
-            ),
-            page,
-        )
-        self.rate = self.add(
-            LivePlot("Iterations", "of every chain", y_title="iterations/s", theme=theme, key="rate"), page
-        )
+        self.ess = live("Effective draws", "of the slowest traced quantity", y_title="draws", key="ess")
+        self.rate = plot("Iterations", "of every chain", y_title="iterations/s", key="rate")
         self.follow(self.rate, "iterations_per_second", names=["iterations"])
-        self.correlation = self.add(
-            LivePlot(
-                "Autocorrelation",
-                "of the draws, mean of the chains",
-                y_title="autocorrelation",
-                theme=theme,
-                key="autocorrelation",
-                across="lag",
-                top=1.0,
-                empty="computed from all draws when the run ends",
-            ),
-            page,
+        self.correlation = plot(
+            *("Autocorrelation", "of the draws, mean of the chains"),
+            y_title="autocorrelation",
+            key="autocorrelation",
+            across="lag",
+            top=1.0,
+            empty=_AT_THE_END,
             wide=2,
         )
         self.correlation.latest = False
-        self.ranks = self.add(
-            LivePlot(
-                "Ranks",
-                "of each chain's draws among all draws",
-                y_title="draws",
-                theme=theme,
-                key="ranks",
-                across="rank",
-                empty="computed from all draws when the run ends",
-            ),
-            page,
+        self.each = plot(
+            *("Effective draws", "of each quantity, in the colours at the left"),
+            y_title="draws",
+            key="ess of each",
+            across="iteration",
+            empty=_AT_THE_END,
         )
-        self.ranks.latest = False
-        self.effective_rate = self.add(
-            LivePlot("Effective draws per second", y_title="draws/s", theme=theme, key="ess rate"), page
-        )
+        self.each.legend_at = self.correlation
+        self.effective_rate = plot("Effective draws per second", y_title="draws/s", key="ess rate", optional=True)
         self.follow(self.effective_rate, "ess_per_second", names=["effective draws"])
-        posterior = self.page("Posterior", columns=2)
-        self.forest = self.add(
-            IntervalPlot(
-                "Coefficients", "by size; pale intervals contain zero", theme=theme, key="forest", x_title="coefficient"
-            ),
-            posterior,
+        posterior = self.page("Posterior", columns=3)
+        self.forest = self.figure(
+            *(IntervalPlot, posterior, "Coefficients", "by size; pale intervals contain zero"),
+            key="forest",
+            x_title="coefficient",
         )
         self.forest.hint("Intervals are shown once sampling has started.")
-        self.listing = self.add(
-            Listing("Summary", theme=theme, key="summary", empty="The summary is listed when the run ends."), posterior
+        self.listing = self.figure(
+            Listing, posterior, "Summary", key="summary", empty="The summary is listed when the run ends.", wide=2
         )
         for name in ("r_hat", "ess"):
             self.route(name, self._number)
         self.add_device_page()
 
     def _trace_plot(self, name: str) -> LivePlot | None:
+        """The traces of a quantity; the ranks of its draws have a plot, too, and the first one's legends are all's."""
         if name not in self.traces:
             if len(self.traces) >= _TRACES:
                 return None
-            plot = LivePlot(_title(name), theme=self.theme, key=f"trace {name}", across="iteration", from_zero=False)
-            plot.latest = False
-            plot.legend_at = self.traces.get("log_tau")
-            self.traces[name] = self.add(plot, self.trace_page)
+            new = partial(self.figure, LivePlot, title=_title(name))
+            trace = new(self.trace_page, key=f"trace {name}", across="iteration", from_zero=False)
+            rank = new(self.rank_page, key=f"ranks {name}", across="rank", y_title="draws", empty=_AT_THE_END)
+            for plot, others in ((trace, self.traces), (rank, self.ranks)):
+                plot.latest = False
+                plot.legend_at = others.get("log_tau")
+                others[name] = plot
             if self._warmup:
-                plot.shade(0.0, self._warmup, "warm-up")
+                trace.shade(0.0, self._warmup, "warm-up")
         return self.traces[name]
 
     # --- events -------------------------------------------------------------------------------------------------
@@ -217,7 +187,7 @@ class GibbsPanel(Panel):
         """Whole traces, autocorrelation, running diagnostics, intervals."""
         options = self.started.options if self.started is not None else {}
         thin, wanted = int(options.get("thin") or 1), int(options.get("draws") or 0)
-        return functools.partial(_postprocess, tuple(self.traces), self._warmup, thin, wanted)
+        return partial(_postprocess, tuple(self.traces), self._warmup, thin, wanted)
 
     def on_result(self, result: Result, processed: ProcessedResult | None) -> None:
         """Whole traces, autocorrelation, all intervals."""
@@ -232,12 +202,12 @@ class GibbsPanel(Panel):
         if processed.r_hat is not None and processed.ess is not None:
             self.r_hat.series("R-hat").replace(processed.r_hat)
             self.ess.series("effective draws").replace(processed.ess)
-        if processed.ranks:
-            name, counts = processed.ranks
-            self.ranks.set_unit(f"of {_title(name)}, which mixes worst: flat lines are equal chains")
+        for name, series in processed.ess_of_each.items():
+            self.each.series(_title(name)).replace(series)
+        for name, counts in processed.ranks.items():
             for chain, count in enumerate(counts):
-                self.ranks.series(f"chain {chain + 1}", step=True).replace(count)
-        for plot in (self.correlation, self.r_hat, self.ess, self.ranks):
+                self.ranks[name].series(f"chain {chain + 1}", step=True).replace(count)
+        for plot in (self.correlation, self.r_hat, self.ess, self.each, *self.ranks.values()):
             plot.fit(at_once=False)
         self.listing.put(processed.headers, processed.rows)
         self.forest.hint("")
@@ -260,9 +230,10 @@ class ProcessedResult:
 
     traces: dict[str, list[tuple[Floats, Floats]]]
     correlations: dict[str, Series]
-    ranks: tuple[str, list[Series]] | None
+    ranks: dict[str, list[Series]]
     r_hat: Series | None
     ess: Series | None
+    ess_of_each: dict[str, Series]
     headers: list[str]
     rows: list[tuple[Any, ...]]
     intervals: list[Interval]
@@ -294,11 +265,9 @@ def _postprocess(
     for name in shown:
         values = autocorrelation(draws[name], _LAGS)
         correlations[name] = Series.of(np.arange(len(values), dtype=float), values)
-    r_hat, ess = _running_diagnostics([draws[name] for name in traced if name in draws], warmup, every)
-    worst = dict(zip(names, np.nan_to_num(arrays["r_hat"]).tolist(), strict=True))
-    name = max(shown, key=lambda name: worst[name], default="")
-    ranks = (name, rank_histograms(draws[name])) if shown else None
-    return ProcessedResult(traces, correlations, ranks, r_hat, ess, *_posterior(arrays, names, draws))
+    ranks = {name: rank_histograms(draws[name]) for name in shown}
+    r_hat, ess, of_each = _running_diagnostics({name: draws[name] for name in shown}, warmup, every)
+    return ProcessedResult(traces, correlations, ranks, r_hat, ess, of_each, *_posterior(arrays, names, draws))
 
 
 def rank_histograms(draws: Floats) -> list[Series]:
@@ -310,21 +279,25 @@ def rank_histograms(draws: Floats) -> list[Series]:
 
 
 def _running_diagnostics(
-    traced: list[Floats], warmup: float, every: Callable[[int], int]
-) -> tuple[Series | None, Series | None]:
-    """R-hat and effective draws of growing parts of the draws, in place of the live values."""
-    count = min((one.shape[1] for one in traced), default=0)
+    traced: dict[str, Floats], warmup: float, every: Callable[[int], int]
+) -> tuple[Series | None, Series | None, dict[str, Series]]:
+    """R-hat and effective draws of growing parts of the draws, in place of the live values; then those of each."""
+    count = min((one.shape[1] for one in traced.values()), default=0)
     if count < _FEWEST_DRAWS:
-        return None, None
-    draws = np.stack([one[:, :count] for one in traced], axis=2)
-    points = []
+        return None, None, {}
+    draws = np.stack([one[:, :count] for one in traced.values()], axis=2)
+    at, r_hat, ess = [], [], []
     for stop in np.unique(np.linspace(_FEWEST_DRAWS, count, _RUNNING).astype(int)).tolist():
         found = engine.chain_diagnostics(draws[:, : stop : max(1, stop // _MOST_DIAGNOSED)])
         if np.isfinite(found.r_hat).any():
-            iteration = warmup + stop * every(count)
-            points.append((iteration, float(np.nanmax(found.r_hat)), float(np.nanmin(found.ess_bulk))))
-    at, r_hat, ess = np.array(points).reshape(-1, 3).T
-    return Series.of(at, r_hat), Series.of(at, ess)
+            at.append(warmup + stop * every(count))
+            r_hat.append(np.nanmax(found.r_hat))
+            ess.append(found.ess_bulk)
+    x, each = np.array(at, float), np.array(ess).reshape(len(at), len(traced))
+    of_each = {
+        name: Series.of(x[np.isfinite(own)], own[np.isfinite(own)]) for name, own in zip(traced, each.T, strict=True)
+    }
+    return Series.of(x, np.array(r_hat)), Series.of(x, np.nanmin(each, axis=1)), of_each
 
 
 def _posterior(

@@ -28,48 +28,47 @@ class KnapsackPanel(Panel):
 
     def build(self) -> None:
         """The pages."""
-        theme = self.theme
-        page = self.page("Table", columns=3)
-        self.band = self.add(
-            BandPlot("Active capacities", "of each device", y_title="capacity", theme=theme, key="active range"),
-            page,
+        self._page = page = self.page("Table", columns=3)
+        self._more = more = self.page("Details", columns=2)
+        self.band = self.figure(
+            BandPlot, page, "Active capacities", "of each device", y_title="capacity", key="active range", wide=2
+        )
+        self.picture = self.figure(
+            *(ScatterPlot, page, "Items"),
+            key="item picture",
+            x_title="weight",
+            y_title="profit",
             wide=2,
+            optional=True,
         )
-        self.picture = self.add(
-            ScatterPlot("Items", theme=theme, key="item picture", x_title="weight", y_title="profit"), page, wide=2
+        self.shares = self.figure(Bars, page, "Share of the active range", key="share")
+        self.items = self.figure(LivePlot, page, "Items done", "items", key="items_done")
+        self.cells = self.figure(LivePlot, page, "Cell updates", "cells/s", key="cells_per_second")
+        self.best = self.figure(
+            LivePlot, page, "Value and bound", "profit", key="objective", from_zero=False, whole=True
         )
-        self.picture.hide()
-        self._page = page
-        self.shares = self.add(Bars("Share of the active range", theme=theme, key="share"), page)
-        self.items = self.add(LivePlot("Items done", "items", theme=theme, key="items_done"), page)
+        self.value = self.figure(LivePlot, more, "Best value of the items done", "profit", key="best_value")
+        self.exchanged = self.figure(LivePlot, more, "Exchanged between devices", "bytes", key="exchanged")
+        self.phases = self.figure(LivePlot, more, "Progress of each phase", "%", key="progress", top=100.0)
+        self.over = self.figure(LivePlot, more, "Share of each device", "%", key="share over time", top=100.0)
+        self.tiles = self.figure(
+            LivePlot, more, "Tiles of the sparse table", "tiles", key="active_tiles", optional=True
+        )
         self.follow(self.items, "items_done", names=["items"])
-        self.cells = self.add(LivePlot("Cell updates", "cells/s", theme=theme, key="cells_per_second"), page)
         self.follow(self.cells, "cells_per_second")
-        self.best = self.add(
-            LivePlot("Value and bound", "profit", theme=theme, key="objective", from_zero=False, whole=True), page
-        )
+        self.follow(self.value, "best_value", names=["value"])
+        self.follow(self.exchanged, "exchanged_bytes", names=["bytes so far"])
+        self.follow(self.over, "share", scale=100.0)
+        self.follow(self.tiles, "active_tiles")
         self._swept = False
         self._low: dict[str, float] = {}
-        self._high: dict[str, float] = {}
         self.route("range_low", self._range_low)
         self.route("range_high", self._range_high)
         self.route("share", self._share)
-        self._more = more = self.page("Details", columns=2)
-        self.value = self.add(LivePlot("Best value of the items done", "profit", theme=theme, key="best_value"), more)
-        self.follow(self.value, "best_value", names=["value"])
-        self.exchanged = self.add(LivePlot("Exchanged between devices", "bytes", theme=theme, key="exchanged"), more)
-        self.follow(self.exchanged, "exchanged_bytes", names=["bytes so far"])
-        self.phases = self.add(LivePlot("Progress of each phase", "%", theme=theme, key="progress", top=100.0), more)
-        self.over = self.add(LivePlot("Share of each device", "%", theme=theme, key="share over time", top=100.0), more)
-        self.follow(self.over, "share", scale=100.0)
-        empty = "only runs with the sparse table report tiles"
-        tiles = LivePlot("Tiles of the sparse table", "tiles", theme=theme, key="active_tiles", empty=empty)
-        self.tiles = self.add(tiles, more)
-        self.follow(self.tiles, "active_tiles")
-        listing = self.page("Items", columns=1)
-        self.chosen = self.add(
-            Listing("Chosen items", theme=theme, key="items", empty="The chosen items are listed when the run ends."),
-            listing,
+        self.chosen = self.figure(
+            *(Listing, self.page("Items", columns=1), "Chosen items"),
+            key="items",
+            empty="The chosen items are listed when the run ends.",
         )
         self.add_device_page()
         self.tile("Items")
@@ -159,8 +158,8 @@ class KnapsackPanel(Panel):
             [("chosen", weights[taken], profits[taken]), ("left out", weights[~taken], profits[~taken])]
         )
         self.picture.set_unit("" if step == 1 else f"one in {step} of {value_text(count)}")
+        self.picture.hint("")
         self._page.reveal(self.band, False)
-        self._page.reveal(self.picture)
 
     def _list(self, rows: list[tuple[Any, ...]], unit: str) -> None:
         self.chosen.put(["item", "profit", "weight", "profit / weight"], rows)

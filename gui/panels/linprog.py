@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,27 +35,16 @@ class LinearProgramPanel(Panel):
 
     def build(self) -> None:
         """The pages."""
-        theme = self.theme
-        page = self.page("Convergence", columns=3)
-
-        def plot(title: str, unit: str, key: str, **more: Any) -> LivePlot:
-            figure: LivePlot = LivePlot(title, unit, theme=theme, key=key, across="iteration", **more)
-            return figure
-
-        self.objectives = self.add(
-            plot("Objectives", "", "objective", y_title="objective", from_zero=False, whole=True), page, wide=2
+        plot = partial(self.figure, LivePlot, self.page("Convergence", columns=3), across="iteration")
+        self.objectives = plot("Objectives", y_title="objective", key="objective", from_zero=False, whole=True, wide=2)
+        relative = partial(plot, unit="relative, of the iterates", y_title="relative", log=True)
+        self.gap = relative("Duality gap and mu", key="gap")
+        self.infeasibilities = relative("Infeasibilities", key="infeasibilities")
+        self.steps = plot(
+            "Step lengths", "share of the largest feasible step", y_title="step length", key="steps", top=1.0
         )
-        self.gap = self.add(
-            plot("Duality gap and mu", "relative, of the iterates", "gap", y_title="relative", log=True), page
-        )
-        self.infeasibilities = self.add(
-            plot("Infeasibilities", "relative, of the iterates", "infeasibilities", y_title="relative", log=True), page
-        )
-        self.steps = self.add(
-            plot("Step lengths", "share of the largest feasible step", "steps", y_title="step length", top=1.0), page
-        )
-        self.spread = self.add(
-            plot("Spread of D", "ratio of the largest to the smallest", "spread", y_title="ratio", log=True), page
+        self.spread = plot(
+            "Spread of D", "ratio of the largest to the smallest", y_title="ratio", key="spread", log=True
         )
         self._places = {
             "primal_objective": (self.objectives, "primal"),
@@ -71,40 +60,30 @@ class LinearProgramPanel(Panel):
         self._group = self.group("iteration", self._iteration)
         for name in self._places:
             self.route(name, self._measure)
-        values = self.page("Solution", columns=2)
+        table = partial(self.figure, Listing, self.page("Solution", columns=2))
         empty = "Values, reduced costs and duals are listed when the run ends."
-        self.variables = self.add(Listing("Variables", theme=theme, key="variables", empty=empty), values)
-        self.rows = self.add(Listing("Rows", theme=theme, key="rows", empty=empty), values)
+        self.variables = table("Variables", key="variables", empty=empty)
+        self.rows = table("Rows", key="rows", empty=empty)
         self.race = race = self.page("Race", columns=2)
         self._show_race(False)
-        errors = LivePlot("Error of each method", "relative", True, theme, key="race", y_title="error")
-        self.errors: LivePlot = self.add(errors, race)
+        self.errors = self.figure(
+            LivePlot, race, "Error of each method", "relative", log=True, key="race", y_title="error"
+        )
         self.follow(self.errors, "interior_error", "pdhg_error", names=["interior point", "pdhg"])
         for name in ("interior_error", "pdhg_error"):
             self.route(name, lambda _event: self._show_race(len(self.errors.curves) > 1))
         empty = "The methods of a race are listed when the run ends; HiGHS reports nothing while it works."
-        self.racers = self.add(Listing("Methods", theme=theme, key="racers", empty=empty), race)
-        patterns = self.page("Factor", columns=2)
-        self.matrix: Pixels = self.add(
-            Pixels("Matrix A", "nonzeros", theme=theme, key="matrix", across="variable", down="row"), patterns
-        )
-        self.factor: Pixels = self.add(
-            Pixels(
-                "Factor L of A D Aᵀ",
-                theme=theme,
-                key="factor",
-                across="row of A, in the order of elimination",
-                down="row of A, in the order of elimination",
-            ),
-            patterns,
-        )
+        self.racers = self.figure(Listing, race, "Methods", key="racers", empty=empty)
+        pattern = partial(self.figure, Pixels, self.page("Factor", columns=2))
+        self.matrix = pattern("Matrix A", "nonzeros", key="matrix", across="variable", down="row")
+        eliminated = "row of A, in the order of elimination"
+        self.factor = pattern("Factor L of A D Aᵀ", key="factor", across=eliminated, down=eliminated)
         for pixels in (self.matrix, self.factor):
             pixels.hint("The pattern is shown when the run ends.")
         more = self.page("Time", columns=2)
-        self.totals = self.add(Bars("Time of each part in total", "% of the measured time", theme=theme), more, wide=2)
-        self.seconds = self.add(StackedPlot("Time of each part", "s", theme=theme, key="seconds"), more)
-        self.shares = self.add(StackedPlot("Share of each part", "%", theme=theme, key="shares", shares=True), more)
-        self.shares.value_text = short_seconds_text
+        self.totals = self.figure(Bars, more, "Time of each part in total", "% of the measured time", wide=2)
+        self.seconds = self.figure(StackedPlot, more, "Time of each part", "s", key="seconds")
+        self.shares = self.figure(StackedPlot, more, "Share of each part", "%", key="shares", shares=True)
         for phase in _PHASES:
             self.follow(self.seconds, f"seconds_{phase}", names=[phase])
             self.follow(self.shares, f"seconds_{phase}", names=[phase])
@@ -181,7 +160,7 @@ class LinearProgramPanel(Panel):
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """Curves over all iterations, and the rows of the tables."""
-        return functools.partial(_postprocess, self.run.schema)
+        return partial(_postprocess, self.run.schema)
 
     def on_result(self, result: Result, processed: Any) -> None:
         """Every iteration, and the solution."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
+from engine.util.text import counted
 from gui.app.jobs import Job
 from gui.app.theme import Theme, pen_of
 from gui.pictures.picture import Picture, draw_arrow, draw_dots, draw_lines, spread_apart
@@ -113,7 +115,7 @@ def _spectral_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
 
 
 class NetworkView(Picture):
-    """A directed graph with numbered nodes; those of little weight are pale.
+    """A directed graph with numbered nodes; those of little weight are pale, and edges say how they have changed.
 
     Of many nodes the edges are drawn as lines, and the nodes as dots without numbers.
     """
@@ -121,9 +123,10 @@ class NetworkView(Picture):
     MOST = 5000
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
-        self._edges = np.zeros((0, 2), np.int64)
-        self._laid_edges = self._edges
         self._nodes = 0
+        self._edges = self._gone = np.zeros((0, 2), np.int64)
+        self._new = np.zeros(0, bool)
+        self._laid_edges = self._edges
         self._wanted: tuple[int, Ints] | None = None
         self._laying = False
         self._job: Job | None = None
@@ -137,17 +140,48 @@ class NetworkView(Picture):
         super().populate()
         self.bare()
 
-    def show_network(self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
-        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 are the opacities of the nodes."""
-        self._nodes, self._edges = n, np.asarray(edges, np.int64).reshape(-1, 2)
+    def show_network(
+        self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None, name: str = "", before: str = ""
+    ) -> None:
+        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 are the opacities of the nodes.
+
+        ``before``: name of the present network, to say which edges it has not, and which only it has.
+        """
+        old, edges = self._edges, np.asarray(edges, np.int64).reshape(-1, 2)
+        if n != self._nodes or not np.array_equal(edges, old):
+            (was, now), compared = (pairs @ [n, 1] for pairs in (old, edges)), bool(before)
+            self._new, self._gone = ~np.isin(now, was) & compared, old[~np.isin(was, now) & compared]
+            self._nodes, self._edges, self._wanted = n, edges, (n, edges)
+            text = f"{name}: " * bool(name) + f"{counted(len(edges), 'edge')} between {n} genes"
+            if compared:
+                text += f"; {self._new.sum()} new and {len(self._gone)} gone since {before}"
+            self.set_unit(text)
+            if compared != bool(self.entries):
+                self.clear_entries()
+                for kind, (colour, dash) in self._looks().items() if compared else ():
+                    self.add_entry(kind, colour, dash)
         self._weights = None if weights is None else np.asarray(weights, float)
         if n > self.MOST:
             self.hint(f"A network of {n} genes is too large to be drawn; Data has its {len(self._edges)} edges.")
             return
-        self._wanted = (n, self._edges)
         if not len(self._places):
             self.hint("The network is being laid out.")
         self.dirty = True
+
+    def _looks(self) -> dict[str, tuple[str, tuple[float, ...]]]:
+        """Colours and dashes of edges by how they have changed."""
+        blue, orange, green = self.theme.lines[:3]
+        return {"kept": (self.theme.mixed(blue, 0.55), ()), "new": (green, ()), "gone": (orange, (3, 3))}
+
+    def _parts(self) -> Iterator[tuple[Ints, str, tuple[float, ...]]]:
+        """Edges that are to be seen, with their look; while others are laid out, those from before are all kept."""
+        edges, parts = self._laid_edges, {"kept": self._laid_edges}
+        if edges is self._edges:
+            parts = {"gone": self._gone, "kept": edges[~self._new], "new": edges[self._new]}
+        hidden = {entry.name for entry in self.entries if not entry.isChecked()}
+        for kind, pairs in parts.items():
+            if kind not in hidden:
+                yield pairs, *self._looks()[kind]
 
     def redraw(self) -> None:
         """Draw the network, once its nodes are placed."""
@@ -155,11 +189,10 @@ class NetworkView(Picture):
             self._laid(self._edges, network_places(self._nodes, self._edges))
         elif self._wanted is not None and not self._laying and not self.fine:
             (n, edges), self._wanted = self._wanted, None
-            if edges is not self._laid_edges:
-                self._laying = True
-                self._job = Job(
-                    lambda: network_places(n, edges), lambda places: self._laid(edges, places), self._not_laid
-                ).start()
+            self._laying = True
+            self._job = Job(
+                lambda: network_places(n, edges), lambda places: self._laid(edges, places), self._not_laid
+            ).start()
         if len(self._places):
             low, high = self._places.min(axis=0) - 0.6, self._places.max(axis=0) + 0.6
             self.item.set_bounds(QRectF(low[0], low[1], *(high - low)))
@@ -188,10 +221,11 @@ class NetworkView(Picture):
             self._paint_many(painter, pixel)
             return
         radius = min(0.28, 11 * pixel)
-        edge = theme.mixed(theme.lines[0], 0.55)
         points = [QPointF(*place) for place in self._places]
-        for begin, end in self._laid_edges.tolist():
-            draw_arrow(painter, points[begin], points[end], edge, radius, min(0.22, 8 * pixel), self.pixels)
+        for edges, colour, dash in self._parts():
+            for begin, end in edges.tolist():
+                head = min(0.22, 8 * pixel)
+                draw_arrow(painter, points[begin], points[end], colour, radius, head, self.pixels, dash)
         painter.setFont(small_font())
         for node, point in enumerate(points):
             known = self._weights is not None and node < len(self._weights)
@@ -204,7 +238,8 @@ class NetworkView(Picture):
 
     def _paint_many(self, painter: QPainter, pixel: float) -> None:
         theme = self.theme
-        draw_lines(painter, self._places[self._laid_edges], theme.mixed(theme.lines[0], 0.35), self.pixels)
+        for edges, colour, _ in self._parts():
+            draw_lines(painter, self._places[edges], colour, self.pixels)
         weights = np.ones(len(self._places))
         if self._weights is not None:
             weights[: len(self._weights)] = self._weights[: len(weights)]
@@ -213,6 +248,14 @@ class NetworkView(Picture):
             colour = theme.mixed(theme.accent, 0.3 + 0.7 * shade / _SHADES)
             draw_dots(painter, self._places[shades == shade], colour, min(0.5, 6 * pixel))
 
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        super().set_theme(theme)
+        for entry in self.entries:
+            entry.colour = self._looks()[entry.name][0]
+
     def table(self) -> Table:
         """A row for each edge."""
-        return ["from", "to"], [(int(a), int(b)) for a, b in self._edges.tolist()]
+        changes = np.where(self._new, "new", "").tolist()
+        rows = [(a, b, change) for (a, b), change in zip(self._edges.tolist(), changes, strict=True)]
+        return ["from", "to", "change"], rows + [(a, b, "gone") for a, b in self._gone.tolist()]

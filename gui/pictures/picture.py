@@ -73,7 +73,14 @@ def draw_dots(painter: QPainter, places: NDArray[np.float64], colour: str, size:
 
 
 def draw_arrow(
-    painter: QPainter, begin: QPointF, end: QPointF, colour: str, gap: float, head: float, width: float = 1.4
+    painter: QPainter,
+    begin: QPointF,
+    end: QPointF,
+    colour: str,
+    gap: float,
+    head: float,
+    width: float = 1.4,
+    dash: tuple[float, ...] = (),
 ) -> None:
     """An arrow that ends ``gap`` before its end; ``gap`` and ``head`` are in the plot's units."""
     along = end - begin
@@ -83,7 +90,7 @@ def draw_arrow(
     unit = along / length
     tip, tail = end - unit * gap, begin + unit * gap
     side = QPointF(-unit.y(), unit.x()) * (0.35 * head)
-    painter.setPen(pen_of(colour, (), width))
+    painter.setPen(pen_of(colour, dash, width))
     painter.drawLine(tail, tip - unit * (0.8 * head))
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))

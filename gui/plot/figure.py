@@ -41,6 +41,7 @@ class Figure(Cleanup, QFrame):
 
     ``title``, ``unit``: shown above the picture; ``unit`` is the vertical axis's.
     ``key``: identifies the figure in every run of a solver.
+    ``filled``: called when there is something to show.
     ``legend_at``: another figure with curves of the same names whose legend stands for this one's on the screen.
     """
 
@@ -56,6 +57,7 @@ class Figure(Cleanup, QFrame):
         self.export_scale = 1.0
         self.caption = ""
         self.command: Callable[[], str] = str
+        self.filled: Callable[[], object] = str
         self._view: PlotView | None = None
         self._hint: QLabel | None = None
         self._hint_text = ""
@@ -169,7 +171,9 @@ class Figure(Cleanup, QFrame):
         self._heading.show_text(self.title, self.unit, self.theme)
 
     def hint(self, text: str) -> None:
-        """Show in the middle why the figure is empty; an empty text shows nothing."""
+        """Show in the middle why the figure is empty; an empty text shows nothing, as there is something to show."""
+        if not text:
+            self.filled()
         if text != self._hint_text:
             self._hint_text = text
             self._show_hint()

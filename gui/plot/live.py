@@ -352,8 +352,8 @@ class LivePlot(Figure):
             fill = QColor(curve.colour)
             fill.setAlphaF(0.3)
             curve.band.bounds = bounds
-            x = np.concatenate([window.time, window.time[::-1]])
-            y = np.concatenate([window.high, window.low[::-1]])
+            time, low, high = window.band()
+            x, y = np.concatenate([time, time[::-1]]), np.concatenate([high, low[::-1]])
             curve.band.setData(x, y, pen=None, brush=fill, fillLevel="enclosed")
 
     def _needed(self) -> tuple[float, float] | None:

@@ -141,12 +141,12 @@ class Page(QScrollArea):
         self.grid = QGridLayout(self._inner)
         self.grid.setContentsMargins(6, 6, 6, 6)
         self.grid.setSpacing(6)
-        self._widgets: list[tuple[QWidget, int, int]] = []
+        self._widgets: list[tuple[QWidget, int]] = []
         self.setWidget(self._inner)
 
-    def put(self, widget: QWidget, wide: int = 1, stretch: int = 1) -> None:
-        """Add a widget in the next free place, ``wide`` columns wide; ``stretch`` is its row's share of the height."""
-        self._widgets.append((widget, wide, stretch))
+    def put(self, widget: QWidget, wide: int = 1) -> None:
+        """Add a widget in the next free place, ``wide`` columns wide."""
+        self._widgets.append((widget, wide))
         if was_hidden(widget):
             widget.setParent(self._inner)
         self.arrange()
@@ -165,7 +165,7 @@ class Page(QScrollArea):
         for place in range(self._most):
             self.grid.setColumnStretch(place, 1 if place < self._columns else 0)
         row = column = 0
-        for (widget, wanted, stretch), following in zip(shown, [*shown, None][1:], strict=True):
+        for (widget, wanted), following in zip(shown, [*shown, None][1:], strict=True):
             wide = min(wanted, self._columns)
             if column + wide > self._columns:
                 row, column = row + 1, 0
@@ -173,7 +173,7 @@ class Page(QScrollArea):
                 wide = self._columns - column
             self.grid.removeWidget(widget)
             self.grid.addWidget(widget, row, column, 1, wide)
-            self.grid.setRowStretch(row, stretch)
+            self.grid.setRowStretch(row, 1)
             column += wide
 
     def resizeEvent(self, event: QResizeEvent) -> None:

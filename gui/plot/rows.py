@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from gui.app.theme import Theme, pen_of
 from gui.plot.axes import Axis, NumberAxis, next_range
@@ -125,10 +125,13 @@ class IntervalPlot(RowPlot):
             thick.setCapStyle(Qt.PenCapStyle.FlatCap)
             painter.setPen(thick)
             painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
-            dot = pen_of(theme.text, (), 6.0 * self.pixels)
-            dot.setCapStyle(Qt.PenCapStyle.RoundCap)
-            painter.setPen(dot)
-            painter.drawPoint(QPointF(row.middle, y))
+        transform, radius = painter.transform(), 3.0 * self.pixels
+        painter.resetTransform()  # else the dots would be ovals
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.text))
+        for place, row in enumerate(shown):
+            painter.drawEllipse(transform.map(QPointF(row.middle, place + 0.5)), radius, radius)
+        painter.setTransform(transform)
 
     def table(self) -> Table:
         """A row for each interval."""

@@ -23,6 +23,15 @@ class Window(NamedTuple):
     mean: Floats
     merged: bool
 
+    def band(self) -> tuple[Floats, Floats, Floats]:
+        """Times, lowest and highest values; between points that are far apart, the band is only as wide as the line."""
+        apart = np.diff(self.time)
+        usual = float(np.median(apart))
+        gaps = np.flatnonzero(apart > 3 * usual)
+        ends = np.stack([self.time[gaps] + usual, self.time[gaps + 1] - usual], axis=1).ravel()
+        middle, at = np.interp(ends, self.time, self.mean), np.repeat(gaps + 1, 2)
+        return np.insert(self.time, at, ends), np.insert(self.low, at, middle), np.insert(self.high, at, middle)
+
 
 class Series:
     """Values over time, at most ``capacity`` buckets of them.

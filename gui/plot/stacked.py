@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor
 
+from engine.util.text import short_seconds_text
 from gui.plot.live import LivePlot
 
 Floats = NDArray[np.float64]
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 class StackedPlot(LivePlot):
     """Areas on top of each other, one for each curve; the upper edge is the sum of all.
 
-    With ``shares`` it is 100 % everywhere; the legend still says the values themselves.
+    With ``shares`` it is 100 % everywhere; the legend still says the values themselves, which are seconds.
     """
 
     _filled = True
@@ -25,6 +26,10 @@ class StackedPlot(LivePlot):
     def __init__(self, *arguments: Any, shares: bool = False, **named: Any) -> None:
         self.shares = shares
         super().__init__(*arguments, **({"top": 100.0} if shares else {}) | named)
+
+    def value_text(self, value: float) -> str:
+        """The text of a value in the legend."""
+        return short_seconds_text(value) if self.shares else super().value_text(value)
 
     def redraw(self) -> None:
         """Draw the areas from the highest to the lowest."""

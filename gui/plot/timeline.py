@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
+from engine.util.text import bytes_text
 from gui.app.theme import pen_of
 from gui.plot.axes import Axis, TimeAxis
 from gui.plot.charts import PaintedItem
@@ -16,16 +17,17 @@ from gui.plot.live import LivePlot
 from gui.plot.series import Series
 from gui.plot.tables import Table
 
-_HEIGHT, _TICK = 0.72, 0.14  # of a lane
-_LANE = 26  # pixels
+_TOP, _BOTTOM, _COPIES, _TICK = 0.16, 0.66, 0.82, 0.1  # of a lane; copies grow up and down from a line of their own
+_LANE = 56  # pixels
 _MOST_TICKS = 4096
 _TICKS = "kernel compiled or loaded"
+TO_DEVICE, FROM_DEVICE = "host to device", "device to host"
 
 
 class LaneTimeline(LivePlot):
-    """Shares of time as areas, one lane a device, and a tick for each kernel; times without a report stay blank.
+    """One lane a device: shares of time as areas, a tick for each kernel, and copies beneath.
 
-    It is zoomed like other plots, and its cursor is theirs.
+    Times without a report stay blank. It is zoomed like other plots, and its cursor is theirs.
     """
 
     _filled = True
@@ -33,6 +35,7 @@ class LaneTimeline(LivePlot):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self._lanes: dict[str, dict[str, Series]] = {}
         self._ticks: list[tuple[float, str, str]] = []
+        self._fastest = 0.0
         self._item: PaintedItem | None = None
         super().__init__(*arguments, **named)
 
@@ -48,14 +51,27 @@ class LaneTimeline(LivePlot):
         self.plot.getViewBox().invertY(True)
         self.plot.getViewBox().setMouseEnabled(True, False)
 
-    def add_share(self, device: str, kind: str, time: float, share: float) -> None:
-        """The share of the time since the last such report, from 0 to 1, in which a device did something."""
+    def add_share(self, device: str, kind: str, time: float, share: float, since: float | None = None) -> None:
+        """The share of the time, from 0 to 1, in which a device did something: since a time, else the report before."""
+        self._add(device, kind, time, share, since)
+
+    def add_copies(self, device: str, kind: str, time: float, nbytes: float, since: float) -> None:
+        """The bytes that were copied between two times; ``kind`` is ``TO_DEVICE`` or ``FROM_DEVICE``."""
+        rate = nbytes / max(time - since, 1e-9)
+        if rate > self._fastest:
+            self._fastest = rate
+            self.set_unit(f"% of the time; copies at most {bytes_text(rate)}/s")
+        self._add(device, kind, time, rate, since)
+
+    def _add(self, device: str, kind: str, time: float, value: float, since: float | None) -> None:
         lane = self._shares_of(device)
         if kind not in lane:
             lane[kind] = Series()
             kinds = [curve.name for curve in self.curves if curve.name != _TICKS]
             self.series(kind, self.theme.colour(len(kinds)))
-        lane[kind].append(time, share)
+            if since is not None:
+                lane[kind].append(since, 0.0)
+        lane[kind].append(time, value)
         self._point_added(time)
 
     def add_kernel(self, device: str, time: float, name: str) -> None:
@@ -100,34 +116,40 @@ class LaneTimeline(LivePlot):
             self._item.set_bounds(QRectF(begin, 0, end - begin, count))
 
     def _paint(self, painter: QPainter) -> None:
-        begin, end = self.plot.getViewBox().viewRange()[0]
-        looks = {curve.name: curve for curve in self.curves}
-        places = {device: place for place, device in enumerate(self._lanes)}
-        for device, lane in self._lanes.items():
-            bottom = places[device] + 0.5 + _HEIGHT / 2
-            for kind, series in lane.items():
-                if not looks[kind].shown:
-                    continue
-                colour = QColor(looks[kind].colour)
-                colour.setAlphaF(0.7)
-                window, before = series.window(begin, end, self.view.width()), math.inf
-                for time, share in zip(window.time.tolist(), window.mean.tolist(), strict=True):
-                    height = _HEIGHT * min(1.0, share)
-                    if before < time:  # since when the first report counts is not known
-                        painter.fillRect(QRectF(before, bottom - height, time - before, height), colour)
-                    before = time
-        if _TICKS in looks and looks[_TICKS].shown:
-            painter.setPen(pen_of(looks[_TICKS].colour, (), self.pixels))
-            tops = {device: place + 0.5 - _HEIGHT / 2 for device, place in places.items()}
+        looks = {curve.name: curve.colour for curve in self.curves if curve.shown}
+        for place, lane in enumerate(self._lanes.values()):
+            for number, (kind, series) in enumerate(lane.items()):
+                colour, copied = QColor(looks.get(kind, "")), kind in (TO_DEVICE, FROM_DEVICE)
+                base = place + (_COPIES if copied else _BOTTOM)
+                high = (_TOP - _BOTTOM) if not copied else (_COPIES - 0.98) * (1 if kind == TO_DEVICE else -1)
+                scale = self._fastest or 1.0 if copied else 1.0
+                for begin, end, value in self._spans(series):
+                    if number == 0:  # it is known what was done in that time, be it nothing
+                        painter.fillRect(QRectF(begin, base, end - begin, high), QColor(self.theme.grid))
+                    if colour.isValid():
+                        painter.fillRect(QRectF(begin, base, end - begin, high * min(1.0, value / scale)), colour)
+        if _TICKS in looks:
+            painter.setPen(pen_of(looks[_TICKS], (), self.pixels))
+            tops = {device: place + _TOP for place, device in enumerate(self._lanes)}
             painter.drawLines([QLineF(time, tops[name] - _TICK, time, tops[name]) for time, name, _ in self._ticks])
+
+    def _spans(self, series: Series) -> Iterator[tuple[float, float, float]]:
+        """Begin, end and value of each report; since when the first one counts is not known."""
+        begin, end = self.plot.getViewBox().viewRange()[0]
+        window = series.window(begin, end, self.view.width())
+        times = window.time.tolist()
+        return zip(times, times[1:], window.mean.tolist()[1:], strict=False)
 
     def _show_values(self) -> None:
         """The legend names kinds, of all devices."""
 
     def table(self) -> Table:
         """A row for each report and each kernel."""
-        rows: list[tuple[Any, ...]] = [(time, device, name, None) for time, device, name in self._ticks]
+        rows: list[tuple[Any, ...]] = [(time, time, device, name, None, None) for time, device, name in self._ticks]
         for device, lane in self._lanes.items():
             for kind, series in lane.items():
-                rows += [(time, device, kind, share) for time, share in zip(*series.points(), strict=True)]
-        return ["seconds", "device", "what", "share until then"], sorted(rows, key=lambda row: row[:3])
+                times, values = (part.tolist() for part in series.points())
+                for begin, end, value in zip(times, times[1:], values[1:], strict=False):
+                    copied = kind in (TO_DEVICE, FROM_DEVICE)
+                    rows.append((begin, end, device, kind, None if copied else value, value if copied else None))
+        return ["from (s)", "to (s)", "device", "what", "share", "bytes/s"], sorted(rows, key=lambda row: row[:4])

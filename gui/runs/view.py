@@ -64,6 +64,7 @@ class RunView:
         self.clock = 0.0
         self.started: Started | None = None
         self.finished = False
+        self._incumbents: list[Incumbent] = []
         self.best: float | int | None = None
         self.bound: float | int | None = None
         self.gap: float | None = None
@@ -122,12 +123,18 @@ class RunView:
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)
             case Incumbent():
+                self._incumbents.append(event.model_copy(update={"solution": None}))
                 self._show_best(event)
             case StateChanged():
                 self.state = event.state
             case Started():
                 self.started = event
                 self.state, self.finished = "running", False
+                while self._incumbents and self._incumbents[-1].time > event.time:  # found after the checkpoint
+                    self._incumbents.pop()
+                    self._show_best(
+                        self._incumbents[-1] if self._incumbents else Incumbent(time=event.time, objective=None)
+                    )
                 self._rate_units = {
                     str(spec["name"]): str(spec["unit"])
                     for spec in event.metrics

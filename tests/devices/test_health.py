@@ -73,6 +73,25 @@ def test_a_long_task_is_counted_before_it_ends(device: Member, clock: list[float
         assert health.sample()[device.label]["busy"] == pytest.approx(100)
 
 
+def test_copies_from_and_to_the_host_are_counted_in_bytes_since_the_sample_before(device: Member) -> None:
+    array = np.zeros(1000, np.int32)
+
+    def copies(opened: Device) -> None:
+        buffer = opened.put(array)
+        opened.put_async(array, buffer)
+        opened.get_async(buffer, array)
+        opened.get(buffer, 0, 100)
+        opened.sync()
+        opened.release(buffer)
+
+    health = Health(pool_of(device))
+    device.submit(copies).result()
+    sample = health.sample()[device.label]
+    assert (sample["to_device"], sample["from_device"]) == (8000, 4400)
+    sample = health.sample()[device.label]
+    assert (sample["to_device"], sample["from_device"], sample["compiling"]) == (0, 0, 0)
+
+
 def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
     health = Health(pool_of(device))
     if "memory_used" not in health.sample()[device.label]:
@@ -177,7 +196,8 @@ def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch: pytest.M
         memory=80_000_000_000,
         capabilities=SimpleNamespace(kind="gpu"),
     )
-    member: Any = SimpleNamespace(info=gpu, label="cuda:0", busy_seconds=0.0, allocated_bytes=None)
+    counts = {"busy_seconds": 0.0, "building_seconds": 0.0, "copied_bytes": (0, 0)}
+    member: Any = SimpleNamespace(info=gpu, label="cuda:0", allocated_bytes=None, **counts)
     sample = Health(pool_of(member)).sample()["cuda:0"]
     assert library.asked == [uuid]
     assert "power" not in sample

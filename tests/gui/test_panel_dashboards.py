@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QColor
 
 from engine.base.solver import MetricSpec
 from engine.events import DeviceStatus, Failed, Metric, Started, StateChanged, Trace
@@ -18,6 +21,7 @@ from gui.app.theme import DARK, LIGHT
 from gui.panels import GenericPanel, RunInfo, panel_classes, panel_for
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
+from gui.plot.timeline import LaneTimeline
 from gui.report.report import write_report
 from tests.support.dashboards import FOLDERS, RECORDED, events_of, figure, ids, played, points, values_of
 
@@ -63,11 +67,8 @@ def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, pa
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 def test_all_figures_of_a_finished_run_have_numbers(qtbot: Any, folder: Path) -> None:
     panel = played(qtbot, folder)
-    bare = {"power", "temperature"}  # a CPU does not tell them
-    bare |= {"active_tiles", "item picture"}  # of a sparse table, and of none; the recorded one is dense
     for one in panel.plots():
-        if one.key not in bare:
-            assert one.table()[1], f"{folder.name}: {one.title}"
+        assert one.table()[1], f"{folder.name}: {one.title}"
 
 
 @pytest.mark.few(2)
@@ -105,6 +106,36 @@ def test_the_health_of_devices_is_drawn_as_it_was_told(qtbot: Any, folder: Path)
         own = [event for event in statuses if event.device == device]
         assert points(figure(panel, "busy"), device) == [(event.time, event.busy) for event in own]
         assert points(figure(panel, "device memory"), device) == [(event.time, event.memory_used) for event in own]
+        lane = [row for row in figure(panel, "timeline").table()[1] if row[2] == device]
+        ends = list(itertools.pairwise([panel.started.time, *(event.time for event in own)]))
+        for kind, field in (("at work", "busy"), ("of it, compiling", "compiling")):
+            shares = [(begin, end, getattr(one, field) / 100) for (begin, end), one in zip(ends, own, strict=True)]
+            assert [(*row[:2], row[4]) for row in lane if row[3] == kind] == shares
+        for kind, field in (("host to device", "to_device"), ("device to host", "from_device")):
+            copied = [(end - begin) * rate for begin, end, _, what, _, rate in lane if what == kind]
+            assert copied == pytest.approx([getattr(one, field) for one in own])
+
+
+def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot: Any) -> None:
+    timeline = LaneTimeline("Timeline", theme=LIGHT)
+    qtbot.addWidget(timeline)
+    timeline.add_share("gpu", "at work", 4.0, 0.5, since=3.0)
+    timeline.add_share("gpu", "at work", 5.0, 0.0)
+    timeline.add_share("late", "at work", 5.0, 1.0)  # since when is not known
+    timeline.complete()
+    timeline.resize(900, 500)
+    picture = timeline.to_image(1.0)
+    lane, ground = timeline.plot.getViewBox(), QColor(LIGHT.base)
+
+    def at(time: float, place: float) -> QColor:
+        point = timeline.view.mapFromScene(lane.mapViewToScene(QPointF(time, place)))
+        top = picture.height() - timeline.view.height()
+        return picture.pixelColor(point.x() + 8, point.y() + top)
+
+    assert at(2.13, 0.57) == at(4.43, 1.4) == ground
+    assert at(3.57, 0.57) == QColor(LIGHT.colour(0))
+    assert at(3.57, 0.2) == at(4.43, 0.57) == QColor(LIGHT.grid)
+    assert [row[:3] for row in timeline.table()[1]] == [(3.0, 4.0, "gpu"), (4.0, 5.0, "gpu")]
 
 
 class Page(HTMLParser):

@@ -232,12 +232,37 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot: Any) -
     assert headers == ["generation", "best", "mean", "worst"]
     assert len(rows) == len(history)
     assert [row[1] for row in rows] == history[:, 3].tolist()
-    assert [list(row) for row in figure(panel, "network").table()[1]] == result.arrays["edges"].tolist()
+    edges = [[a, b] for a, b, change in figure(panel, "network").table()[1] if change != "gone"]
+    assert edges == result.arrays["edges"].tolist()
     bits = [list(row[1:]) for row in figure(panel, "individuals").table()[1]]
     assert bits == result.arrays["population"].tolist()
 
 
 @pytest.mark.full
+def test_a_network_says_what_has_changed_since_the_one_before_of_its_population(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("boa", problem=engine.BOA("onemax", 5)), LIGHT)
+    qtbot.addWidget(panel)
+    network = figure(panel, "network")
+    pictures, remarks = [], []
+    for generation, edges in ((3, [0, 1, 1, 2]), (5, [0, 1, 2, 3, 3, 4]), (2, [0, 4])):
+        panel.feed([Trace(time=1.0, name="edges", iteration=generation, values=edges)])
+        pictures.append(network.to_image(1.0))
+        remarks.append((network.unit, [row[2] for row in network.table()[1]], [one.name for one in network.entries]))
+    assert remarks == [
+        ("generation 3: 2 edges between 5 genes", ["", ""], []),
+        (
+            "generation 5: 3 edges between 5 genes; 2 new and 1 gone since generation 3",
+            ["", "new", "new", "gone"],
+            ["kept", "new", "gone"],
+        ),
+        ("generation 2: 1 edge between 5 genes", [""], []),
+    ]
+    panel.feed([Trace(time=2.0, name="edges", iteration=4, values=[0, 3])])
+    whole = network.to_image(1.0)
+    network.entries[2].setChecked(False)
+    assert network.to_image(1.0) != whole
+
+
 def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot: Any) -> None:
     square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
     problem = engine.MaxCut(square, 30)
@@ -329,6 +354,10 @@ def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> Non
     assert len(running) > 20
     traced_rows = [k for k, name in enumerate(result.arrays["names"].tolist()) if f"trace {name}" in titles(panel)]
     assert running[-1][1] == pytest.approx(np.nanmax(result.arrays["r_hat"][traced_rows]))
+    names = [str(result.arrays["names"][k]).replace("log_tau", "log tau") for k in traced_rows]
+    each = [points(figure(panel, "ess of each"), name)[-1][1] for name in names]
+    assert each == pytest.approx(result.arrays["ess_bulk"][traced_rows])
+    assert min(each) == pytest.approx(points(figure(panel, "ess"), "effective draws")[-1][1])
     lags = figure(panel, "autocorrelation").table()[1]
     beta = result.arrays["log_tau"]
     apart = beta - beta.mean(axis=1, keepdims=True)

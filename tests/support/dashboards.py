@@ -56,7 +56,7 @@ def values_of(events, metric, device):
 
 
 def figure(panel, key):
-    return next(figure for figure in panel.plots() if figure.key == key)
+    return next(figure for figure in panel._figures if figure.key == key)
 
 
 def titles(panel):

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..host import host_cores
 from ..pool.pool import DevicePool, Member
 
@@ -27,18 +29,22 @@ class Health:
         self._cores = host_cores()
         self._clock = time.perf_counter()
         self._cpu = time.process_time()
-        self._busy = {member.label: member.busy_seconds for member in self._members}
+        self._counts = self._count()
         self._nvml: dict[str, Any] | None = None
+
+    def _count(self) -> dict[str, tuple[float, float, int, int]]:
+        """By label, seconds at work and compiling, bytes to the device and from it, all so far."""
+        return {one.label: (one.busy_seconds, one.building_seconds, *one.copied_bytes) for one in self._members}
 
     def sample(self) -> dict[str, dict[str, float]]:
         """By label, the fields of a :class:`engine.events.DeviceStatus` that are known."""
         if self._nvml is None:
             self._nvml = {member.label: handle for member in self._members if (handle := _nvml_handle(member))}
         now, cpu = time.perf_counter(), time.process_time()
-        busy = {member.label: member.busy_seconds for member in self._members}  # now: asking NVML may take long
+        counts = self._count()  # now: asking NVML may take long
         seconds = max(now - self._clock, 1e-9)
         host = min(100.0, 100 * (cpu - self._cpu) / seconds / self._cores)
-        before, self._busy, self._clock, self._cpu = self._busy, busy, now, cpu
+        before, self._counts, self._clock, self._cpu = self._counts, counts, now, cpu
         samples = {}
         for member in self._members:
             fields: dict[str, float] = {"memory_total": float(member.info.memory)}
@@ -48,7 +54,9 @@ class Health:
                 fields["utilisation"] = host
             if member.label in self._nvml:
                 fields |= nvml_sample(self._nvml[member.label])
-            fields["busy"] = min(100.0, 100 * (busy[member.label] - before[member.label]) / seconds)
+            busy, compiling, to_device, from_device = np.subtract(counts[member.label], before[member.label]).tolist()
+            fields |= {"busy": min(100.0, 100 * busy / seconds), "compiling": min(100.0, 100 * compiling / seconds)}
+            fields |= {"to_device": to_device, "from_device": from_device}
             samples[member.label] = fields
         return samples
 

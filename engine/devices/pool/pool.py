@@ -158,6 +158,11 @@ class Member:
         """Bytes of device memory taken through this member, from any thread; None where it is not counted."""
         return getattr(self._device, "allocated_bytes", None)
 
+    @property
+    def copied_bytes(self) -> tuple[int, int]:
+        """Bytes that were copied to the device and from it so far, from any thread."""
+        return getattr(self._device, "bytes_to_device", 0), getattr(self._device, "bytes_from_device", 0)
+
     def reads(self, other: Member) -> bool:
         """Whether this device can copy from the other's buffers, once :meth:`DevicePool.enable_peers` has been called.
 
