@@ -6,8 +6,6 @@ up to rounding. :class:`BlasSampler` is the sampler as one would write it for sp
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -111,10 +109,9 @@ class ReferenceChain:
         self.beta, self.local, self.nu = np.zeros(q), np.ones(q), np.ones(q)
         self.tau, self.xi = 1.0, 1.0
 
-    def step(self, number: int, order: Literal["forward", "reversed"] = "forward") -> None:
+    def step(self, number: int) -> None:
         """One iteration."""
-        parts = [self._scales, self._tau, self._nu_and_xi, self._coefficients]
-        for part in parts if order == "forward" else parts[::-1]:
+        for part in (self._scales, self._tau, self._nu_and_xi, self._coefficients):
             part(number)
 
     def _words(self, stream: int, step: int, count: int) -> NDArray[np.uint32]:

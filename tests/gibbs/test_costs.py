@@ -1,16 +1,12 @@
 """What is predicted of kernels and storages ranks them sensibly, whatever the shape and the device."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 import engine
 from engine.solvers.gibbs.choice import kernel_costs, with_kernel
-from engine.solvers.gibbs.costs import Cost, Shape, Traits, predicted_cost
+from engine.solvers.gibbs.costs import Shape, Traits, predicted_cost
 from engine.solvers.gibbs.design.matrix import Design, storage_for
 from engine.solvers.gibbs.options import Options
 
@@ -18,16 +14,16 @@ CPU = Traits()
 GPU = Traits(bandwidth=4.2e12, pass_rate=2.6e13, factor_rate=3e13, launch=5e-6, memory=1.4e11)  # about an H200
 
 
-def best(shape: Shape, traits: Traits, *kernels: str) -> tuple[str, str]:
+def best(shape, traits, *kernels):
     """The kernel and storage of least weighted cost among those that fit."""
-    costs: dict[tuple[str, str], Cost] = {}
+    costs = {}
     for kernel in kernels:
         for storage in ("float32", "sparse"):
             if storage == "float32" or shape.entries is not None:
-                found = predicted_cost(kernel, storage, shape, traits, wide=kernel in ("px", "gibbs"))  # type: ignore[arg-type]
+                found = predicted_cost(kernel, storage, shape, traits, wide=kernel in ("px", "gibbs"))
                 if found.bytes < traits.memory:
                     costs[kernel, storage] = found
-    return min(costs, key=lambda key: costs[key].weighted(key[0]))  # type: ignore[arg-type]
+    return min(costs, key=lambda key: costs[key].weighted(key[0]))
 
 
 @pytest.mark.parametrize(
@@ -46,9 +42,7 @@ def best(shape: Shape, traits: Traits, *kernels: str) -> tuple[str, str]:
         (20_000, 100_000, None, ("cg", "float32"), ("cg", "float32")),
     ],
 )
-def test_the_cheapest_kernel_and_storage(
-    rows: int, columns: int, share: float | None, on_cpu: tuple[str, str], on_gpu: tuple[str, str]
-) -> None:
+def test_the_cheapest_kernel_and_storage(rows, columns, share, on_cpu, on_gpu):
     entries = None if share is None else int(share * rows * columns)
     shape = Shape(rows, columns, 4, entries)
     assert best(shape, CPU, "hmc", "cg") == on_cpu
@@ -57,7 +51,7 @@ def test_the_cheapest_kernel_and_storage(
 
 @pytest.mark.parametrize("traits", [CPU, GPU])
 @pytest.mark.parametrize(("rows", "columns"), [(500, 9000), (100_000, 10_000)])
-def test_a_dense_design_is_never_cheaper_as_entries(traits: Traits, rows: int, columns: int) -> None:
+def test_a_dense_design_is_never_cheaper_as_entries(traits, rows, columns):
     shape = Shape(rows, columns, 4, rows * columns)
     for kernel in ("hmc", "cg"):
         dense, entries = (predicted_cost(kernel, how, shape, traits) for how in ("float32", "sparse"))
@@ -65,7 +59,7 @@ def test_a_dense_design_is_never_cheaper_as_entries(traits: Traits, rows: int, c
         assert dense.bytes < entries.bytes
 
 
-def test_few_rows_are_for_matrices_of_the_rows() -> None:
+def test_few_rows_are_for_matrices_of_the_rows():
     shape = Shape(30, 9000, 4)
     assert best(shape, CPU, "hmc", "cg", "px")[0] == "px"
     assert best(shape, GPU, "hmc", "gibbs")[0] == "gibbs"
@@ -73,22 +67,22 @@ def test_few_rows_are_for_matrices_of_the_rows() -> None:
     assert best(many, CPU, "hmc", "gibbs")[0] == "hmc"
 
 
-def test_predictions_are_of_the_order_of_what_was_measured() -> None:
+def test_predictions_are_of_the_order_of_what_was_measured():
     """Milliseconds of an iteration of four chains on an H200, from BENCHMARKS.md."""
     for kernel, storage, shape, wide, measured in (
         ("cg", "sparse", Shape(72_489, 22_175, 4, 8_000_000), False, 5.4),
         ("px", "float32", Shape(2267, 98_385, 4), True, 145.0),
         ("gibbs", "float32", Shape(1_000_000, 1000, 4), False, 1.57),
     ):
-        found = 1e3 * predicted_cost(kernel, storage, shape, GPU, wide).seconds  # type: ignore[arg-type]
+        found = 1e3 * predicted_cost(kernel, storage, shape, GPU, wide).seconds
         assert measured / 4 < found < 4 * measured
 
 
-def dense(rows: int, columns: int) -> Any:
+def dense(rows, columns):
     return np.random.default_rng(1).standard_normal((rows, columns), np.float32)
 
 
-def test_dense_data_with_very_many_columns_are_not_stored_as_entries() -> None:
+def test_dense_data_with_very_many_columns_are_not_stored_as_entries():
     """The shape in small: more rows than 4096 are not needed for it."""
     X, y = dense(60, 8300), np.arange(60) % 2
     for family, options in (("probit", Options()), ("logit", Options()), ("logit", Options(kernel="cg"))):
@@ -102,7 +96,7 @@ def test_dense_data_with_very_many_columns_are_not_stored_as_entries() -> None:
     assert (chosen.kernel, storage_for(few.X, chosen)[0]) == ("cg", "sparse")
 
 
-def test_memory_decides_before_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_decides_before_time(monkeypatch):
     problem = engine.HorseshoeLogit(dense(40, 3000), np.arange(40) % 2)
     assert with_kernel(problem, Options()).kernel == "hmc"
     costs = kernel_costs(problem, Options())
@@ -112,7 +106,7 @@ def test_memory_decides_before_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_kernel(problem, Options()).kernel == "cg"
 
 
-def test_a_plan_from_the_sizes_is_that_of_the_data() -> None:
+def test_a_plan_from_the_sizes_is_that_of_the_data():
     X = dense(50, 200)
     for options in (Options(), Options(kernel="cg"), Options(storage="sparse"), Options(intercept=False)):
         problem = engine.HorseshoeProbit(X, np.arange(50) % 2)

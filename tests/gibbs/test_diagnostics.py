@@ -1,18 +1,14 @@
 """Diagnostics agree with ArviZ, tell mixed chains from others, and go to ArviZ with the draws."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import chi2, kstest, rankdata
 
 import engine
-from engine.devices import Member
 from engine.solvers.gibbs.draws.convergence import mixing_of
 from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
 from engine.solvers.gibbs.draws.store import Draws
@@ -21,7 +17,7 @@ from tests.support.engines import engine_of
 from tests.support.needs import package
 
 
-def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.float64]:
+def chains(shape, rho, seed=1):
     """Autoregressions of three kinds: normal, lognormal, and one chain apart."""
     noise = np.random.default_rng(seed).standard_normal((*shape, 3))
     draws = np.zeros_like(noise)
@@ -35,7 +31,7 @@ def chains(shape: tuple[int, int], rho: float, seed: int = 1) -> NDArray[np.floa
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.95, -0.6])
 @pytest.mark.parametrize("shape", [(4, 500), (4, 101), (2, 50), (8, 9)])
-def test_every_diagnostic_is_arvizs(arviz: Any, shape: tuple[int, int], rho: float) -> None:
+def test_every_diagnostic_is_arvizs(arviz, shape, rho):
     draws = chains(shape, rho)
     found = diagnose(draws)
     for j in range(3):
@@ -46,12 +42,12 @@ def test_every_diagnostic_is_arvizs(arviz: Any, shape: tuple[int, int], rho: flo
         assert found.mcse_mean[j] == pytest.approx(float(arviz.mcse(one)))
 
 
-def test_what_never_moves_and_what_is_too_short_have_no_diagnostics() -> None:
+def test_what_never_moves_and_what_is_too_short_have_no_diagnostics():
     assert np.isnan(diagnose(np.ones((2, 20, 1))).r_hat).all()
     assert np.isnan(diagnose(np.ones((2, 3, 1))).ess_bulk).all()
 
 
-def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_arrays() -> None:
+def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_arrays():
     rows = np.random.default_rng(2).standard_normal((37, 3, 5)) * 3 + 7
     draws = Draws(3, 5, 37, np.array([4, 1]), 1 << 30)
     for part in np.split(rows, [1, 1, 9, 20]):
@@ -67,7 +63,7 @@ def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_
     assert np.array_equal(draws.tail(np.array([2]), 10), rows[-10:].transpose(1, 0, 2)[:, :, [2]])
 
 
-def test_draws_that_do_not_fit_are_thinned_evenly() -> None:
+def test_draws_that_do_not_fit_are_thinned_evenly():
     rows = np.arange(200.0).reshape(100, 1, 2)
     draws = Draws(1, 2, 100, None, 8 * 2 * 30)
     for part in np.array_split(rows, 7):
@@ -77,7 +73,7 @@ def test_draws_that_do_not_fit_are_thinned_evenly() -> None:
     assert draws.overall()[0] == pytest.approx([99.0, 100.0])
 
 
-def test_draws_that_are_thinned_do_not_count_for_more_than_they_are() -> None:
+def test_draws_that_are_thinned_do_not_count_for_more_than_they_are():
     rows = chains((4, 4000), 0.99)[:, :, :1].transpose(1, 0, 2)
     found = []
     for room in (1 << 30, rows.nbytes // 8):
@@ -92,7 +88,7 @@ def test_draws_that_are_thinned_do_not_count_for_more_than_they_are() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_results_go_to_arviz_with_their_names(arviz: Any) -> None:
+def test_results_go_to_arviz_with_their_names(arviz):
     random = np.random.default_rng(3)
     X = random.standard_normal((100, 3))
     problem = engine.HorseshoeProbit(X, X[:, 0] > 0.1, names=["a", "b", "c"])
@@ -112,17 +108,17 @@ def test_results_go_to_arviz_with_their_names(arviz: Any) -> None:
     assert np.array_equal(data.posterior["beta"], result.arrays["beta"])
 
 
-def test_without_arviz_the_error_names_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_arviz_the_error_names_what_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ModuleNotFoundError, match=r"to_arviz needs the package arviz.*extra statistics"):
         engine.to_arviz(engine.Result(engine.Status.COMPLETE, None, None, None))
 
 
 @pytest.mark.parametrize("version", ["0.23.4", "1.3.0"])
-def test_either_generation_of_arviz_is_called_as_it_wants(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+def test_either_generation_of_arviz_is_called_as_it_wants(version, monkeypatch):
+    calls = []
 
-    def from_dict(*arguments: Any, **names: Any) -> SimpleNamespace:
+    def from_dict(*arguments, **names):
         calls.append((arguments, names))
         return SimpleNamespace(attrs={})
 
@@ -141,7 +137,7 @@ def test_either_generation_of_arviz_is_called_as_it_wants(version: str, monkeypa
     assert names["dims"] == {"beta": ["coefficient"], "y": ["row"]}
 
 
-def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta(device: Member) -> None:
+def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta(device):
     random = np.random.default_rng(5)
     X = random.standard_normal((150, 4))
     problem = engine.HorseshoeLogit(X, X[:, 0] + random.logistic(size=150) > 0)
@@ -154,7 +150,7 @@ def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_arviz_plots_the_energy(arviz: Any) -> None:
+def test_arviz_plots_the_energy(arviz):
     matplotlib = package("matplotlib")
     matplotlib.use("agg")
     random = np.random.default_rng(3)
@@ -163,7 +159,7 @@ def test_arviz_plots_the_energy(arviz: Any) -> None:
     assert arviz.plot_energy(data) is not None
 
 
-def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
+def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst():
     random = np.random.default_rng(3)
     X = random.standard_normal((400, 3))
     problem = engine.HorseshoeProbit(X, 2 * X[:, 1] + random.standard_normal(400) > 0, names=["a", "b", "c"])
@@ -179,7 +175,7 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst() -> None:
 
 
 @pytest.mark.parametrize("apart", [False, True])  # the same number in all chains, or one of its own in each
-def test_a_coefficient_that_never_moves_has_not_mixed(apart: bool) -> None:
+def test_a_coefficient_that_never_moves_has_not_mixed(apart):
     rows = np.random.default_rng(7).normal(size=(500, 4, 3))  # an intercept and two coefficients
     draws, statistics = Draws(4, 3, 500, None, 1 << 20), Draws(4, 8, 500, None, 1 << 20)
     statistics.add(np.exp(np.random.default_rng(8).normal(size=(500, 4, 8))))
@@ -203,14 +199,14 @@ def test_a_coefficient_that_never_moves_has_not_mixed(apart: bool) -> None:
         assert expected in warning
 
 
-def test_ranks_are_those_of_scipy() -> None:
+def test_ranks_are_those_of_scipy():
     random = np.random.default_rng(3)
     for rows in (random.normal(size=(3, 41)), random.integers(0, 4, (5, 30)).astype(float), np.array([[1.0, np.nan]])):
         assert np.array_equal(_mean_ranks(rows), rankdata(rows, axis=1), equal_nan=True)
 
 
 @pytest.mark.full
-def test_many_quantities_have_the_diagnostics_of_each_alone() -> None:
+def test_many_quantities_have_the_diagnostics_of_each_alone():
     draws = np.random.default_rng(5).normal(size=(2, 300, 4000)).cumsum(axis=1)  # more than are worked at once
     found = diagnose(draws)
     for quantity in (0, 1746, 1747, 3999):

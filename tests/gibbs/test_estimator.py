@@ -1,9 +1,6 @@
 """The classifier is a good citizen of scikit-learn."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 
-def checks() -> list[Any]:
+def checks():
     """scikit-learn's own checks, on estimators quick enough for them."""
-    quick: dict[str, Any] = {"warmup": 30, "chains": 2, "random_state": 0}
+    quick = {"warmup": 30, "chains": 2, "random_state": 0}
     return [
         pytest.param(estimator, check, id=f"{getattr(check, 'func', check).__name__}-{type(estimator).__name__}")
         for model in (engine.HorseshoeClassifier(draws=60, **quick), engine.HorseshoeRegressor(draws=60, **quick))
@@ -31,11 +28,11 @@ def checks() -> list[Any]:
 @pytest.mark.few(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("estimator", "check"), checks())
-def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-def test_probabilities_are_means_over_the_draws() -> None:
+def test_probabilities_are_means_over_the_draws():
     random = np.random.default_rng(3)
     X = random.standard_normal((300, 4)) * [1, 10, 0.1, 1] + [0, 100, 0, -3]
     y = np.where(X[:, 0] + 0.1 * (X[:, 1] - 100) + random.standard_normal(300) > 0, "yes", "no")
@@ -53,7 +50,7 @@ def test_probabilities_are_means_over_the_draws() -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_default_fit_on_easy_data_does_not_warn(seed: int) -> None:
+def test_a_default_fit_on_easy_data_does_not_warn(seed):
     random = np.random.default_rng(seed)
     X = random.standard_normal((60, 3))
     y = X[:, 0] - X[:, 1] + random.standard_normal(60) > 0
@@ -63,36 +60,7 @@ def test_a_default_fit_on_easy_data_does_not_warn(seed: int) -> None:
     assert fitted.coef_[0, 0] > 0 > fitted.coef_[0, 1]
 
 
-@pytest.mark.full
-def test_a_logistic_fit_agrees_with_the_maximum_of_its_likelihood() -> None:
-    from sklearn.linear_model import LogisticRegression
-
-    random = np.random.default_rng(4)
-    X = random.standard_normal((4000, 3)) * [1.0, 2.0, 0.5]
-    y = X @ [1.0, -0.7, 1.2] - 0.5 + random.logistic(size=4000) > 0
-    fitted = engine.HorseshoeClassifier(family="logit", draws=300, warmup=200, random_state=1).fit(X, y)
-    expected = LogisticRegression(C=1e9).fit(X, y)
-    sd = fitted.result_.arrays["sd"]
-    assert np.abs(fitted.coef_[0] - expected.coef_[0]).max() < 0.5 * sd[1:4].max()
-    assert abs(fitted.intercept_[0] - expected.intercept_[0]) < 0.5 * sd[0]
-    assert fitted.predict_proba(X)[:, 1] == pytest.approx(expected.predict_proba(X)[:, 1], abs=0.02)
-    with pytest.raises(ValueError, match="family must be 'probit' or 'logit'; got 'cloglog'"):
-        engine.HorseshoeClassifier(family="cloglog").fit(X, y)
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_slab_bounds_the_coefficient_of_a_column_that_separates_the_classes() -> None:
-    random = np.random.default_rng(6)
-    X = random.standard_normal((60, 2))
-    sizes = [
-        abs(engine.HorseshoeClassifier(draws=100, warmup=100, random_state=1, **prior).fit(X, X[:, 0] > 0).coef_[0, 0])
-        for prior in ({}, {"prior": "regularized", "slab": 1.0})
-    ]
-    assert sizes[1] < 0.5 * sizes[0]
-
-
-def test_a_fit_with_too_few_draws_warns_in_words() -> None:
+def test_a_fit_with_too_few_draws_warns_in_words():
     random = np.random.default_rng(3)
     X = random.standard_normal((50, 2))
     with pytest.warns(ConvergenceWarning, match=r"do not trust the posterior yet: .*allow more draws"):
@@ -100,7 +68,7 @@ def test_a_fit_with_too_few_draws_warns_in_words() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_fit_warns_of_columns_that_separate_the_classes() -> None:
+def test_a_fit_warns_of_columns_that_separate_the_classes():
     X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(engine.DataWarning, match="a combination of columns separates the classes") as caught:
         engine.HorseshoeClassifier(draws=20, warmup=20, random_state=1).fit(X, X[:, 0] > 0)
@@ -108,7 +76,7 @@ def test_a_fit_warns_of_columns_that_separate_the_classes() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None:
+def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree():
     pandas = package("pandas")
     random = np.random.default_rng(5)
     frame = pandas.DataFrame(random.standard_normal((80, 2)), columns=["age", "dose"])
@@ -119,13 +87,13 @@ def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree() -> None
 
 
 @pytest.mark.full
-def test_sparse_features_give_the_answers_of_dense_ones() -> None:
+def test_sparse_features_give_the_answers_of_dense_ones():
     from scipy import sparse
 
     random = np.random.default_rng(6)
     X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")
     number = X[:, [0]].toarray().ravel() * 3.0 + 0.2 * random.standard_normal(150)
-    options: dict[str, Any] = {"draws": 40, "warmup": 40, "random_state": 2}
+    options = {"draws": 40, "warmup": 40, "random_state": 2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for estimator, y in (
@@ -137,15 +105,17 @@ def test_sparse_features_give_the_answers_of_dense_ones() -> None:
     assert np.allclose(estimator.predict(X, return_std=True)[1], estimator.predict(X.toarray(), return_std=True)[1])
 
 
-QUICK: dict[str, Any] = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
+QUICK = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
 
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_each_of_three_classes_is_told_from_the_others() -> None:
+def test_each_of_three_classes_is_told_from_the_others():
     random = np.random.default_rng(8)
     X = random.standard_normal((90, 2))
     y = np.array(["a", "b", "c"])[np.argmax(X @ [[2, -1, -1], [0, 2, -2]] + random.gumbel(size=(90, 3)), axis=1)]
+    with pytest.raises(ValueError, match="family must be 'probit' or 'logit'; got 'cloglog'"):
+        engine.HorseshoeClassifier(family="cloglog").fit(X, y)
     fitted = engine.HorseshoeClassifier(**QUICK).fit(X, y)
     assert (fitted.coef_.shape, fitted.intercept_.shape, len(fitted.results_)) == ((3, 2), (3,), 3)
     draws = [result.arrays["beta"].reshape(-1, 3) for result in fitted.results_]
@@ -158,7 +128,7 @@ def test_each_of_three_classes_is_told_from_the_others() -> None:
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -> None:
+def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter():
     random = np.random.default_rng(9)
     X, weights = random.standard_normal((40, 2)), random.integers(0, 4, 40)
     y = X[:, 0] + random.standard_normal(40) > 0
@@ -172,22 +142,7 @@ def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter() -
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_fractions_are_weights_of_the_likelihood() -> None:
-    random = np.random.default_rng(9)
-    X, weights = random.standard_normal((40, 2)), random.gamma(2.0, 0.5, 40) * (np.arange(40) < 30)
-    y, order = X[:, 0] + random.standard_normal(40), random.permutation(40)
-    for estimator, target in ((engine.HorseshoeClassifier(**QUICK), y > 0), (engine.HorseshoeRegressor(**QUICK), y)):
-        fitted = estimator.fit(X[order], target[order], sample_weight=weights[order]).coef_
-        first, second = 0.4 * weights[:30], 0.6 * weights[:30]
-        estimator.fit(np.vstack([X[:30], X[:30]]), np.tile(target[:30], 2), sample_weight=np.append(first, second))
-        sd = estimator.result_.arrays["sd"][1:3]
-        assert np.abs((estimator.coef_ - fitted) / sd).max() < 0.5  # 120 draws of each
-        assert not np.array_equal(fitted, estimator.fit(X[:30], target[:30]).coef_)
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_weights_of_classes_are_those_of_their_rows() -> None:
+def test_weights_of_classes_are_those_of_their_rows():
     from sklearn.linear_model import LogisticRegression
 
     random = np.random.default_rng(10)
@@ -209,7 +164,7 @@ def test_weights_of_classes_are_those_of_their_rows() -> None:
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("family", ["counts", "ordinal"])
-def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family: str) -> None:
+def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family):
     random = np.random.default_rng(11)
     X = random.standard_normal((120, 2))
     target = random.poisson(np.exp(X[:, 0] + 1)) if family == "counts" else np.digitize(X[:, 0], [-1, 0.5])

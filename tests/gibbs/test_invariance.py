@@ -4,16 +4,9 @@ The exact test of Gandy and Scott, "Unit testing for MCMC and other Monte Carlo 
 every kernel; and mutants of the kernels, which it must kill. Chains with the same data share a run.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
-from scipy import stats
 
-from engine.devices import Member
-from engine.references.gibbs import ReferenceChain
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -26,7 +19,6 @@ from tests.support.invariance import (
     lines_of,
     mutate,
     p_values,
-    prior,
     some_always,
 )
 
@@ -111,71 +103,6 @@ MUTANTS = {
 }
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("kernel", "intercept", "family"),
-    [
-        ("gibbs", False, "probit"),
-        ("px", True, "probit"),
-        ("wide", False, "probit"),
-        ("wide", True, "probit"),
-        ("latent", False, "probit"),
-        ("latent", True, "probit"),
-        ("hmc", False, "probit"),
-        ("hmc", True, "probit"),
-        ("lines", False, "probit"),
-        ("lines", True, "probit"),
-        ("hmc", False, "logit"),
-        ("lines", True, "logit"),
-        pytest.param("cg", False, "probit", marks=pytest.mark.full),
-        ("cg", True, "logit"),
-    ],
-)
-def test_an_iteration_leaves_the_posterior_as_it_is(device: Member, kernel: str, intercept: bool, family: str) -> None:
-    replicates = WIDE_REPLICATES if kernel in ("wide", "latent", "cg", "lines") else REPLICATES
-    found = p_values(device, kernel, 2, intercept, replicates, COLUMNS.get(kernel, X), family)
-    assert {name: p for name, p in found.items() if p < LEVEL} == {}
-
-
-OFFSET = np.array([0.8, -0.5, 0.3, -1.1, 0.4, 0.9])
-
-
-@pytest.mark.parametrize(
-    ("kernel", "intercept", "unpenalized", "with_offset"),
-    [
-        ("hmc", True, 1, True),
-        *(
-            pytest.param(*case, marks=pytest.mark.full)
-            for case in (
-                ("lines", True, 2, True),
-                ("gibbs", True, 1, False),
-                ("px", False, 1, False),
-                ("hmc", False, 1, True),
-                ("lines", True, 3, False),
-                ("wide", True, 1, False),
-                ("latent", False, 2, False),
-                ("cg", True, 1, False),
-            )
-        ),
-    ],
-)
-def test_unpenalized_columns_and_an_offset_leave_their_own_posterior_as_it_is(
-    device, kernel, intercept, unpenalized, with_offset
-):
-    replicates = WIDE_REPLICATES if kernel in ("wide", "latent", "cg", "lines") else REPLICATES
-    columns = COLUMNS.get(kernel, X)
-    offset = OFFSET[: len(columns)] if with_offset else None
-    found = p_values(device, kernel, 4, intercept, replicates, columns, unpenalized=unpenalized, offset=offset)
-    assert {name: p for name, p in found.items() if p < LEVEL} == {}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kernel", ["gibbs", "lines"])
-def test_a_slab_leaves_its_own_posterior_as_it_is(device: Member, kernel: str) -> None:
-    found = p_values(device, kernel, 3, True, WIDE_REPLICATES, COLLINEAR if kernel == "lines" else X, slab=0.3)
-    assert {name: p for name, p in found.items() if p < LEVEL} == {}
-
-
 SLAB_MUTANTS = {
     "scales": ("scales", "own = tau * fresh + ${penalty}", "own = tau * fresh"),
     "jumps": ("lines", "mine -= 0.5 * slab", "mine -= 0.0 * slab"),
@@ -183,21 +110,96 @@ SLAB_MUTANTS = {
     "rescaling": ("rescale", "density${k} -= penalty * exp(", "density${k} -= 0.0 * exp("),
 }
 
+PRIOR_MUTANTS = {
+    "slab missing in lambda": ("regularized", "lines", "scales", '${bounded("tau")}', "0.0"),
+    "slab missing in tau": ("regularized", "lines", "scales", '${bounded(f"(inverse{k} * inverse{k})")}', "0.0"),
+    "normal constants missing in the slab": (
+        "regularized",
+        "lines",
+        "scales",
+        "slab[j] * inverse${k} / precision)",
+        "0.0)",
+    ),
+    "prior of the slab": ("regularized", "lines", "scales", "- slab_degrees * (s.at", "- 0.5 * slab_degrees * (s.at"),
+    "slab missing in rescaling": (
+        "regularized",
+        "lines",
+        "rescale",
+        "slab[j] * slab_precision / (inverse${k} * inverse${k})",
+        "slab[j] * slab_precision / precision",
+    ),
+    "prior of the slab missing in rescaling": (
+        "regularized",
+        "lines",
+        "rescale",
+        "} = slab_degrees * (",
+        "} = 0.0 * (",
+    ),
+    "half missing in half-t scales": ("half_t", "gibbs", "conditionals", "+ 0.5 * before", "+ before"),
+    "rate of the scales' own scale": ("half_t", "gibbs", "conditionals", "* fresh);", "* fresh * 2.0);"),
+    "horseshoe's draws": ("half_t", "lines", "priors", "&& log(last) <", "|| log(last) <"),
+    "mean of the inverse Gaussian": ("lasso", "px", "priors", "0.5 * mean * normal", "mean * normal"),
+    "density of the lasso": (
+        "lasso",
+        "lines",
+        "priors",
+        "return x < 0.0 ? x : -x;",
+        "return x < 0.0 ? 0.5 * x : -0.5 * x;",
+    ),
+    "density of the ridge": ("ridge", "lines", "priors", "-0.5 * x * x", "-x * x"),
+}
 
-@pytest.mark.full
-@pytest.mark.parametrize("mutant", SLAB_MUTANTS)
-def test_a_slab_missing_from_one_move_is_found(
-    first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mutate(*SLAB_MUTANTS[mutant], tmp_path, monkeypatch)
-    replicates = 3 * REPLICATES if mutant == "jumps" else REPLICATES
-    assert any(
-        min(p_values(first_device, "lines", 3, True, number, COLLINEAR, slab=0.3).values()) < LEVEL
-        for number in (replicates // 4, replicates)
-    )
+OFFSET = np.array([0.8, -0.5, 0.3, -1.1, 0.4, 0.9])
 
 
-def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
+def case(kernel, **model):
+    """A kernel, and how its regression differs from a probit one with an intercept and the horseshoe."""
+    return pytest.param(kernel, model, id="-".join([kernel, *(f"{name} {value}" for name, value in model.items())]))
+
+
+def full(kernel, **model):
+    plain = case(kernel, **model)
+    return pytest.param(*plain.values, id=plain.id, marks=pytest.mark.full)
+
+
+CASES = [
+    *(
+        case(kernel, intercept=intercept)
+        for kernel in ("wide", "latent", "hmc", "lines")
+        for intercept in (False, True)
+    ),
+    *(case("gibbs", intercept=False), case("px"), case("hmc", intercept=False, family="logit")),
+    *(case("lines", family="logit"), full("cg", intercept=False), case("cg", family="logit")),
+    case("hmc", seed=4, unpenalized=1, offset=True),
+    full("hmc", seed=4, unpenalized=1, offset=True, intercept=False),
+    full("lines", seed=4, unpenalized=2, offset=True),
+    full("lines", seed=4, unpenalized=3),
+    full("px", seed=4, unpenalized=1, intercept=False),
+    full("latent", seed=4, unpenalized=2, intercept=False),
+    *(full(kernel, seed=4, unpenalized=1) for kernel in ("gibbs", "wide", "cg")),
+    *(full(kernel, seed=3, slab=0.3, replicates=3000) for kernel in ("gibbs", "lines")),
+    full("lines", seed=4, kind="regularized", replicates=3000),
+    *(full(kernel, seed=4, kind="half_t", replicates=3000) for kernel in ("gibbs", "lines")),
+    *(full(kernel, seed=4, kind="lasso", replicates=3000) for kernel in ("px", "lines")),
+    *(full(kernel, seed=4, kind="ridge", replicates=3000) for kernel in ("px", "lines")),
+]
+
+
+def found_in(member, kernel, replicates=None, seed=2, offset=False, **model):
+    """The p-values of a case; wide X take a matrix product a chain, cg launches: fewer replicates."""
+    columns, slow = COLUMNS.get(kernel, X), kernel in ("wide", "latent", "cg", "lines")
+    model |= {"offset": OFFSET[: len(columns)]} if offset else {}
+    model |= {"replicates": replicates or (WIDE_REPLICATES if slow else REPLICATES)}
+    return p_values(member, kernel, seed, columns=columns, **model)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("kernel", "model"), CASES)
+def test_an_iteration_leaves_the_posterior_as_it_is(device, kernel, model):
+    assert {name: p for name, p in found_in(device, kernel, **model).items() if p < LEVEL} == {}
+
+
+def test_the_lines_of_the_collinear_columns_are_of_all_sorts():
     design = Design.of(HorseshoeProbit(COLLINEAR, np.arange(6) % 2), Options(standardize=False))
     lines = lines_of(design, np.array([1, 0, 0, 1, 1, 0], bool))
     groups = sorted(sorted(lines.members(line)) for line in range(lines.nulls))
@@ -210,46 +212,31 @@ def test_the_lines_of_the_collinear_columns_are_of_all_sorts() -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("mutant", some_always(MUTANTS, "half missing in tau", "rate of lambda given tau"))
-def test_a_wrong_constant_is_found(
-    first_device: Member, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_constant_is_found(first_device, mutant, tmp_path, monkeypatch):
     kernel, template, right, wrong = MUTANTS[mutant]
-    intercept, family = "intercept" in mutant or kernel in ("lines", "cg"), "logit" if kernel == "cg" else "probit"
     mutate(template, right, wrong, tmp_path, monkeypatch)
-    replicates = {"wide": WIDE_REPLICATES, "latent": WIDE_REPLICATES, "cg": WIDE_REPLICATES}.get(
-        kernel, 2 * REPLICATES if "intercept" in mutant else REPLICATES
-    )
-    columns = COLUMNS.get(kernel, X)
-    assert any(  # most are found with the fewer replicates
-        min(p_values(first_device, kernel, 2, intercept, number, columns, family).values()) < LEVEL
-        for number in (replicates // 4, replicates)
-    )
+    model = {"intercept": "intercept" in mutant or kernel in ("lines", "cg")}
+    model |= {"family": "logit"} if kernel == "cg" else {}
+    most = 2 * REPLICATES if "intercept" in mutant and kernel not in ("wide", "latent") else REPLICATES
+    most = WIDE_REPLICATES if kernel in ("wide", "latent", "cg") else most
+    assert is_found(first_device, kernel, most, **model)
 
 
 @pytest.mark.full
-def test_ranks_are_uniform_between_the_chain_and_its_time_reversal() -> None:
-    replicates, length = 320, 8
-    random = np.random.default_rng(4)
-    draws = prior(random, replicates, 3, False)
-    ranks = {name: np.zeros(length, int) for name in ("beta 0", "tau", "lambda 1")}
-    for i in range(replicates):
-        y = X @ draws["beta"][i] + random.standard_normal(4) > 0
-        place = int(random.integers(length))
-        traces: list[list[float]] = [[] for _ in range(length)]
+@pytest.mark.parametrize("mutant", SLAB_MUTANTS)
+def test_a_slab_missing_from_one_move_is_found(first_device, mutant, tmp_path, monkeypatch):
+    mutate(*SLAB_MUTANTS[mutant], tmp_path, monkeypatch)
+    assert is_found(first_device, "lines", (3 if mutant == "jumps" else 1) * REPLICATES, seed=3, slab=0.3)
 
-        def values_of(chain: ReferenceChain) -> list[float]:
-            return [float(chain.beta[0]), chain.tau, float(chain.local[1])]
 
-        for order, positions in (("forward", range(place + 1, length)), ("reversed", range(place - 1, -1, -1))):
-            chain = ReferenceChain(X * np.where(y, 1.0, -1.0)[:, None], 0, seed=1000 + i, chain=order == "reversed")
-            chain.beta, chain.tau = draws["beta"][i].copy(), draws["tau"][i] ** -2.0
-            chain.local, chain.nu, chain.xi = draws["lam"][i] ** -2.0, 1 / draws["nu"][i], 1 / draws["xi"][i]
-            traces[place] = values_of(chain)
-            for step, position in enumerate(positions):
-                chain.step(step, order)  # type: ignore[arg-type]
-                traces[position] = values_of(chain)
-        table = np.array(traces)
-        for column, name in enumerate(ranks):
-            ranks[name][int((table[:, column] < table[place, column]).sum())] += 1
-    for name, counts in ranks.items():
-        assert stats.chisquare(counts).pvalue > 1e-5, (name, counts)
+@pytest.mark.full
+@pytest.mark.parametrize("mutant", PRIOR_MUTANTS)
+def test_a_wrong_prior_is_found(first_device, mutant, tmp_path, monkeypatch):
+    kind, kernel, *change = PRIOR_MUTANTS[mutant]
+    mutate(*change, tmp_path, monkeypatch)
+    assert is_found(first_device, kernel, WIDE_REPLICATES, seed=4, kind=kind)
+
+
+def is_found(member, kernel, most, **model):
+    """Most are found with the fewer replicates."""
+    return any(min(found_in(member, kernel, number, **model).values()) < LEVEL for number in (most // 4, most))

@@ -1,40 +1,34 @@
 """A limit ends a sampler in every phase, with the draws so far or a sentence on why there are none."""
 
-from __future__ import annotations
-
 import threading
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.errors import ProblemError
 from engine.solvers.gibbs import validate as validate_module
 from engine.solvers.gibbs.design import features
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.posterior import Posterior
 from tests.support.engines import engine_of
 from tests.support.patience import PATIENCE
 
 
-def problem_of(rows: int = 80) -> engine.HorseshoeProbit:
+def problem_of(rows=80):
     random = np.random.default_rng(5)
     X = random.standard_normal((rows, 3))
     return engine.HorseshoeProbit(X, X[:, 0] + random.standard_normal(rows) > 0)
 
 
-def stopped_in_batch(owner: engine.Engine, number: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Posterior:
+def stopped_in_batch(owner, number, monkeypatch, **options):
     """The result of a run that is stopped while a batch of iterations does not end."""
     monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > 0)
     advance, hangs, end = Sampler.advance, threading.Event(), threading.Event()
-    calls: list[int] = []
+    calls = []
 
-    def advance_or_hang(sampler: Sampler, first: int, count: int, kept_from: int) -> Any:
+    def advance_or_hang(sampler, first, count, kept_from):
         calls.append(first)
         if len(calls) > number:
             hangs.set()
@@ -53,9 +47,7 @@ def stopped_in_batch(owner: engine.Engine, number: int, monkeypatch: pytest.Monk
             pass
 
 
-def test_the_draws_so_far_are_the_result_while_an_iteration_does_not_end(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_draws_so_far_are_the_result_while_an_iteration_does_not_end(device, monkeypatch):
     owner = engine_of(device)
     result = stopped_in_batch(owner, 8, monkeypatch, warmup=2, draws=5000)
     assert result.status == "interrupted"
@@ -73,17 +65,13 @@ def test_the_draws_so_far_are_the_result_while_an_iteration_does_not_end(
         (1, "the run was stopped after 1 of 300 iterations of the warm-up, so that there are no draws"),
     ],
 )
-def test_a_run_without_draws_says_how_far_it_came(
-    device: Member, monkeypatch: pytest.MonkeyPatch, batches: int, sentence: str
-) -> None:
+def test_a_run_without_draws_says_how_far_it_came(device, monkeypatch, batches, sentence):
     result = stopped_in_batch(engine_of(device), batches, monkeypatch)
     assert (result.status, result.reason) == ("interrupted", sentence)
     assert result.solution is None
 
 
-def test_columns_of_a_large_design_are_looked_at_in_the_run(
-    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_columns_of_a_large_design_are_looked_at_in_the_run(device, monkeypatch, tmp_path):
     monkeypatch.setattr(validate_module, "_SEEN_FIRST", 0)
     owner = engine_of(device)
     run = owner.start(engine.HorseshoeProbit(np.ones((20, 2)), np.arange(20) % 2), run_folder=tmp_path / "run")
@@ -97,11 +85,11 @@ def test_columns_of_a_large_design_are_looked_at_in_the_run(
 
 
 @pytest.mark.parametrize("kernel", ["hmc", "cg"])
-def test_looking_at_the_columns_can_be_interrupted(monkeypatch: pytest.MonkeyPatch, kernel: str) -> None:
+def test_looking_at_the_columns_can_be_interrupted(monkeypatch, kernel):
     monkeypatch.setattr(features, "_ROWS_AT_ONCE", 30)  # values: ten rows at a time
-    calls: list[int] = []
+    calls = []
 
-    def between() -> None:
+    def between():
         calls.append(len(calls))
         if len(calls) == 9:
             raise TimeoutError

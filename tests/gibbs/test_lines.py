@@ -1,25 +1,18 @@
 """Lines along which chains move slowly: found where they are, by column, and moved without losing track of the rows."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import engine
 from engine.benchmarks.gibbs.mixing import KINDS, mixing_problems
-from engine.devices import Member
 from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from tests.support.samplers import sampling, state_of
 
 
-def categorical(rows: int = 600, seed: int = 1) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def categorical(rows=600, seed=1):
     """Two features of 3 and 4 levels, a copy, a rare column, one that is nested in another, and two of normals."""
     random = np.random.default_rng(seed)
     levels = [np.eye(k)[random.integers(k, size=rows)] for k in (3, 4)]
@@ -32,14 +25,14 @@ def categorical(rows: int = 600, seed: int = 1) -> tuple[NDArray[np.float64], ND
     return X, y
 
 
-def lines_of(X: Any, y: Any, **options: Any) -> tuple[Design, Lines]:
+def lines_of(X, y, **options):
     design = Design.of(HorseshoeProbit(X, y), Options(**options))
     rows = np.asarray(design.rows(0, len(y)), np.float64)[:, : design.layout.columns]
     return design, find_lines(design, rows.T @ rows, np.full(len(y), 0.4))
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_groups_copies_nested_and_rare_columns_are_found(standardize: bool) -> None:
+def test_groups_copies_nested_and_rare_columns_are_found(standardize):
     design, lines = lines_of(*categorical(), standardize=standardize)
     groups = sorted(sorted(lines.members(line)) for line in range(lines.nulls))
     assert groups == [[1, 2, 3], [4, 5, 6, 7], [8, 10]]
@@ -51,7 +44,7 @@ def test_groups_copies_nested_and_rare_columns_are_found(standardize: bool) -> N
     assert design.name(11) == "x10"
 
 
-def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_others() -> None:
+def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_others():
     for options in ({}, {"standardize": False}, {"intercept": False}):
         X, y = categorical()
         design, lines = lines_of(X, y, **options)
@@ -70,7 +63,7 @@ def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_oth
 
 
 @pytest.mark.full
-def test_a_rare_column_is_found_among_many_rows() -> None:
+def test_a_rare_column_is_found_among_many_rows():
     random = np.random.default_rng(2)
     X = random.standard_normal((300_000, 2))
     assert lines_of(X, X[:, 0] > 0)[1].count == 0
@@ -83,7 +76,7 @@ def test_a_rare_column_is_found_among_many_rows() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_classes(kind: str) -> None:
+def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_classes(kind):
     first, again = mixing_problems([kind, kind])
     assert np.array_equal(first.X, again.X)
     assert np.array_equal(first.y, again.y)
@@ -92,14 +85,9 @@ def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_cl
     assert KINDS[kind].__doc__
 
 
-def test_independent_columns_have_no_lines() -> None:
-    X = np.random.default_rng(3).standard_normal((500, 6))
-    assert lines_of(X, X[:, 0] > 0)[1].count == 0
-
-
 @pytest.mark.parametrize("columns", [10, 41, 400])
 @pytest.mark.parametrize("rows", [20, 1000, 50_000, 1_000_000])
-def test_pairs_visit_no_more_rows_than_a_trajectory_takes_time_for(rows: int, columns: int) -> None:
+def test_pairs_visit_no_more_rows_than_a_trajectory_takes_time_for(rows, columns):
     lines = Lines(pairs=60, tails=8, row_start=np.arange(69, dtype=np.int64) * rows)
     nulls, pairs, tails = lines.tries(rows, columns)
     assert nulls == 0
@@ -111,7 +99,7 @@ def test_pairs_visit_no_more_rows_than_a_trajectory_takes_time_for(rows: int, co
     assert tails == 8 or 8 * (tails + 1) * rows > min(4 * rows * columns / 4, 131_072)
 
 
-def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
+def test_the_margins_follow_every_move_along_a_line(device):
     X, y = categorical()
     random = np.random.default_rng(5)
     with sampling(device, X, y, kernel="hmc", chains=3) as sampler:
@@ -120,7 +108,7 @@ def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
         beta = 0.3 * random.standard_normal((3, sampler.design.layout.columns))
         sampler.set_state(state_of(beta, tau=0.3))
 
-        def move(worker: Worker) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[Any]]:
+        def move(worker):
             moves = worker.hamiltonian
             moves._move_lines()
             margins = worker.device.get(moves._margins).reshape(3, -1)[:, : len(y)]
@@ -134,10 +122,10 @@ def test_the_margins_follow_every_move_along_a_line(device: Member) -> None:
 
 
 @pytest.mark.full
-def test_the_result_names_the_causes_of_slow_mixing(device: Member) -> None:
+def test_the_result_names_the_causes_of_slow_mixing(device):
     X, y = categorical(300)
     names = [*("a1", "a2", "a3"), *("b1", "b2", "b3", "b4"), "c", "d", "triple of c", "rare", "part of a1"]
-    notices: list[Any] = []
+    notices = []
     with engine.Engine(device.info.language, [device.info.id]) as owner:
         problem = engine.HorseshoeProbit(X, y, names=names)
         result = owner.solve(problem, draws=20, warmup=0, chains=2, on_event=notices.append)

@@ -141,16 +141,38 @@ def test_what_does_not_fit_the_data_is_refused(own, message):
         problem_of("probit", **own)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"kernel": "px"}, "kernel = px samples no probit regressions with an offset; use kernel = hmc"),
-        ({"storage": "float16"}, "storage = float16 would round the offset to three digits"),
-    ],
-)
-def test_options_that_an_offset_excludes_are_refused(options, message):
+WIDE = np.random.default_rng(1).standard_normal((8, 30))
+OF_OFFSET, OF_WEIGHTS = problem_of("probit", offset=OFFSET), problem_of("probit", weights=WEIGHTS)
+OF_WIDE = {family: HorseshoeRegression(WIDE, np.arange(8.0), family) for family in ("normal", "student", "counts")}
+REFUSALS = [
+    (OF_OFFSET, {"kernel": "px"}, "kernel = px samples no probit regressions with an offset; use kernel = hmc"),
+    (OF_OFFSET, {"storage": "float16"}, "storage = float16 would round the offset to three digits"),
+    *(
+        (OF_WEIGHTS, {"kernel": kernel}, f"kernel = {kernel} draws latent variables")
+        for kernel in ("gibbs", "px", "cg")
+    ),
+    (problem_of("probit"), {"storage": "sparse", "streaming": "always"}, "sends rows of X"),
+    (problem_of("logit"), {"kernel": "px"}, "kernel = px samples probit regressions only; use kernel = hmc"),
+    (problem_of("ordinal"), {"intercept": False}, "needs its intercept"),
+    (problem_of("normal"), {"kernel": "cg"}, "cg samples probit and logit"),
+    (OF_WIDE["normal"], {"kernel": "px"}, "px samples probit regressions only; use kernel = gibbs or"),
+    (OF_WIDE["counts"], {"kernel": "gibbs"}, "gibbs samples probit, normal and student regressions only"),
+    (
+        problem_of("normal"),
+        {"kernel": "gibbs"},
+        "more columns than rows, .*here 5 columns and 60 rows.*use kernel = hmc",
+    ),
+    (OF_WIDE["student"], {"kernel": "gibbs", "storage": "float16"}, "more columns than rows, .*storage = float16"),
+    (OF_WIDE["normal"], {"kernel": "gibbs", "streaming": "always"}, "more columns than rows, .*streaming = always"),
+    (problem_of("probit"), {"kernel": "px", "prior": "regularized"}, "use kernel = hmc for prior = regularized"),
+    (problem_of("probit"), {"par_ratio": 0.1, "tau_scale": 0.5}, "par_ratio sets tau_scale; got both, 0.1 and 0.5"),
+]
+
+
+@pytest.mark.parametrize(("problem", "options", "message"), REFUSALS)
+def test_options_that_do_not_go_with_each_other_or_the_problem_are_refused(problem, options, message):
     with pytest.raises(engine.OptionError, match=message):
-        engine.solve(problem_of("probit", offset=OFFSET), draws=4, **options)
+        engine.solve(problem, draws=4, **options)
 
 
 def test_a_formula_names_its_levels(device):

@@ -1,7 +1,5 @@
 """Log-likelihoods of rows and targets drawn anew, and the scikit-learn regressor."""
 
-from __future__ import annotations
-
 import warnings
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,11 +9,10 @@ import pytest
 from scipy import stats
 
 import engine
-from engine.devices import Member
 from tests.support.needs import package
 
 
-def solved(member: Member, family: str, **options: Any) -> tuple[engine.HorseshoeRegression, engine.Result]:
+def solved(member, family, **options):
     random = np.random.default_rng(6)
     X = random.standard_normal((120, 3)) + np.array([0.0, 50.0, 0.0])
     margin = 1.5 * X[:, 0] - 0.5 * (X[:, 1] - 50)
@@ -32,7 +29,7 @@ def solved(member: Member, family: str, **options: Any) -> tuple[engine.Horsesho
         return problem, owner.solve(problem, seed=2, draws=60, warmup=100, chains=2, **options)
 
 
-def exact(family: str, problem: engine.HorseshoeRegression, arrays: Any, chain: int, draw: int, row: int) -> float:
+def exact(family, problem, arrays, chain, draw, row):
     """The log-likelihood of a row by the definition of the family."""
     beta, y = arrays["beta"][chain, draw], float(problem.y[row])
     margin = beta[0] + problem.X[row] @ beta[1:]
@@ -46,7 +43,7 @@ def exact(family: str, problem: engine.HorseshoeRegression, arrays: Any, chain: 
     return float(stats.norm.logpdf(y, margin, sigma) if family == "normal" else stats.t.logpdf(y, 3.0, margin, sigma))
 
 
-def test_counts_are_drawn_for_rows_far_from_the_data() -> None:
+def test_counts_are_drawn_for_rows_far_from_the_data():
     problem = engine.HorseshoeRegression(np.array([[0.0], [900.0]]), [3, 1], "counts")
     arrays = {
         "names": np.array(["intercept", "x0", "log_tau", "dispersion"]),
@@ -60,16 +57,16 @@ def test_counts_are_drawn_for_rows_far_from_the_data() -> None:
     assert (drawn[:, :, 1] > 1e17).all()
 
 
-def test_a_run_without_a_draw_is_refused_in_words() -> None:
+def test_a_run_without_a_draw_is_refused_in_words():
     package("arviz")
-    stopped: Any = SimpleNamespace(arrays={}, status=engine.Status.TIME_LIMIT)
+    stopped = SimpleNamespace(arrays={}, status=engine.Status.TIME_LIMIT)
     with pytest.raises(engine.InputError, match=r"no draws: the run was stopped before the first one \(time_limit\)"):
         engine.to_arviz(stopped)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["probit", "logit", "normal", "student", "ordinal"])
-def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: str) -> None:
+def test_log_likelihoods_and_predictions_are_the_models(device, family):
     problem, result = solved(device, family, **({"degrees": 3.0} if family == "student" else {}))
     values = engine.log_likelihood(problem, result)
     assert values.shape == (2, 60, 120)
@@ -85,7 +82,7 @@ def test_log_likelihoods_and_predictions_are_the_models(device: Member, family: 
 
 
 @pytest.mark.full
-def test_arviz_compares_models_by_them(device: Member, arviz: Any) -> None:
+def test_arviz_compares_models_by_them(device, arviz):
     problem, result = solved(device, "normal")
     data = engine.to_arviz(result, problem)
     with warnings.catch_warnings():
@@ -95,14 +92,14 @@ def test_arviz_compares_models_by_them(device: Member, arviz: Any) -> None:
     assert mean - 30 < float(found.elpd_loo if hasattr(found, "elpd_loo") else found.elpd) < mean + 1
 
 
-def test_draws_of_some_coefficients_are_not_enough(device: Member) -> None:
+def test_draws_of_some_coefficients_are_not_enough(device):
     problem, result = solved(device, "normal", coefficients=["x1"])
     with pytest.raises(engine.errors.InputError, match="solve without the option coefficients"):
         engine.log_likelihood(problem, result)
 
 
 @pytest.mark.full
-def test_the_regressor_is_a_good_citizen_and_predicts(device: Member) -> None:
+def test_the_regressor_is_a_good_citizen_and_predicts(device):
     package("sklearn")
     random = np.random.default_rng(3)
     X = random.standard_normal((300, 5)) * [1, 1e3, 1e-3, 1, 1]
@@ -118,18 +115,3 @@ def test_the_regressor_is_a_good_citizen_and_predicts(device: Member) -> None:
     assert np.abs((y - mean) / deviation).mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.1)
     with pytest.raises(ValueError, match="family must be"):
         engine.HorseshoeRegressor(family="poisson").fit(X, y)
-
-
-def test_the_regressor_names_the_columns_of_a_data_frame_and_warns_once() -> None:
-    package("sklearn")
-    pandas = package("pandas")
-    from sklearn.exceptions import ConvergenceWarning
-
-    random = np.random.default_rng(4)
-    table = pandas.DataFrame(random.standard_normal((60, 2)), columns=["height", "weight"])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = engine.HorseshoeRegressor(random_state=1, draws=8, warmup=8).fit(table, table["height"] * 2)
-    assert [warning.category for warning in caught] == [ConvergenceWarning]
-    assert caught[0].filename == __file__
-    assert [row.name for row in fitted.result_.summary][1:3] == ["height", "weight"]

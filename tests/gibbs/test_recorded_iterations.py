@@ -1,31 +1,23 @@
 """Iterations that are played from recordings: the same draws to the last bit, whatever changes between iterations."""
 
-from __future__ import annotations
-
 import itertools
 import logging
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import engine
-from engine.devices import Member
 from engine.devices.graph import Recording, Recordings
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs.device.matrices import Matrices
-from engine.solvers.gibbs.device.worker import Worker
 from engine.solvers.gibbs.moves import hamiltonian
 from tests.support.engines import engine_of
 from tests.support.invariance import lines_of
-from tests.support.samplers import sampling_of, state_of, stopped_soon
+from tests.support.samplers import sampling_of, state_of
 
 
-def problem_of(name: str) -> engine.Problem:
+def problem_of(name):
     random = np.random.default_rng(4)
     X = random.standard_normal((40, 60) if "wide" in name else (400, 8))
     X[:, 0] = X[:, 0] > 1.2
@@ -36,7 +28,7 @@ def problem_of(name: str) -> engine.Problem:
     return (engine.HorseshoeLogit if name == "logit" else engine.HorseshoeProbit)(X, margins > 0)
 
 
-CASES: dict[str, tuple[str, dict[str, Any]]] = {
+CASES = {
     "hmc": ("probit", {"kernel": "hmc"}),
     "hmc_sparse": ("logit", {"kernel": "hmc", "storage": "sparse"}),
     "hmc_student": ("student", {"kernel": "hmc"}),
@@ -46,20 +38,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gibbs_wide": ("wide student", {"kernel": "gibbs", "provider": "kernels"}),
     "hmc_wide": ("wide", {"kernel": "hmc", "provider": "kernels"}),
 }
-OPTIONS: dict[str, Any] = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
+OPTIONS = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
 
 
 @pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_recordings_change_no_bit_of_the_draws(device: Member, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recordings_change_no_bit_of_the_draws(device, case, monkeypatch):
     name, options = CASES[case]
     if case.startswith("hmc"):  # so that iterations are of two kinds
         monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows: 3)
     problem, plays = problem_of(name), itertools.count()
     play = Recording.play
 
-    def counted(self: Recording) -> None:
+    def counted(self):
         next(plays)
         play(self)
 
@@ -73,26 +65,26 @@ def test_recordings_change_no_bit_of_the_draws(device: Member, case: str, monkey
         assert np.array_equal(played.arrays[array], plain.arrays[array]), array
 
 
-def drawn(device: Member, problem: Any) -> tuple[NDArray[np.float64], dict[str, Any]]:
+def drawn(device, problem):
     """Draws between which everything is changed that a run changes, and what was chosen in the end."""
-    found: list[NDArray[np.float64]] = []
+    found = []
     with sampling_of(device, problem, chains=2, kernel="hmc", standardize=False) as sampler:
         design, iteration = sampler.design, 0
         q = design.layout.columns
         lines = lines_of(design, np.asarray(problem.y, bool))
         sampler.set_state(state_of(np.linspace(-0.3, 0.4, 2 * q).reshape(2, q)))
 
-        def some() -> None:
+        def some():
             nonlocal iteration
             sampler.advance(iteration, 6, 0)
             found.append(sampler.collect()[1])
             iteration += 6
 
-        def choose(steps: int) -> None:
+        def choose(steps):
             for index in sampler.workers.alive:
                 sampler.workers.worker(index).hamiltonian.steps = steps
 
-        changes: list[Callable[[], Any]] = [
+        changes = [
             lambda: None,
             lambda: sampler.adapt(averaging=False),
             lambda: sampler.adapt(averaging=True, restart=0.3),
@@ -114,7 +106,7 @@ def drawn(device: Member, problem: Any) -> tuple[NDArray[np.float64], dict[str, 
 
 
 @pytest.mark.full
-def test_whatever_changes_between_iterations_takes_effect(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_changes_between_iterations_takes_effect(device, monkeypatch):
     monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows: 3)
     played, chosen = drawn(device, problem_of("probit"))
     monkeypatch.setattr(Recordings, "run", lambda self, key, work: work())
@@ -127,31 +119,15 @@ def test_whatever_changes_between_iterations_takes_effect(device: Member, monkey
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
-@pytest.mark.parametrize("case", ["hmc", "px", "gibbs_wide"])
-def test_a_run_goes_on_with_other_recordings_to_the_same_draws(device: Member, case: str, tmp_path: Path) -> None:
-    name, options = CASES[case]
-    problem, owner = problem_of(name), engine_of(device)
-    chosen = {**options, **OPTIONS, "draws": 300}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Recordings, "run", lambda self, key, work: work())
-        plain = owner.solve(problem, **chosen)
-        cut = stopped_soon(lambda: owner.solve(problem, run_folder=tmp_path / "run", **chosen))
-    assert cut.status == "interrupted"
-    result = owner.resume(tmp_path / "run").wait()
-    assert np.array_equal(result.arrays["beta"], plain.arrays["beta"])
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "hmc_student", "px"])
-def test_streams_beside_each_other_are_recorded(device: Member, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_beside_each_other_are_recorded(device, case, monkeypatch):
     """Factorisations on streams of their own, as on a GPU."""
     name, options = CASES[case]
     problem = problem_of(name)
     alone = engine_of(device).solve(problem, **options, **OPTIONS)
     original = Matrices._grouped
 
-    def concurrent(self: Matrices, algebra: Any) -> Any:
+    def concurrent(self, algebra):
         self.concurrent = True
         return original(self, algebra)
 
@@ -163,9 +139,7 @@ def test_streams_beside_each_other_are_recorded(device: Member, case: str, monke
 @pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "hmc_wide", "px", "px_wide"])
-def test_calls_of_libraries_are_not_recorded(
-    device: Member, case: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_calls_of_libraries_are_not_recorded(device, case, monkeypatch, caplog):
     name, options = CASES[case]
     monkeypatch.setattr(Recordings, "run", lambda self, key, work: pytest.fail("an iteration is recorded"))
     with caplog.at_level(logging.WARNING, "quintet"):
@@ -178,18 +152,18 @@ def test_calls_of_libraries_are_not_recorded(
 
 
 @pytest.mark.full
-def test_a_device_without_matrices_draws_the_scales_before_it_goes_on(device: Member) -> None:
+def test_a_device_without_matrices_draws_the_scales_before_it_goes_on(device):
     """The next iteration writes its number where the kernels of this one read theirs."""
     random = np.random.default_rng(2)
     X = random.standard_normal((300, 220))
     with sampling_of(device, engine.HorseshoeProbit(X, X[:, 0] > 0), devices=4, chains=3, kernel="px") as sampler:
 
-        def waits(worker: Worker) -> bool:
+        def waits(worker):
             matrices, running = worker.matrices, worker.device
             assert isinstance(matrices, Matrices)
             assert not matrices.groups
             matrices.concurrent = True
-            seen: list[tuple[int, Any]] = []
+            seen = []
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(running, "wait_for_event", lambda event: seen.append((running.queue.stream, event)))
                 built = matrices.build_beside(lambda: None)

@@ -1,20 +1,14 @@
 """Claims about the passes over a sparse design, whatever number of work-items shares a row."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
-
-from engine.devices import Device, Member
 
 CHAINS, BLOCK, STRIP_ROWS, STRIPS, COLUMNS = 4, 32, 128, 2, 6
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("lanes", [1, 2])
-def test_margins_of_strips_of_several_tiles_are_numpys(device: Member, lanes: int) -> None:
+def test_margins_of_strips_of_several_tiles_are_numpys(device, lanes):
     rows = STRIP_ROWS * STRIPS
     random = np.random.default_rng(1)
     columns = np.concatenate([random.choice(COLUMNS, 3, replace=False) for _ in range(rows)]).astype(np.uint16)
@@ -25,7 +19,7 @@ def test_margins_of_strips_of_several_tiles_are_numpys(device: Member, lanes: in
     dense[np.repeat(np.arange(rows), 3), columns] = values
     expected = signs[:, None] * (dense @ beta + offsets)
 
-    def task(running: Device) -> Any:
+    def task(running):
         shuffle = running.capabilities.shuffle and lanes > 1
         constants = {"block": BLOCK, "lanes": lanes, "shuffle": shuffle, "start": "i32", "index": "u16"}
         common = {"chains": CHAINS, "mode": "margins", "family": "logit", "vector": "f32", "implicit": False}

@@ -1,9 +1,6 @@
 """Runs without a fixed number of draws end when the chains have mixed; a failing device ends a run with one error."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +8,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.gibbs import solve as solve_module
@@ -26,13 +22,13 @@ from tests.support.patience import PATIENCE
 from tests.support.stopping import stop_at
 
 
-def problem_of(rows: int = 300, columns: int = 5) -> engine.HorseshoeProbit:
+def problem_of(rows=300, columns=5):
     random = np.random.default_rng(5)
     X = random.standard_normal((rows, columns))
     return engine.HorseshoeProbit(X, X[:, 0] - 0.5 * X[:, 1] + random.standard_normal(rows) > 0)
 
 
-def test_sampling_ends_at_the_first_check_that_passes_after_another(device: Member, arviz: Any) -> None:
+def test_sampling_ends_at_the_first_check_that_passes_after_another(device, arviz):
     owner = engine_of(device)
     result = owner.solve(problem_of(), seed=3, ess=300, r_hat=1.02)
     arrays = result.arrays
@@ -51,8 +47,8 @@ def test_sampling_ends_at_the_first_check_that_passes_after_another(device: Memb
     assert [True, True] not in [passed[i : i + 2] for i in range(len(passed) - 2)]
 
 
-def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) -> None:
-    notices: list[Any] = []
+def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device):
+    notices = []
     owner = engine_of(device)
     result = owner.solve(problem_of(), seed=3, ess=1e6, max_draws=150, on_event=notices.append)
     assert result.counters["draws"] == 150
@@ -61,7 +57,7 @@ def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device: Member) 
 
 
 @pytest.mark.full
-def test_a_target_that_a_cap_cuts_short_is_named(device: Member) -> None:
+def test_a_target_that_a_cap_cuts_short_is_named(device):
     problem, owner = problem_of(), engine_of(device)
     with pytest.warns(engine.ConvergenceWarning) as caught:
         result = owner.solve(problem, seed=3, ess=1e6, r_hat=1.2, max_draws=1000)
@@ -78,9 +74,7 @@ def test_a_target_that_a_cap_cuts_short_is_named(device: Member) -> None:
 
 
 @pytest.mark.full
-def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
-    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(device, monkeypatch, tmp_path):
     problem, options = problem_of(2000, 12), {"seed": 4, "ess": 500, "chains": 2}
     folder = tmp_path / "run"
     owner = engine_of(device)
@@ -96,11 +90,9 @@ def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(
 
 @pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
-def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
-    device: Member, kernel: str, tmp_path: Path
-) -> None:
+def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(device, kernel, tmp_path):
     problem = problem_of(500, 6)
-    options: dict[str, Any] = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
+    options = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
     folder = tmp_path / "run"
     owner = engine_of(device)
     whole = owner.solve(problem, **options)
@@ -118,12 +110,10 @@ def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(
 @pytest.mark.parametrize("launch", [1, 3000])
 @pytest.mark.parametrize("lost", [1, 2])
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc", "cg"])
-def test_the_chains_go_on_without_a_device_that_fails(
-    device: Member, kernel: str, lost: int, launch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_chains_go_on_without_a_device_that_fails(device, kernel, lost, launch, monkeypatch):
     monkeypatch.setattr(solve_module, "_SNAPSHOT_INTERVAL", 0.0)
     problem = problem_of(500, 6)
-    options: dict[str, Any] = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
+    options = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
     whole = engine_of(device).solve(problem, **options)
     name, events = device.info.id, list[Any]()
     with (
@@ -141,8 +131,8 @@ def test_the_chains_go_on_without_a_device_that_fails(
 
 
 @pytest.mark.full
-def test_too_little_memory_on_a_device_is_an_error_of_the_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Sampler, weighted: bool) -> Any:
+def test_too_little_memory_on_a_device_is_an_error_of_the_run(device, monkeypatch):
+    def full(self, weighted):
         raise DeviceLost("x", 0, OutOfDeviceMemory("no memory left")) from OutOfDeviceMemory("no memory left")
 
     monkeypatch.setattr(Sampler, "make_gram", full)
@@ -150,8 +140,8 @@ def test_too_little_memory_on_a_device_is_an_error_of_the_run(device: Member, mo
         engine_of(device, 2).solve(problem_of(100, 4), draws=10, warmup=10, chains=2)
 
 
-def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"seed": 4, "draws": 5000, "warmup": 50, "chains": 2}
+def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device, tmp_path):
+    options = {"seed": 4, "draws": 5000, "warmup": 50, "chains": 2}
     owner = engine_of(device)
     with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 110)
@@ -178,7 +168,7 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device: Member, tmp_
             owner.resume(folder).wait()
 
 
-def test_a_checkpoint_keeps_the_checks_that_were_passed() -> None:
+def test_a_checkpoint_keeps_the_checks_that_were_passed():
     none = np.zeros(0, np.int64)
     state = cast(RunState, SimpleNamespace(start=Start(none), traced=none, kept=list))
     counts = {"iteration": 7, "failed": 2, "passes": 3}
@@ -187,7 +177,7 @@ def test_a_checkpoint_keeps_the_checks_that_were_passed() -> None:
     assert checkpoint_of(state, snapshot, 5)[1] == kept
 
 
-def test_chains_that_have_not_mixed_are_a_python_warning() -> None:
+def test_chains_that_have_not_mixed_are_a_python_warning():
     X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(engine.ConvergenceWarning, match="do not trust the posterior yet") as caught:
         engine.solve(engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int)), draws=8, warmup=2)
@@ -196,10 +186,8 @@ def test_chains_that_have_not_mixed_are_a_python_warning() -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("work", ["make_gram", "factorise_fixed"])
-def test_a_time_limit_cancels_the_large_products_and_factors_of_the_start(
-    device: Member, monkeypatch: pytest.MonkeyPatch, work: str
-) -> None:
-    def waits(self: Matrices, *_: object) -> Any:
+def test_a_time_limit_cancels_the_large_products_and_factors_of_the_start(device, monkeypatch, work):
+    def waits(self, *_):
         assert self.cancelled.wait(PATIENCE), "nobody cancels"
         return np.zeros((0, 0))
 

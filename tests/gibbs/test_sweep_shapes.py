@@ -1,28 +1,25 @@
 """Claims about the shapes of the pass over the design on GPUs: what they declare fits, however wide the design is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
 import pytest
 
-from engine.devices import Capabilities
 from engine.devices.kernels.templates import render
 from engine.devices.kernels.variants import CUDA_GPU, GPU
-from engine.solvers.gibbs.device.programs import Mode, sweep_shape
+from engine.solvers.gibbs.device.programs import sweep_shape
 
-MODES: tuple[tuple[Mode, int], ...] = (("draw", 4), ("draw", 1), ("score", 1), ("margins", 4), ("margins", 1))
+MODES = (("draw", 4), ("draw", 1), ("score", 1), ("margins", 4), ("margins", 1))
 
 
-def gpu(local_memory: int, shuffle: bool) -> Capabilities:
+def gpu(local_memory, shuffle):
     return replace(CUDA_GPU if shuffle else GPU, local_memory=local_memory)
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 @pytest.mark.parametrize("kilobytes", [32, 48, 227])
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_local_memory_suffices_for_any_number_of_columns(shuffle: bool, kilobytes: int, storage: str) -> None:
+def test_local_memory_suffices_for_any_number_of_columns(shuffle, kilobytes, storage):
     for stride in (8, 64, 104, 1008, 5136, 8192, 10_248, 16_384, 20_008, 40_000):
         for chains in (4, 2, 1):
             shape = sweep_shape(gpu(kilobytes * 1024, shuffle), stride, 128, chains, storage)
@@ -34,7 +31,7 @@ def test_local_memory_suffices_for_any_number_of_columns(shuffle: bool, kilobyte
 
 @pytest.mark.parametrize(("mode", "chains"), MODES)
 @pytest.mark.parametrize("storage", ["float32", "float16"])
-def test_local_memory_is_what_the_kernel_declares(mode: Mode, chains: int, storage: str) -> None:
+def test_local_memory_is_what_the_kernel_declares(mode, chains, storage):
     reductions = set()
     for shuffle in (True, False):
         for stride in (8, 104, 1008, 5136):

@@ -1,23 +1,17 @@
 """Every random variate on the device against its distribution, at hard parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import special, stats
 
-from engine.devices import Device, Member
 from engine.references.gibbs import draw_positive_normals
 
 COUNT = 20_000
 LEVEL = 1e-5
 
 
-def fill(
-    member: Member, kind: str, parameter: float, seed: int, count: int = COUNT, family: str = "probit"
-) -> NDArray[np.float64]:
-    def work(device: Device) -> NDArray[np.float64]:
+def fill(member, kind, parameter, seed, count=COUNT, family="probit"):
+    def work(device):
         block = 64 if device.capabilities.simt else 1
         out = device.empty(count, np.float64)
         program = device.program("gibbs/variates_fill", block=block, kind=kind, family=family)
@@ -31,14 +25,14 @@ def fill(
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["positive_normal", "positive_normal_in_parts"])
 @pytest.mark.parametrize("mean", [-30.0, -8.0, -5.5, -2.0, -0.5, 0.0, 0.46, 0.48, 1.0, 3.0, 8.0])
-def test_truncated_normals_have_their_distribution(device: Member, kind: str, mean: float) -> None:
+def test_truncated_normals_have_their_distribution(device, kind, mean):
     draws = fill(device, kind, mean, seed=11)
     assert (draws > 0).all()
     above = special.log_ndtr(mean - draws) - special.log_ndtr(mean)  # log of the chance to be larger
     assert stats.kstest(np.exp(above), "uniform").pvalue > LEVEL
 
 
-def test_both_forms_of_the_truncated_normal_are_the_references(device: Member) -> None:
+def test_both_forms_of_the_truncated_normal_are_the_references(device):
     for mean in (-6.0, -0.3, 0.3, 0.6, 2.0):
         whole, parts = (fill(device, kind, mean, 5, 3000) for kind in ("positive_normal", "positive_normal_in_parts"))
         expected = draw_positive_normals(np.full(3000, mean, np.float32).astype(float), 5, 3, 7)
@@ -46,21 +40,21 @@ def test_both_forms_of_the_truncated_normal_are_the_references(device: Member) -
         assert np.allclose(parts, expected, rtol=2e-5, atol=2e-5)
 
 
-def test_a_mean_that_is_no_number_ends(device: Member) -> None:
+def test_a_mean_that_is_no_number_ends(device):
     assert np.isnan(fill(device, "positive_normal", float("nan"), 1, 10)).all()
 
 
 @pytest.mark.parametrize("shape", [1.0, 1.5, 3.0, 71.5, 5000.0])
-def test_gammas_have_their_distribution(device: Member, shape: float) -> None:
+def test_gammas_have_their_distribution(device, shape):
     assert stats.kstest(fill(device, "gamma", shape, seed=13), stats.gamma(shape).cdf).pvalue > LEVEL
 
 
-def test_exponentials_and_normals_have_their_distribution(device: Member) -> None:
+def test_exponentials_and_normals_have_their_distribution(device):
     assert stats.kstest(fill(device, "exponential", 3.0, seed=17), stats.expon(scale=1 / 3).cdf).pvalue > LEVEL
     assert stats.kstest(fill(device, "normal", 0.0, seed=19), "norm").pvalue > LEVEL
 
 
-def test_local_precisions_given_beta_and_tau_have_their_distribution(device: Member) -> None:
+def test_local_precisions_given_beta_and_tau_have_their_distribution(device):
     for rate in (1e-6, 0.03, 0.5, 2.0, 400.0):
         draws = fill(device, "local_precision", rate, seed=23)
         whole = special.exp1(rate)  # the density is exp(-rate x) / (1 + x) / (exp(rate) E1(rate))
@@ -68,7 +62,7 @@ def test_local_precisions_given_beta_and_tau_have_their_distribution(device: Mem
         assert stats.kstest(below, "uniform").pvalue > LEVEL
 
 
-def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device: Member) -> None:
+def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device):
     x = np.exp(0.01 * np.arange(2600) - 20.0)
     m = 0.5 * x * x
     middle = (m > 1e-12) & (m < 500)
@@ -88,9 +82,7 @@ def test_the_density_of_the_horseshoe_is_that_of_its_exponential_integral(device
         pytest.param("score_of_eight", "slope_of_eight", marks=pytest.mark.cpu),
     ],
 )
-def test_log_likelihoods_and_their_slopes_are_right_in_both_tails(
-    device: Member, family: str, value: str, slope: str
-) -> None:
+def test_log_likelihoods_and_their_slopes_are_right_in_both_tails(device, family, value, slope):
     for step in (0.01, -0.01):
         x = np.float32(step * np.arange(3000.0)).astype(float)
         logs = special.log_ndtr(x) if family == "probit" else special.log_expit(x)
@@ -100,7 +92,7 @@ def test_log_likelihoods_and_their_slopes_are_right_in_both_tails(
 
 
 @pytest.mark.parametrize("c", [0.0, 0.4, 3.0, 3.2, 12.0, 80.0])
-def test_polya_gammas_have_their_distribution(device: Member, c: float) -> None:
+def test_polya_gammas_have_their_distribution(device, c):
     draws = fill(device, "polya_gamma", c, seed=31)
     mean = 0.25 if c == 0 else np.tanh(0.5 * c) / (2.0 * c)
     for t in (0.3 / mean, 1.0 / mean, 4.0 / mean, 20.0 / mean):
@@ -115,5 +107,5 @@ def test_polya_gammas_have_their_distribution(device: Member, c: float) -> None:
     assert stats.ks_2samp(draws, terms.sum(axis=0) + rest).pvalue > LEVEL
 
 
-def _log_cosh(x: float) -> float:
+def _log_cosh(x):
     return float(abs(x) + np.log1p(np.exp(-2.0 * abs(x))) - np.log(2.0))

@@ -158,7 +158,7 @@ def p_values(
     member,
     kernel,
     seed,
-    intercept=False,
+    intercept=True,
     replicates=REPLICATES,
     columns=X,
     family="probit",

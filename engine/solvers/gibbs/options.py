@@ -126,6 +126,8 @@ class Options(SolverOptions):
                 f"kernel = {self.kernel} samples the priors {', '.join(CONJUGATE)}, whose scales have known "
                 f"conditional distributions; use kernel = hmc for prior = {self.prior}"
             )
+        if self.par_ratio is not None and self.tau_scale != 1.0:
+            raise ValueError(f"par_ratio sets tau_scale; got both, {self.par_ratio:g} and {self.tau_scale:g}")
         return self
 
     @property

@@ -6,21 +6,20 @@ from ....devices import DeviceInfo
 from ....devices.info import bytes_text
 from ....errors import OptionError, OutOfDeviceMemory
 from ..design.entries import SEGMENT, entry_bytes
-from ..design.layout import SHARDS, share_of_chains
+from ..design.layout import SHARDS, Layout, share_of_chains
 from ..design.matrix import Design
 from .chains import Settings
 
 __all__ = ["required_bytes", "validate_memory"]
 
 
-def required_bytes(
-    rows: int, columns: int, stride: int, strips: int, settings: Settings, storage: str, devices: int, with_rows: bool
-) -> int:
+def required_bytes(layout: Layout, settings: Settings, storage: str, devices: int, with_rows: bool) -> int:
     """Device memory that a run takes on one of so many devices, with or without its share of the rows.
 
-    Rows are those of all strips, padding included. Of the lines of the kernel ``hmc`` only the margins are counted.
+    Of the lines of the kernel ``hmc`` only the margins are counted.
     """
-    chains, width = settings.chains, stride + 8
+    rows, columns, stride, strips = layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips
+    chains, width = settings.chains, layout.width
     share = -(-rows // devices)
     if settings.kernel == "cg":
         recorded = 2 * settings.batch * chains * (columns * (2 if settings.keep_scales else 1) + 8)
@@ -49,11 +48,10 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     if len(devices) > SHARDS:
         raise OptionError(f"the Gibbs sampler uses up to {SHARDS} devices; got {len(devices)}")
     layout = design.layout
-    sizes = (layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips)
     share = 1 if settings.single_device else len(devices)
     sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
     with_rows = not sparse and (settings.streaming == "never" or settings.single_device)
-    needed = required_bytes(*sizes, settings, design.storage, share, with_rows)
+    needed = required_bytes(layout, settings, design.storage, share, with_rows)
     if settings.wide and linear:
         needed += 2 * 8 * layout.rows**2 * settings.chains
     if sparse:
@@ -65,7 +63,9 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     if settings.wide:
         largest = 0
     if settings.single_device:
-        largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * sizes[0] * layout.stride)
+        largest = max(
+            largest, 8 * layout.rows**2 * settings.chains, 4 * layout.strips * layout.strip_rows * layout.stride
+        )
     advice = "use fewer chains, storage = float16 or more devices"
     if settings.kernel == "cg":
         advice = f"use fewer chains{'' if sparse else ', storage = float16'} or more devices"
