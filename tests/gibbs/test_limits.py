@@ -1,17 +1,22 @@
 """A limit ends a sampler in every phase, with the draws so far or a sentence on why there are none."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import engine
 from engine.errors import ProblemError
+from engine.runs.run import Run
+from engine.solvers.gibbs import reporting as reporting_module
+from engine.solvers.gibbs import solve as solve_module
 from engine.solvers.gibbs import validate as validate_module
 from engine.solvers.gibbs.design import features
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.posterior import verdict
 from tests.support.engines import engine_of
 from tests.support.patience import PATIENCE
 
@@ -69,6 +74,41 @@ def test_a_run_without_draws_says_how_far_it_came(device, monkeypatch, batches, 
     result = stopped_in_batch(engine_of(device), batches, monkeypatch)
     assert (result.status, result.reason) == ("interrupted", sentence)
     assert result.solution is None
+
+
+@pytest.mark.parametrize("kernel", ["hmc", "gibbs", "cg"])
+def test_a_limit_leaves_half_of_the_iterations_for_draws(device, kernel, monkeypatch, tmp_path):
+    """An iteration takes a quarter of a second of a clock that nothing else moves, the search for a mode a tenth."""
+    clock, events = [0.0], []
+    advance, score = Sampler.advance, Sampler.score
+
+    def slow_advance(sampler, first, count, kept_from):
+        clock[0] += 0.25 * count
+        return advance(sampler, first, count, kept_from)
+
+    def slow_score(sampler, beta):
+        clock[0] += 0.1
+        return score(sampler, beta)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sampler, "advance", slow_advance)
+        patch.setattr(Sampler, "score", slow_score)
+        for module in (solve_module, reporting_module):
+            patch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        patch.setattr(Run, "time_left", property(lambda run: 20.0 - clock[0]))
+        options = {"kernel": kernel, "seed": 1, "draws": 200, "chains": 2}
+        owner, folder = engine_of(device), tmp_path / "run"
+        result = owner.solve(problem_of(), run_folder=folder, on_event=events.append, **options)
+    assert result.status == "time_limit"
+    warmup, draws = (int(result.counters[name]) for name in ("warmup", "draws"))
+    assert 20 <= warmup <= 40
+    assert abs(draws - warmup) <= 12  # batches, and the iterations before the first estimate
+    assert f"cut the warm-up short, after {warmup} iterations" in verdict(result)
+    notices = [event.message for event in events if event.type == "notice"]
+    assert any(text.startswith(f"the time limit leaves {warmup} of 300 iterations") for text in notices)
+    longer = owner.resume(folder).wait()
+    assert (longer.status, longer.counters["draws"]) == ("complete", 200)
+    assert np.isfinite(longer.arrays["mean"]).all()
 
 
 def test_columns_of_a_large_design_are_looked_at_in_the_run(device, monkeypatch, tmp_path):

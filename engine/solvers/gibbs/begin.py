@@ -47,6 +47,7 @@ MOSTLY = 0.5
 RIDGE = 1.0
 """Prior precision of a coefficient for the start, in standard units."""
 
+_MODE_SHARE = 0.6  # of a time limit is left at least when the search for a mode ends early
 _ROUNDS = 6
 _MEMORY = 12
 _CLOSE = 0.02  # of a posterior standard deviation
@@ -67,9 +68,12 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
         state.snapshot = snapshot_of(state, *sampler.snapshot())
         return
 
-    def between(step: int) -> None:
+    allowed = _MODE_SHARE * run.time_left
+
+    def between(step: int) -> bool:
         run.progress("mode", step, max(20, step + 1), "steps")
         run.poll()
+        return run.time_left < allowed
 
     with sampler.attended(run.poll):
         sampler.make_gram(weighted=False)
@@ -133,7 +137,7 @@ def _largest(state: RunState) -> NDArray[np.int64]:
 
 
 def find_mode(
-    sampler: Sampler, intercept_precision: float, tau_scale: float, between: Callable[[int], None]
+    sampler: Sampler, intercept_precision: float, tau_scale: float, between: Callable[[int], bool | None]
 ) -> tuple[Floats, Floats, Floats]:
     """A mode of the horseshoe posterior by a few rounds of expectation-maximisation.
 
@@ -156,13 +160,15 @@ def find_mode(
         sampler.set_auxiliary(auxiliary)
     for round_ in range(_ROUNDS):
         sampler.factorise(prior)
-        beta = _maximise(sampler, beta, prior, between)
+        beta, ended = _maximise(sampler, beta, prior, between)
         if family.targeted:
             margins = sampler.margins_at(beta)
             target = sampler.design.target().astype(np.float64)
             weights = sampler.design.problem.weights
             auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees, weights), floor)
             sampler.set_auxiliary(auxiliary)
+        if ended:
+            break
         if round_ < _ROUNDS - 1:
             information = family.information_at(auxiliary)
             prior[first:] = _expected_precisions(sampler, beta, prior, tau_scale, information)[first:]
@@ -211,8 +217,10 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
     return precisions
 
 
-def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[int], None]) -> Floats:
-    """The maximum of log-likelihood - beta' diag(prior) beta / 2; ``between`` is called before every pass.
+def _maximise(
+    sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[int], bool | None]
+) -> tuple[Floats, bool]:
+    """The maximum of log-likelihood - beta' diag(prior) beta / 2, or where ``between`` ended the search before a pass.
 
     SciPy's L-BFGS-B on u = L' beta / s, where L L' is the factor of the scaled X'X + diag(prior) on the first device,
     which bounds the curvature from above. In these coordinates the length of the gradient is about the distance from
@@ -220,21 +228,26 @@ def _maximise(sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[
     """
     from scipy.optimize import minimize
 
-    start, passes = beta.copy(), itertools.count()
+    start, passes, ended = beta.copy(), itertools.count(), False
 
     def beta_of(u: Floats) -> Floats:
         return np.asarray(start + sampler.solve(u, transposed=True))
 
     def objective(u: Floats) -> tuple[float, Floats]:
-        between(next(passes))
+        nonlocal ended
+        ended = bool(between(next(passes)))
         beta = beta_of(u)
         gradient, value = sampler.score(beta)
         return 0.5 * float(prior @ beta**2) - value, -sampler.solve(gradient - prior * beta, transposed=False)
 
+    def stop(u: Floats) -> None:
+        if ended:
+            raise StopIteration
+
     options = {"maxcor": _MEMORY, "maxiter": 200, "gtol": _CLOSE / np.sqrt(len(beta)), "ftol": _ROUNDING}
     with one_thread():  # the vectors are short: waking other threads takes longer than all they do
-        found = minimize(objective, np.zeros_like(beta), jac=True, method="L-BFGS-B", options=options)
-    return beta_of(found.x)
+        found = minimize(objective, np.zeros_like(beta), jac=True, method="L-BFGS-B", options=options, callback=stop)
+    return beta_of(found.x), ended
 
 
 def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:

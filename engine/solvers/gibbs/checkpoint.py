@@ -105,6 +105,7 @@ class RunState:
     convergence: Convergence = field(default_factory=Convergence)
     reports: Reports = field(default_factory=Reports)
     iteration: int = 0
+    warmup: int = 0  # iterations; less than asked for where a time limit leaves too little for draws
     began_at: int = 0
     passes: int = 0
     failed: int = 0
@@ -137,6 +138,7 @@ def restore(
 ) -> None:
     """Take over a checkpoint, from the ``source`` that a message names."""
     state.iteration = state.began_at = saved.iteration
+    state.warmup = options.warmup if saved.warmup is None else saved.warmup
     state.failed = state.failed_before = saved.failed
     state.passes, state.exchanged_before = saved.passes, saved.exchanged_bytes
     none = np.zeros(0)
@@ -153,6 +155,8 @@ def restore(
 def snapshot_of(state: RunState, chains: dict[str, Floats], adapted: dict[str, Any]) -> Snapshot:
     """The run as it is now; all draws so far must have come from the devices."""
     counts = {"iteration": state.iteration, "failed": state.failed, "passes": state.passes}
+    if state.iteration >= state.warmup:
+        counts["warmup"] = state.warmup
     marks = {name: draws.mark() for name, draws in state.kept()}
     return Snapshot(chains, adapted, marks, state.adaptation, state.convergence, counts)
 
@@ -182,7 +186,7 @@ def save(run: RunContext, state: RunState, snapshot: Snapshot, exchanged_bytes: 
 def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, folder: str) -> None:
     """Check what was restored against the problem and the options."""
     layout = state.design.layout
-    iteration, kept = state.iteration, max(0, state.iteration - options.warmup) // options.thin
+    iteration, kept = state.iteration, max(0, state.iteration - state.warmup) // options.thin
     tau_precision = CHAIN.view(arrays["chain_state"])["tau_precision"]
     rules = {
         "the chains have another shape than the problem": arrays["beta"].shape == (options.chains, layout.columns)
@@ -191,7 +195,7 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, fo
         "a precision is not above 0": bool((arrays["local_precision"] > 0).all() and (tau_precision > 0).all()),
         "the number of draws does not match the iteration": state.draws.count == kept
         and all(draws.count == kept for _, draws in state.kept()),
-        "the iteration is outside the run": 0 <= iteration <= options.warmup + options.most_draws * options.thin,
+        "the iteration is outside the run": 0 <= iteration <= state.warmup + options.most_draws * options.thin,
         "a traced coefficient does not exist": bool(
             ((arrays["traced"] >= 0) & (arrays["traced"] <= state.design.problem.X.shape[1])).all()
         ),

@@ -78,8 +78,6 @@ class DividedSampling(DividedRun):
         self._design = Design.of(problem, options)
         self._state = single.new_state(self._design, options)
         report_design(run, self._design, self._options)
-        self._total = options.warmup + options.most_draws * options.thin
-        self._checks = [options.warmup + draws * options.thin for draws in check_points(options.most_draws)]
         each = _TOGETHER if cluster.simt else max(1, min(_TOGETHER, options.chains // max(1, cluster.count)))
         self._shares = list(chain_groups(options.chains, each))
         self._groups: list[_Group] = []
@@ -98,6 +96,15 @@ class DividedSampling(DividedRun):
             self._restore(dict(run.restored.arrays), saved.model_dump(), from_folder=True)
 
     # --- what there is to do --------------------------------------------------------------------------------------
+
+    @property
+    def _total(self) -> int:
+        return self._state.warmup + self._options.most_draws * self._options.thin
+
+    @property
+    def _checks(self) -> list[int]:
+        options = self._options
+        return [self._state.warmup + draws * options.thin for draws in check_points(options.most_draws)]
 
     @property
     @override
@@ -122,6 +129,7 @@ class DividedSampling(DividedRun):
                     "count": group.count,
                     "from": group.done,
                     "until": limit,
+                    "warmup": self._state.warmup,
                     "chains": group.states[group.done],
                     "common": self._common,
                     "lines": not self._has_lines,
@@ -298,7 +306,7 @@ class SamplingTasks(TaskRunner):
 
     def _draw(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
         sampler = self._prepared(work)
-        kept_from, until = self._options.warmup, int(work["until"])
+        kept_from, until = int(work["warmup"]), int(work["until"])
         at = int(work["from"])
         before = self._failed
         iterations: list[int] = []

@@ -57,7 +57,11 @@ class Options(SolverOptions):
         description="point near which the chains begin, as in a result's solution: the intercept (without one: 0, or "
         "omitted) and the coefficients of all columns; default: the posterior mode",
     )
-    warmup: int = Field(300, ge=0, description="iterations of each chain before the first draw")
+    warmup: int = Field(
+        300,
+        ge=0,
+        description="iterations of each chain before the first draw; under a time limit at most half of those that fit",
+    )
     thin: int = Field(1, ge=1, description="iterations per kept draw")
     chains: int = Field(4, ge=1, le=4096, description="chains, which share every pass over X")
     storage: Storage = Field(

@@ -166,6 +166,8 @@ def verdict(result: Result) -> str | None:
             asked.append(f"ess = {fewest:g} was asked for and {ess[least]:.0f} reached (by {names[least]})")
         if r_hat[worst] > most and not (parts and most == R_HAT_LIMIT):
             asked.append(f"r_hat = {most:g} was asked for and {r_hat[worst]:.4f} reached (by {names[worst]})")
+    if "warmup" in result.counters:
+        asked.append(f"the time limit cut the warm-up short, after {result.counters['warmup']:.0f} iterations")
     if not parts and not asked:
         return None
     advice = "allow more draws"

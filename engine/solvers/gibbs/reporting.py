@@ -164,19 +164,19 @@ def report_progress(options: Options, run: RunContext, state: RunState, total: i
     rate = state.reports.rate.at(now, step)
     if rate is not None:
         run.metric("iterations_per_second", rate)
-    if step > options.warmup and options.draws is not None and now - state.reports.diagnosed_at >= _DIAGNOSE_INTERVAL:
+    if step > state.warmup and options.draws is not None and now - state.reports.diagnosed_at >= _DIAGNOSE_INTERVAL:
         _diagnose(run, state)
-    if step <= options.warmup and options.warmup:
-        run.progress("warm-up", step, options.warmup, "iterations")
+    if step <= state.warmup and step:
+        run.progress("warm-up", step, state.warmup, "iterations")
         if rate is not None:
             run.metric("eta", (total - step) / rate)
         return
-    wanted = total - options.warmup
+    wanted = total - state.warmup
     if options.draws is None and state.convergence.expected:
-        wanted = min(wanted, max(step - options.warmup, state.convergence.expected * options.thin))
-    run.progress("sampling", step - options.warmup, wanted, "iterations")
+        wanted = min(wanted, max(step - state.warmup, state.convergence.expected * options.thin))
+    run.progress("sampling", step - state.warmup, wanted, "iterations")
     if rate is not None:
-        run.metric("eta", (options.warmup + wanted - step) / rate)
+        run.metric("eta", (state.warmup + wanted - step) / rate)
 
 
 def _diagnose(run: RunContext, state: RunState) -> None:

@@ -28,6 +28,7 @@ class CheckpointState(BaseModel):
 
     kernel: Literal["latent", "hmc", "cg"]
     iteration: int = Field(ge=0)
+    warmup: int | None = Field(None, ge=0)
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     passes: int = Field(ge=0)
@@ -96,6 +97,7 @@ SCHEMA = Schema(
     counters=(
         CounterSpec("iterations", "Iterations of each chain", "iterations"),
         CounterSpec("draws", "Draws kept of each chain", "draws"),
+        CounterSpec("warmup", "Iterations of a warm-up that the time limit cut short", "iterations"),
         CounterSpec("chains", "Chains", "chains"),
         CounterSpec("passes", "Passes over X of all chains", "passes"),
         CounterSpec("streamed", "X was sent to a device at every pass"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -143,7 +144,7 @@ def new_state(design: Design, options: Options) -> RunState:
     if options.keep_scales:
         scales = Draws(options.chains, len(design.active) - design.unpenalized, most, None, options.max_kept)
     traced = np.arange(min(TRACED, quantities)) if chosen is None else chosen[:TRACED]
-    return RunState(design, draws, statistics, scales, traced)
+    return RunState(design, draws, statistics, scales, traced, warmup=options.warmup)
 
 
 # --- the iterations ---------------------------------------------------------------------------------------------
@@ -160,15 +161,16 @@ def sample(
 
     Ends at the first multiple of REFRESH of which ``ends`` is true.
     """
-    total = options.warmup + options.most_draws * options.thin
-    checks = {options.warmup + draws * options.thin for draws in check_points(options.most_draws)}
-    stops = sorted({options.warmup, total} | (checks if options.draws is None else set()))
+    points = check_points(options.most_draws) if options.draws is None else []
     length, kept_at = SliceLength(most=REFRESH), 0.0
-    while state.iteration < total:
+    while state.iteration < state.warmup + options.most_draws * options.thin:
         step = state.iteration
-        if step <= options.warmup and (step % REFRESH == 0 or step == options.warmup):
+        if state.began_at < step <= state.warmup:
+            state.warmup = _affordable_warmup(options, run, state)
+        stops = [state.warmup + draws * options.thin for draws in (0, *points, options.most_draws)]
+        if step <= state.warmup and (step % REFRESH == 0 or step == state.warmup):
             state.adaptation = _adapted(options, sampler, state)
-        if options.draws is None and step in checks and step > state.began_at:
+        if points and step in stops[1:-1] and step > state.began_at:
             take(options, run, state, *sampler.collect())
             if run.time_left > _summary_seconds(state):
                 state.convergence = checked(options, run, state)
@@ -191,7 +193,7 @@ def sample(
         count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
         passes = sampler.workers.first(Worker.passes) if options.kernel == "cg" else 0
-        rows = sampler.advance(step, count, options.warmup)
+        rows = sampler.advance(step, count, state.warmup)
         state.iteration += count
         if options.kernel == "cg":
             state.passes += sampler.workers.first(Worker.passes) - passes
@@ -200,7 +202,23 @@ def sample(
         take(options, run, state, *rows)
         length.took(time.monotonic() - began, count)
         run.reserve(_summary_seconds(state))
-        report_progress(options, run, state, total)
+        report_progress(options, run, state, stops[-1])
+
+
+def _affordable_warmup(options: Options, run: RunContext, state: RunState) -> int:
+    """The warm-up, or what leaves as many iterations for draws within the time limit."""
+    rate = state.reports.rate.at(time.monotonic(), state.iteration)
+    if rate is None or math.isinf(run.time_left):
+        return state.warmup
+    possible = state.iteration + run.time_left * rate
+    warmup = min(options.warmup, max(state.iteration, int(0.5 * possible)))
+    if state.iteration == warmup < options.warmup:
+        run.notice(
+            f"the time limit leaves {warmup} of {options.warmup} iterations for the warm-up: the draws may still "
+            "depend on where the chains began",
+            level="warning",
+        )
+    return warmup
 
 
 def _summary_seconds(state: RunState) -> float:
@@ -232,8 +250,8 @@ def _adapted(options: Options, sampler: Sampler, state: RunState) -> Adaptation:
         sampler.set_small(small > MOSTLY)
     if options.kernel == "cg" or sampler.settings.latent:
         return adaptation
-    if step == options.warmup:
-        return replace(adaptation, steps=sampler.choose_steps(last=True)[1]) if options.warmup else adaptation
+    if step == state.warmup:
+        return replace(adaptation, steps=sampler.choose_steps(last=True)[1]) if step else adaptation
     if step == 0 or step <= state.began_at:
         return adaptation
     found, steps = sampler.choose_steps(last=False)
@@ -302,7 +320,7 @@ def take(options: Options, run: RunContext, state: RunState, iterations: list[in
     if failed > state.failed:
         run.notice(failure_text(options.kernel, failed - state.failed), level="warning")
         state.failed = failed
-    kept = rows[np.array(iterations) >= options.warmup]
+    kept = rows[np.array(iterations) >= state.warmup]
     if len(kept):
         with state.lock:
             state.draws.add(state.design.unscaled(kept[:, :, :q]))

@@ -44,6 +44,8 @@ def posterior_of(
         "failed_factorisations": state.failed,
         "exchanged_bytes": exchanged_bytes,
     }
+    if state.warmup < options.warmup and state.iteration >= state.warmup:
+        counters["warmup"] = state.warmup
     if not draws.count:
         reason = _too_early(options, run, state, status)
         return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters, reason=reason)

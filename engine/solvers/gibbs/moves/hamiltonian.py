@@ -142,7 +142,7 @@ class HamiltonianMoves:
         if last:
             control["length"] = length
             self._device.put(control, self.control)
-            self.adapting = False
+            self.adapting = self.averaging = False
         return float(control["length"][0]), self.steps
 
     def weigh_at(self, beta: NDArray[np.float64]) -> None:
