@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ Quintet = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
-def _quiet_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _quiet_surroundings(monkeypatch, tmp_path):
     """No configuration of this machine, the counting solver on its abacus, and three files to count by."""
     counting.quiet_surroundings(monkeypatch, tmp_path)
     Path("small.txt").write_text(f"count 100 {counting.expected(100)}\n")
@@ -24,10 +21,10 @@ def _quiet_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 @pytest.fixture
-def quintet(capsys: pytest.CaptureFixture[str]) -> Quintet:
+def quintet(capsys):
     """Run a command line here; gives its exit code, output and error output."""
 
-    def call(*words: str) -> tuple[int, str, str]:
+    def call(*words):
         code = cli.command_line(words)
         output, errors = capsys.readouterr()
         return code, output, errors
@@ -36,12 +33,12 @@ def quintet(capsys: pytest.CaptureFixture[str]) -> Quintet:
 
 
 @pytest.fixture
-def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def spawn():
     """Start ``quintet WORDS`` with the counting solver in a process of its own, which is killed at the end."""
-    children: list[subprocess.Popen[str]] = []
+    children = []
 
-    def start(*words: str, **arguments: Any) -> subprocess.Popen[str]:
-        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    def start(*words, **arguments):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         command = [*counting.QUINTET, *words]
         children.append(subprocess.Popen(command, env=with_root(), text=True, **(pipes | arguments)))
         return children[-1]

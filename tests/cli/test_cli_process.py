@@ -1,7 +1,5 @@
 """``quintet`` as a process: standard input, signals, broken pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -10,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,11 +22,11 @@ Spawn = Callable[..., "subprocess.Popen[str]"]
 class ChildEvents:
     """The events of a child, as they come."""
 
-    def __init__(self, child: subprocess.Popen[str]) -> None:
+    def __init__(self, child):
         self.child = child
-        self.all: list[events.Event] = []
+        self.all = []
 
-    def until(self, wanted: Callable[[events.Event], bool]) -> events.Event:
+    def until(self, wanted):
         assert self.child.stdout is not None
         for line in self.child.stdout:
             self.all.append(events.from_json(line))
@@ -37,19 +34,19 @@ class ChildEvents:
                 return self.all[-1]
         raise AssertionError(f"the event did not come; the last one: {self.all[-1:]}")
 
-    def until_type(self, kind: str, **fields: Any) -> events.Event:
+    def until_type(self, kind, **fields):
         return self.until(
             lambda event: event.type == kind and all(getattr(event, name) == value for name, value in fields.items())
         )
 
 
-def say(child: subprocess.Popen[str], text: str) -> None:
+def say(child, text):
     assert child.stdin is not None
     child.stdin.write(text)
     child.stdin.flush()
 
 
-def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
+def test_lines_on_standard_input_pause_resume_and_stop(spawn):
     child = spawn("solve", "endless.txt", "--events", "-")
     events_of_child = ChildEvents(child)
     events_of_child.until_type("metric")
@@ -78,7 +75,7 @@ def test_lines_on_standard_input_pause_resume_and_stop(spawn: Spawn) -> None:
 
 
 @pytest.mark.full
-def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
+def test_a_last_line_without_its_end_counts(spawn):
     child = spawn("solve", "endless.txt", "--events", "-")
     events_of_child = ChildEvents(child)
     events_of_child.until_type("metric")
@@ -94,7 +91,7 @@ def test_a_last_line_without_its_end_counts(spawn: Spawn) -> None:
 @pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_stops_and_reports_the_best_so_far(number: int, spawn: Spawn) -> None:
+def test_the_first_signal_stops_and_reports_the_best_so_far(number, spawn):
     child = spawn("solve", "endless.txt", "--run-folder", "r")
     wait_for("incumbent")
     child.send_signal(number)
@@ -107,7 +104,7 @@ def test_the_first_signal_stops_and_reports_the_best_so_far(number: int, spawn: 
 
 
 @POSIX
-def test_a_second_ctrl_c_aborts(spawn: Spawn) -> None:
+def test_a_second_ctrl_c_aborts(spawn):
     child = spawn("solve", "endless.txt", "--run-folder", "r", "--slice-seconds", str(10 * PATIENCE))
     wait_for("started")
     child.send_signal(signal.SIGINT)
@@ -123,7 +120,7 @@ def test_a_second_ctrl_c_aborts(spawn: Spawn) -> None:
 
 @pytest.mark.full
 @POSIX
-def test_ctrl_c_ends_a_replay(spawn: Spawn) -> None:
+def test_ctrl_c_ends_a_replay(spawn):
     spawn("solve", "endless.txt", "--run-folder", "r", "--time-limit", "0.2").communicate(timeout=PATIENCE)
     child = spawn("replay", "r", "--speed", "0.01", "--events", "-")
     ChildEvents(child).until_type("started")
@@ -134,7 +131,7 @@ def test_ctrl_c_ends_a_replay(spawn: Spawn) -> None:
 
 
 @POSIX
-def test_a_reader_that_goes_away_ends_the_run_quietly(spawn: Spawn) -> None:
+def test_a_reader_that_goes_away_ends_the_run_quietly(spawn):
     child = spawn("solve", "endless.txt", "--events", "-")
     ChildEvents(child).until_type("metric")
     assert child.stdout is not None
@@ -147,7 +144,7 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(spawn: Spawn) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", [["--events", "-"], ["--json"]])
-def test_what_a_driver_prints_does_not_reach_the_reader(words: list[str], tmp_path: Path) -> None:
+def test_what_a_driver_prints_does_not_reach_the_reader(words, tmp_path):
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
         "import ctypes, os, runpy, sys\nfrom tests.support import counting\n"
@@ -174,17 +171,17 @@ def test_what_a_driver_prints_does_not_reach_the_reader(words: list[str], tmp_pa
     assert sorted(done.stderr.splitlines()) == said
 
 
-def wait_for(kind: str, **fields: Any) -> None:
+def wait_for(kind, **fields):
     """Until the run in the folder ``r`` has recorded such an event."""
 
-    def recorded_one() -> bool:
+    def recorded_one():
         events_ = (event for event in recorded() if event.type == kind)
         return any(all(getattr(event, name) == value for name, value in fields.items()) for event in events_)
 
     wait_until(recorded_one, f"no {kind} was recorded")
 
 
-def recorded() -> list[events.Event]:
+def recorded():
     """What the run in the folder ``r`` has written; a line without its end is still being written."""
     path = Path("r/events.jsonl")
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
@@ -194,7 +191,7 @@ def recorded() -> list[events.Event]:
 @pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize("order", ["detach first", "reader gone first"])
-def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_path: Path, order: str) -> None:
+def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_path, order):
     patient = tmp_path / "patient.py"
     patient.write_text(
         "import runpy\nfrom engine.cli import running\n"
@@ -202,7 +199,7 @@ def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_pat
         "runpy.run_module('tests.support.quintet_counting', run_name='__main__')\n"
     )
     command = [sys.executable, str(patient), "solve", "endless.txt", "--run-folder", "r", "--events", "-"]
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     child = subprocess.Popen(command, env=with_root(), text=True, **pipes)
     try:
         ChildEvents(child).until_type("metric")

@@ -1,10 +1,6 @@
 """``quintet demo``, ``generate`` and ``bench``; in this process."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,19 +11,19 @@ pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 
 
 @pytest.fixture
-def sample_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sample_folder(tmp_path, monkeypatch):
     folder = tmp_path / "engine" / "_samples"
     folder.mkdir(parents=True)
     monkeypatch.setattr("engine.cli.samples.folder_of", lambda part: folder)
     return folder
 
 
-def add_sample(folder: Path, name: str, content: str, settings: str = "") -> None:
+def add_sample(folder, name, content, settings=""):
     (folder / f"{name}.txt").write_text(content)
     (folder / f"{name}.toml").write_text(f'problem = "{name}.txt"\n{settings}')
 
 
-def test_demo_solves_every_sample_and_checks_the_answers(quintet: Any, sample_folder: Path) -> None:
+def test_demo_solves_every_sample_and_checks_the_answers(quintet, sample_folder):
     add_sample(sample_folder, "one", f"count 50 {counting.expected(50, seed=2)}", "seed = 2")
     add_sample(sample_folder, "two", "count 30", "[counting]\nstep = 1\n")
     code, output, errors = quintet("demo", "--backend", "opencl")
@@ -50,9 +46,7 @@ def test_demo_solves_every_sample_and_checks_the_answers(quintet: Any, sample_fo
         ("count 50", "[counting]\nstile = 1", "unknown option 'stile' of counting"),
     ],
 )
-def test_demo_fails_for_an_answer_that_is_wrong_or_missing(
-    content: str, settings: str, words: str, quintet: Any, sample_folder: Path
-) -> None:
+def test_demo_fails_for_an_answer_that_is_wrong_or_missing(content, settings, words, quintet, sample_folder):
     add_sample(sample_folder, "bad", content, settings)
     add_sample(sample_folder, "good", "count 10")
     code, output, _ = quintet("demo")
@@ -63,9 +57,7 @@ def test_demo_fails_for_an_answer_that_is_wrong_or_missing(
     assert good.endswith("answered")
 
 
-def test_demo_without_samples_or_devices_says_so(
-    quintet: Any, sample_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_without_samples_or_devices_says_so(quintet, sample_folder, monkeypatch):
     assert quintet("demo") == (2, "", "error: the samples are missing from this installation\n")
     add_sample(sample_folder, "one", "count 5")
     code, output, errors = quintet("demo", "--devices", "cuda:0")
@@ -73,7 +65,7 @@ def test_demo_without_samples_or_devices_says_so(
     assert errors.startswith("error: no CUDA device 0")
 
 
-def test_generate_asks_for_a_file_on_a_terminal(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generate_asks_for_a_file_on_a_terminal(quintet, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     code, output, errors = quintet("generate", "counting")
     assert (code, output) == (2, "")
@@ -81,7 +73,7 @@ def test_generate_asks_for_a_file_on_a_terminal(quintet: Any, monkeypatch: pytes
     assert quintet("generate", "counting", "--target", "30", "--output", "-") == (0, "count 30\n", "")
 
 
-def test_generate_writes_an_instance_that_solve_takes(quintet: Any) -> None:
+def test_generate_writes_an_instance_that_solve_takes(quintet):
     assert quintet("generate", "counting", "--target", "30") == (0, "count 30\n", "")
     assert quintet("generate", "--target=30", "--no-loud", "counting", "--output", "-")[1] == "count 30\n"
     code, output, errors = quintet("generate", "counting", "--output", "made.txt")
@@ -93,13 +85,13 @@ def test_generate_writes_an_instance_that_solve_takes(quintet: Any) -> None:
     assert "How far to count." in output
 
 
-def test_bench_hands_its_arguments_on(quintet: Any) -> None:
+def test_bench_hands_its_arguments_on(quintet):
     assert quintet("bench", "counting")[0] == 0
     assert quintet("bench", "counting", "--quick", "a", "--help")[0] == 3
 
 
 @pytest.mark.parametrize("name", [name for name, solver in discover().items() if solver.bench is not None])
-def test_every_benchmark_takes_a_backend_and_several_devices(quintet: Any, name: str) -> None:
+def test_every_benchmark_takes_a_backend_and_several_devices(quintet, name):
     code, text, _ = quintet("bench", name, "--help")
     assert code == 0
     assert text.startswith(f"Usage: quintet bench {name} [OPTIONS]")

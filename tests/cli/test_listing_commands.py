@@ -1,12 +1,9 @@
 """``quintet devices``, ``quintet solvers`` and the help: what they list; in this process."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -25,13 +22,13 @@ from tests.support import counting
 pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("_quiet_surroundings")]
 
 
-def command(name: str) -> click.Command:
+def command(name):
     found = cli.get_command(click.Context(cli), name)
     assert found is not None
     return found
 
 
-def test_devices_lists_what_there_is(quintet: Any) -> None:
+def test_devices_lists_what_there_is(quintet):
     code, output, _ = quintet("devices")
     assert code == 0
     for word in ("opencl:0", "Abacus 3000", "Wood 1.0", "1.0 GB", "32 KiB", "fp64", "lapack"):
@@ -42,8 +39,8 @@ def test_devices_lists_what_there_is(quintet: Any) -> None:
     assert (device["id"], device["capabilities"]["compute_units"]) == ("opencl:0", 2)
 
 
-def test_devices_says_why_there_is_none(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> Any:
+def test_devices_says_why_there_is_none(quintet, monkeypatch):
+    def missing():
         from engine.errors import BackendUnavailable
 
         raise BackendUnavailable("CUDA is unavailable: the driver is on holiday")
@@ -57,7 +54,7 @@ def test_devices_says_why_there_is_none(quintet: Any, monkeypatch: pytest.Monkey
     assert (code, errors) == (3, "error: CUDA is unavailable: the driver is on holiday\n")
 
 
-def test_explain_says_where_each_value_came_from(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_says_where_each_value_came_from(quintet, monkeypatch):
     Path("quintet.toml").write_text("seed = 5\n[counting]\nstep = 3\n")
     monkeypatch.setenv("QUINTET_TIME_LIMIT", "8")
     code, output, _ = quintet("devices", "--explain", "--backend", "opencl")
@@ -71,10 +68,10 @@ def test_explain_says_where_each_value_came_from(quintet: Any, monkeypatch: pyte
     assert "a run uses opencl:0" in output
 
 
-def test_devices_warm_starts_each_sample_once(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[tuple[Any, ...]] = []
+def test_devices_warm_starts_each_sample_once(quintet, monkeypatch):
+    started = []
 
-    def start(path: Path, backend: str, devices: list[str]) -> dict[str, Any]:
+    def start(path, backend, devices):
         started.append((path.stem, backend, devices))
         if path.stem == "gibbs":
             raise KernelError("a/b", "opencl", "opencl:0", "does not compile")
@@ -90,7 +87,7 @@ def test_devices_warm_starts_each_sample_once(quintet: Any, monkeypatch: pytest.
 
 
 @pytest.mark.full
-def test_a_start_that_follows_another_finds_what_it_compiled() -> None:
+def test_a_start_that_follows_another_finds_what_it_compiled():
     (path,) = (path for path in samples() if path.stem == "branch_and_bound")
     found = starts.measure(path, "opencl")
     assert found["empty"]["status"] == found["full"]["status"] == "optimal"
@@ -98,7 +95,7 @@ def test_a_start_that_follows_another_finds_what_it_compiled() -> None:
     assert 0 < found["full"]["first"] <= found["full"]["answer"] <= found["full"]["end"]
 
 
-def test_solvers_lists_and_describes(quintet: Any) -> None:
+def test_solvers_lists_and_describes(quintet):
     code, output, _ = quintet("solvers")
     assert code == 0
     assert any(line.split()[:2] == ["counting", "Counting"] for line in output.splitlines())
@@ -117,7 +114,7 @@ def test_solvers_lists_and_describes(quintet: Any) -> None:
         assert "PermutationProblem" not in output  # a base class for users' own problems
 
 
-def test_what_a_solver_declares_can_be_given_on_the_command_line() -> None:
+def test_what_a_solver_declares_can_be_given_on_the_command_line():
     for solver in discover().values():
         taken = {name.lstrip("-").replace("-", "_") for name in own_options(command("solve"))}
         taken |= {"problem", "on_event", *Settings.model_fields}
@@ -134,14 +131,14 @@ def test_what_a_solver_declares_can_be_given_on_the_command_line() -> None:
             assert all(field.description for field in generator.options.model_fields.values())
 
 
-def test_tables_on_a_terminal_hold_the_same_words(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_on_a_terminal_hold_the_same_words(quintet, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert "Abacus" in quintet("devices", "--explain")[1]
     assert "How to count." in quintet("solvers", "counting")[1]
     assert str(counting.expected(100)) in quintet("solve", "small.txt")[1]
 
 
-def test_help_and_version(quintet: Any) -> None:
+def test_help_and_version(quintet):
     code, output, _ = quintet()
     assert code == 0
     for name, (_, line) in COMMANDS.items():
@@ -152,7 +149,7 @@ def test_help_and_version(quintet: Any) -> None:
     assert quintet("--version")[1].startswith("quintet, version ")
 
 
-def test_solvers_are_listed_as_json(quintet: Any) -> None:
+def test_solvers_are_listed_as_json(quintet):
     code, output, _ = quintet("solvers", "--json")
     assert code == 0
     listed = {solver["name"]: solver for solver in json.loads(output)["solvers"]}

@@ -1,9 +1,6 @@
 """Mistakes and failures on the command line: one sentence and an exit code each, and no escape codes."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("_quiet_surroundings")]
 
 
 @pytest.mark.parametrize(("trouble", "code"), [("device", 3), ("audit", 4), ("bug", 1)])
-def test_trouble_has_its_exit_code_and_one_line(trouble: str, code: int, quintet: Any) -> None:
+def test_trouble_has_its_exit_code_and_one_line(trouble, code, quintet):
     got, output, errors = quintet("solve", "small.txt", "--trouble", trouble)
     assert (got, output) == (code, "")
     assert len(errors.splitlines()) == 1
@@ -71,7 +68,7 @@ MISTAKES = [
 @pytest.mark.parametrize(
     ("words", "message"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
 )
-def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: str, quintet: Any) -> None:
+def test_a_mistake_is_one_sentence_and_exit_code_2(words, message, quintet):
     Path("nobody").mkdir()
     Path("full").mkdir()
     Path("full/thesis.txt").write_text("mine")
@@ -94,7 +91,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(words: list[str], message: st
         assert output or "--events" in words
 
 
-def test_a_file_of_no_known_kind_gets_one_sentence_then_a_list_and_as_forces_a_reader(quintet: Any) -> None:
+def test_a_file_of_no_known_kind_gets_one_sentence_then_a_list_and_as_forces_a_reader(quintet):
     Path("mine.data").write_text("counted 100 7\n")
     code, output, errors = quintet("solve", "mine.data", "--step", "9")
     first, *others = errors.splitlines()
@@ -109,7 +106,7 @@ def test_a_file_of_no_known_kind_gets_one_sentence_then_a_list_and_as_forces_a_r
     assert quintet("solve", "mine.data", "--as", "Knapsack")[2].startswith("error: the ")
 
 
-def test_escape_codes_in_names_do_not_reach_the_terminal(quintet: Any) -> None:
+def test_escape_codes_in_names_do_not_reach_the_terminal(quintet):
     name = "\x1b[2Jgone\u202e.txt"
     Path(name).write_text("count 12\n")
     code, output, errors = quintet("solve", name, "--run-folder", "r\x1b[31m")
@@ -122,6 +119,6 @@ def test_escape_codes_in_names_do_not_reach_the_terminal(quintet: Any) -> None:
     assert "\\x1b[2Jmissing.txt" in errors
 
 
-def test_a_name_that_is_unlike_all_others_brings_no_suggestion() -> None:
+def test_a_name_that_is_unlike_all_others_brings_no_suggestion():
     assert nearest("--tournament-size", ["--counting"]) == nearest("--big-m", ["--debug"]) == ""
     assert nearest("--stile", ["--style"]) == "; did you mean '--style'?"

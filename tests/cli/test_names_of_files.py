@@ -1,10 +1,7 @@
 """Names of files whose bytes are not UTF-8: everything works with them, and JSON stays JSON in UTF-8."""
 
-from __future__ import annotations
-
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ ODD = os.fsdecode(b"odd\xff")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / ODD).mkdir()
     (tmp_path / ODD / f"{ODD}.txt").write_text("3 50\n60 10\n100 20\n120 30\n")
@@ -25,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / ODD
 
 
-def said(capfd: pytest.CaptureFixture[str], *words: str) -> str:
+def said(capfd, *words):
     """What a command that succeeds prints; it is UTF-8 without anything that JSON cannot hold."""
     capfd.readouterr()
     assert command_line(list(words)) == 0
@@ -35,7 +32,7 @@ def said(capfd: pytest.CaptureFixture[str], *words: str) -> str:
     return text
 
 
-def test_a_run_is_solved_kept_resumed_replayed_and_verified(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_solved_kept_resumed_replayed_and_verified(folder, capfd):
     places = ("--run-folder", f"run{ODD}", "--solution", f"solution{ODD}.json", "--events", f"events{ODD}")
     assert '"saved": ["runodd?", "solutionodd?.json"]' in said(capfd, "solve", f"{ODD}.txt", "--json", *places)
     assert json.loads((folder / f"solution{ODD}.json").read_bytes())["problem"] == "odd?"
@@ -47,13 +44,13 @@ def test_a_run_is_solved_kept_resumed_replayed_and_verified(folder: Path, capfd:
     assert engine.RunFolder.open(folder / f"run{ODD}").problem().name == "odd?"
 
 
-def test_what_is_missing_is_said_in_a_sentence(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_missing_is_said_in_a_sentence(folder, capfd):
     for words in (["solve", f"no{ODD}"], ["resume", f"no{ODD}"], ["solve", f"{ODD}.txt", "--config", f"no{ODD}"]):
         assert command_line(words) == 2
         assert "\\udcff" in capfd.readouterr().err
 
 
-def test_runs_are_exported_and_imported_by_the_app(folder: Path) -> None:
+def test_runs_are_exported_and_imported_by_the_app(folder):
     archives = package("gui.runs.archives")
     problem = engine.Knapsack.read(folder / f"{ODD}.txt")
     engine.solve(problem, run_folder=folder / f"run{ODD}")

@@ -1,7 +1,5 @@
 """``quintet solve --host`` and ``quintet resume --host``: a run on another host, over ssh."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -9,7 +7,6 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,20 +19,17 @@ from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 from tests.support.printed import value
 
-pytestmark = [
-    pytest.mark.usefixtures("_quiet_surroundings"),
-    POSIX,
-]
+pytestmark = [pytest.mark.usefixtures("_quiet_surroundings"), POSIX]
 
 
 @pytest.fixture(autouse=True)
-def _host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _host(monkeypatch, tmp_path):
     """A host with Quintet."""
     far_host.install(monkeypatch, tmp_path / "far")
     save_host("far", Host(destination="anna@far.example", command=far_host.COMMAND))
 
 
-def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: Any) -> None:
+def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet):
     words = ("solve", "small.txt", "--host", "far", "--run-folder", "r", "--seed", "7", "--step", "9")
     code, output, errors = quintet(*words, "--solution", "s.txt")
     assert (code, errors) == (0, "")
@@ -50,7 +44,7 @@ def test_a_run_on_another_host_leaves_its_folder_and_its_answer_here(quintet: An
     assert {event.device for event in seen if event.type == "metric"} == {"opencl:0"}
 
 
-def test_a_run_is_stopped_there_and_resumed_there_and_here(spawn: Any, quintet: Any) -> None:
+def test_a_run_is_stopped_there_and_resumed_there_and_here(spawn, quintet):
     Path("long.txt").write_text("count 700\n")
     child = spawn("solve", "long.txt", "--host", "far", "--run-folder", "r", "--hold", "100", "--events", "-")
     for line in child.stdout:
@@ -71,7 +65,7 @@ def test_a_run_is_stopped_there_and_resumed_there_and_here(spawn: Any, quintet: 
 
 
 @pytest.mark.full
-def test_sigterm_stops_the_run_there(spawn: Any) -> None:
+def test_sigterm_stops_the_run_there(spawn):
     child = spawn("solve", "endless.txt", "--host", "far", "--run-folder", "r", "--events", "-")
     for line in child.stdout:
         if events.from_json(line).type == "progress":
@@ -82,19 +76,19 @@ def test_sigterm_stops_the_run_there(spawn: Any) -> None:
     assert any(path.name.startswith("checkpoint-") for path in Path("r").iterdir())
 
 
-def test_from_python_a_run_there_is_one_as_here(tmp_path: Path) -> None:
+def test_from_python_a_run_there_is_one_as_here(tmp_path):
     """The same result and stream; stop, pause and resume; an observer that raises is dropped."""
-    seen: list[events.Event] = []
+    seen = []
     threads = set()
 
-    def clumsy(event: events.Event) -> None:
+    def clumsy(event):
         raise ValueError("I spilled it")
 
-    def observer(event: events.Event) -> None:
+    def observer(event):
         threads.add(threading.get_ident())
         seen.append(event)
 
-    arguments: dict[str, Any] = {"seed": 3, "step": 20, "slice_seconds": 0.001}
+    arguments = {"seed": 3, "step": 20, "slice_seconds": 0.001}
     here = engine.solve(counting.Counting(100), devices=["opencl:0"], **arguments)
     with engine.Engine(host="far") as owner:
         there = owner.solve(counting.Counting(100), **arguments)
@@ -117,7 +111,7 @@ def test_from_python_a_run_there_is_one_as_here(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_class_of_the_users_own_is_executed_there_if_its_file_is_the_same(tmp_path: Path) -> None:
+def test_a_class_of_the_users_own_is_executed_there_if_its_file_is_the_same(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("from tests.support.counting import Counting\n\nclass Mine(Counting):\n    kind = 'mine'\n")
     spec = importlib.util.spec_from_file_location("mine", file)
@@ -134,7 +128,7 @@ def test_a_class_of_the_users_own_is_executed_there_if_its_file_is_the_same(tmp_
         del sys.modules["mine"]
 
 
-def test_errors_from_there_have_their_class_here(tmp_path: Path) -> None:
+def test_errors_from_there_have_their_class_here(tmp_path):
     with engine.Engine(host="far") as owner:
         with pytest.raises(errors.DeviceError, match="the abacus broke"):
             owner.solve(counting.Counting(100), trouble="device")
@@ -147,9 +141,7 @@ def test_errors_from_there_have_their_class_here(tmp_path: Path) -> None:
         engine.Engine(cluster="local:2", host="far")
 
 
-def test_a_connection_that_ends_is_an_error_and_the_checkpoint_is_here(
-    spawn: Any, quintet: Any, tmp_path: Path
-) -> None:
+def test_a_connection_that_ends_is_an_error_and_the_checkpoint_is_here(spawn, quintet, tmp_path):
     Path("long.txt").write_text("count 700\n")
     child = spawn(
         "solve", "long.txt", "--host", "far", "--run-folder", "r", "--checkpoint-interval", "0.05", "--events", "-"
@@ -170,13 +162,13 @@ def test_a_connection_that_ends_is_an_error_and_the_checkpoint_is_here(
     assert (code, value(output, "objective")) == (0, str(counting.expected(700)))
 
 
-def test_nothing_stays_open_when_the_other_side_does_not_listen() -> None:
+def test_nothing_stays_open_when_the_other_side_does_not_listen():
     save_host("deaf", Host(destination="anna@far.example", command="false"))
     before = threading.active_count()
     with engine.Engine(host="deaf") as owner:
         with pytest.raises(errors.DeviceError, match="Quintet cannot be started on deaf"):
             owner.solve(counting.Counting(100))
-        assert owner.executor._process is None  # type: ignore[attr-defined]
+        assert owner.executor._process is None
     assert threading.active_count() == before
 
 
@@ -192,7 +184,7 @@ def test_nothing_stays_open_when_the_other_side_does_not_listen() -> None:
         (["--host", "far", "--step", "0"], 2, "step must be at least 1"),
     ],
 )
-def test_mistakes_are_one_sentence(words: list[str], code: int, message: str, quintet: Any) -> None:
+def test_mistakes_are_one_sentence(words, code, message, quintet):
     save_host("bare", Host(destination="bare", command="no-such-program"))
     path = save_host("wrong", Host(destination="wrong"))
     path.write_text('comand = "quintet"\n')
@@ -202,7 +194,7 @@ def test_mistakes_are_one_sentence(words: list[str], code: int, message: str, qu
     assert len(errors.splitlines()) == 1
 
 
-def test_the_devices_of_a_host_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_devices_of_a_host_are_listed(capfd):
     from engine import cli
 
     assert cli.command_line(["devices", "--host", "far", "--json"]) == 0
@@ -212,7 +204,7 @@ def test_the_devices_of_a_host_are_listed(capfd: pytest.CaptureFixture[str]) -> 
     assert "Could not resolve hostname" in capfd.readouterr().err
 
 
-def test_hosts_are_saved_and_found_by_name() -> None:
+def test_hosts_are_saved_and_found_by_name():
     saved = save_host("two", Host(destination="a@b", command='say "quintet"'))
     assert saved_hosts()["two"] == saved
     assert host_named("two") == Host(destination="a@b", command='say "quintet"')

@@ -1,9 +1,6 @@
 """``quintet resume`` and ``quintet replay``; in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +11,7 @@ from tests.support.printed import value
 pytestmark = pytest.mark.usefixtures("_quiet_surroundings")
 
 
-def test_resume_goes_on_to_the_answer(quintet: Any) -> None:
+def test_resume_goes_on_to_the_answer(quintet):
     Path("long.txt").write_text("count 500\n")
     assert quintet("solve", "long.txt", "--run-folder", "r", "--time-limit", "0.1", "--step", "11")[0] == 0
     code, output, _ = quintet("resume", "r", "--events", "e.jsonl", "--solution", "s.txt")
@@ -31,7 +28,7 @@ def test_resume_goes_on_to_the_answer(quintet: Any) -> None:
     assert value(again, "objective") == value(output, "objective")
 
 
-def test_replay_shows_what_the_run_showed(quintet: Any) -> None:
+def test_replay_shows_what_the_run_showed(quintet):
     live = quintet("solve", "small.txt", "--run-folder", "r", "--events", "-")[1]
     for speed in ("0", "inf", "20"):
         assert quintet("replay", "r", "--speed", speed, "--events", "-") == (0, live, "")
@@ -40,7 +37,7 @@ def test_replay_shows_what_the_run_showed(quintet: Any) -> None:
     assert value(output, "objective") == str(counting.expected(100))
 
 
-def test_a_run_without_events_cannot_be_replayed(quintet: Any) -> None:
+def test_a_run_without_events_cannot_be_replayed(quintet):
     quintet("solve", "small.txt", "--run-folder", "r")
     Path("r/events.jsonl").unlink()
     assert quintet("replay", "r") == (2, "", "error: the run in r has no events yet\n")

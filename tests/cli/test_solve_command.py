@@ -1,10 +1,7 @@
 """``quintet solve``: what it prints, takes and returns; in this process."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +18,7 @@ from tests.support.printed import value
 pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("_quiet_surroundings")]
 
 
-def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet: Any) -> None:
+def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet):
     code, output, errors = quintet("solve", "small.txt", "--run-folder", "r")
     assert (code, errors) == (0, "")
     assert value(output, "status") == "optimal"
@@ -32,7 +29,7 @@ def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet: Any) ->
     assert RunFolder.open("r").result() is not None
 
 
-def test_the_problem_of_a_run_folder_is_solved_anew_without_its_file(quintet: Any) -> None:
+def test_the_problem_of_a_run_folder_is_solved_anew_without_its_file(quintet):
     assert quintet("solve", "small.txt", "--run-folder", "r")[0] == 0
     Path("small.txt").unlink()
     code, output, _ = quintet("solve", "r", "--run-folder", "again")
@@ -56,14 +53,14 @@ def test_the_problem_of_a_run_folder_is_solved_anew_without_its_file(quintet: An
     ],
 )
 @pytest.mark.parametrize("after", [True, False])
-def test_solver_options_stand_anywhere(words: list[str], wanted: dict[str, Any], after: bool, quintet: Any) -> None:
+def test_solver_options_stand_anywhere(words, wanted, after, quintet):
     code, output, _ = quintet("solve", *(["small.txt", *words] if after else [*words, "small.txt"]), "--events", "-")
     assert code == 0
     options = json.loads(output.splitlines()[0])["options"]
     assert {name: options[name] for name in wanted} == wanted
 
 
-def test_settings_of_every_layer_meet_in_solve(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_every_layer_meet_in_solve(quintet, monkeypatch):
     Path("deep").mkdir()
     Path("deep/count.txt").write_text("count 40\n")
     Path("deep/c.toml").write_text(
@@ -84,7 +81,7 @@ def test_settings_of_every_layer_meet_in_solve(quintet: Any, monkeypatch: pytest
         }
 
 
-def test_events_on_standard_output_are_alone_there(quintet: Any) -> None:
+def test_events_on_standard_output_are_alone_there(quintet):
     code, output, errors = quintet("solve", "small.txt", "--events", "-")
     assert (code, errors) == (0, "")
     emitted = [events.from_json(line) for line in output.splitlines()]
@@ -93,7 +90,7 @@ def test_events_on_standard_output_are_alone_there(quintet: Any) -> None:
     assert output.endswith("\n")
 
 
-def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
+def test_the_solution_is_written_as_text_and_as_json(quintet):
     assert quintet("solve", "small.txt", "--solution", "s.txt")[0] == 0
     assert Path("s.txt").read_text() == "0\n1\n2\n3\n4\n"
     code, output, _ = quintet("solve", "small.txt", "--solution", "s.json")
@@ -104,14 +101,14 @@ def test_the_solution_is_written_as_text_and_as_json(quintet: Any) -> None:
     assert written["objective"] == counting.expected(100)
 
 
-def test_a_solution_is_not_written_to_standard_output(quintet: Any) -> None:
+def test_a_solution_is_not_written_to_standard_output(quintet):
     code, _, error = quintet("solve", "small.txt", "--solution", "-")
     assert code == 2
     assert "a file name is needed; --json prints the result" in error
     assert not Path("-").exists()
 
 
-def test_the_certificate_that_there_is_no_solution_is_written(quintet: Any) -> None:
+def test_the_certificate_that_there_is_no_solution_is_written(quintet):
     assert quintet("solve", "none.txt", "--solution", "s.txt")[0] == 0
     assert Path("s.txt").read_text() == "# infeasible\n"
     Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
@@ -123,7 +120,7 @@ def test_the_certificate_that_there_is_no_solution_is_written(quintet: Any) -> N
     assert json.loads(Path("f.json").read_text())["certificate"] == {"farkas": [1.0, -1.0]}
 
 
-def test_a_small_certificate_is_shown(quintet: Any) -> None:
+def test_a_small_certificate_is_shown(quintet):
     Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
     code, output, _ = quintet("solve", "none.lp")
     assert (code, value(output, "status")) == (0, "infeasible")
@@ -132,7 +129,7 @@ def test_a_small_certificate_is_shown(quintet: Any) -> None:
     assert 2 * farkas[0] + farkas[1] > 0  # no x is at least 2 and at most 1
 
 
-def test_a_result_can_be_printed_as_json(quintet: Any) -> None:
+def test_a_result_can_be_printed_as_json(quintet):
     code, output, errors = quintet("solve", "small.txt", "--json", "--run-folder", "r")
     assert (code, errors) == (0, "")
     result = json.loads(output)
@@ -146,7 +143,7 @@ def test_a_result_can_be_printed_as_json(quintet: Any) -> None:
 FLOWSHOP = "number of jobs, number of machines\n2 2\nprocessing times :\n1 {}\n2 4\n"
 
 
-def test_one_instance_of_a_file_with_several_is_chosen() -> None:
+def test_one_instance_of_a_file_with_several_is_chosen():
     Path("two.txt").write_text(FLOWSHOP.format(3) + FLOWSHOP.format(9))
     problem = reading.read(Path("two.txt"), {"instance": "2"})
     assert isinstance(problem, engine.Flowshop)
@@ -162,7 +159,7 @@ def test_one_instance_of_a_file_with_several_is_chosen() -> None:
         reading.read(Path("three.csv"), {"instance": "0"})
 
 
-def test_without_a_choice_the_first_instance_is_solved_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_choice_the_first_instance_is_solved_with_a_warning(capsys):
     Path("two.txt").write_text(FLOWSHOP.format(3) + FLOWSHOP.format(9))
     problem = reading.read(Path("two.txt"), {})
     assert isinstance(problem, engine.Flowshop)
@@ -171,7 +168,7 @@ def test_without_a_choice_the_first_instance_is_solved_with_a_warning(capsys: py
     assert warning == "warning: two.txt holds 2 instances; the first is solved (choose by --instance)\n"
 
 
-def test_the_target_column_of_a_table_is_named(quintet: Any) -> None:
+def test_the_target_column_of_a_table_is_named(quintet):
     Path("t.csv").write_text("a,spam,b\n1,1,2\n2,0,4\n5,1,1\n")
     code, _, errors = quintet("solve", "t.csv")
     assert code == 2
@@ -187,7 +184,7 @@ def test_the_target_column_of_a_table_is_named(quintet: Any) -> None:
     assert errors.endswith(", and this one is a Counting\n")
 
 
-def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
+def test_integer_variables_are_relaxed_on_request_only(quintet):
     Path("p.lp").write_text("min\n obj: x + y\nst\n a: x + y >= 1.5\n y <= 0.25\ngen\n x\nend\n")
     for options, objective in ((), "2"), (("--relax",), "1.5"):
         code, output, _ = quintet("solve", "p.lp", *options)
@@ -198,7 +195,7 @@ def test_integer_variables_are_relaxed_on_request_only(quintet: Any) -> None:
     assert (problem.integers, problem.relaxed) == (0, 1)
 
 
-def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_limit_with_an_answer_is_no_failure(quintet, monkeypatch):
     passed = property(lambda run: 1.0 if run.best == (None, None) else -1.0)
     monkeypatch.setattr(Run, "time_left", passed)  # the limit passes once there is an answer
     code, output, _ = quintet("solve", "endless.txt", "--time-limit", "60")
@@ -206,14 +203,14 @@ def test_a_time_limit_with_an_answer_is_no_failure(quintet: Any, monkeypatch: py
     assert value(output, "status") == "time limit"
 
 
-def test_a_time_limit_without_an_answer_is_4(quintet: Any) -> None:
+def test_a_time_limit_without_an_answer_is_4(quintet):
     code, output, errors = quintet("solve", "endless.txt", "--time-limit", "1e-9", "--solution", "s.txt")
     assert code == 4
     assert value(output, "objective") == "-"
     assert errors == "warning: there is no solution to write to s.txt\n"
 
 
-def test_infeasible_is_an_answer(quintet: Any) -> None:
+def test_infeasible_is_an_answer(quintet):
     code, output, _ = quintet("solve", "none.txt")
     assert code == 0
     assert value(output, "status") == "infeasible"

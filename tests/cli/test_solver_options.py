@@ -1,15 +1,11 @@
 """Options of one solver do not change how the command line of another is read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import Field
 
-from engine.base.problem import Problem
 from engine.base.solver import Solver, SolverOptions
 from engine.solvers import discover
 from tests.support import counting
@@ -23,7 +19,7 @@ class Tally(counting.Counting):
     kind = "tally"
 
     @classmethod
-    def recognizes(cls, path: Path, head: str) -> bool:
+    def recognizes(cls, path, head):
         return head.startswith("tally ")
 
 
@@ -33,7 +29,7 @@ class Score(Tally):
     kind = "score"
 
     @classmethod
-    def recognizes(cls, path: Path, head: str) -> bool:
+    def recognizes(cls, path, head):
         return head.startswith("score ")
 
 
@@ -51,13 +47,13 @@ class ScoreOptions(SolverOptions):
     board: int = Field(default=1, description="Which board.")
 
 
-def solve(problem: Problem, options: Any, pool: Any, run: Any) -> Any:
+def solve(problem, options, pool, run):
     """Count, whatever the options are."""
-    return counting.solve(problem, counting.Options(slice_seconds=0), pool, run)  # type: ignore[arg-type]
+    return counting.solve(problem, counting.Options(slice_seconds=0), pool, run)
 
 
 @pytest.fixture
-def _sixth_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+def _sixth_solver(monkeypatch):
     solver = Solver(
         name="tallying",
         title="Tallying",
@@ -70,7 +66,7 @@ def _sixth_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("score.txt").write_text("score 5\n")
 
 
-def options_of(output: str) -> dict[str, Any]:
+def options_of(output):
     started = json.loads(output.splitlines()[0])
     return dict(started["options"])
 
@@ -83,15 +79,13 @@ def options_of(output: str) -> dict[str, Any]:
         (["--seed", "3", "--aloud", "small.txt"], {"aloud": True}),
     ],
 )
-def test_a_word_after_an_option_is_its_value_only_if_the_problems_solver_says_so(
-    words: list[str], wanted: dict[str, Any], quintet: Any
-) -> None:
+def test_a_word_after_an_option_is_its_value_only_if_the_problems_solver_says_so(words, wanted, quintet):
     code, output, errors = quintet("solve", *words, "--events", "-")
     assert (code, errors) == (0, "")
     assert {name: options_of(output)[name] for name in wanted} == wanted
 
 
-def test_the_configuration_names_the_problem_of_options_too(quintet: Any) -> None:
+def test_the_configuration_names_the_problem_of_options_too(quintet):
     Path("c.toml").write_text('problem = "tally.txt"\n[tallying]\nboard = 3\naloud = 2\n')
     code, output, errors = quintet("solve", "--config", "c.toml", "--reduce", "7", "--events", "-")
     assert (code, errors) == (0, "")
@@ -101,7 +95,7 @@ def test_the_configuration_names_the_problem_of_options_too(quintet: Any) -> Non
     assert options_of(output) == {"board": 3, "reduce": True}
 
 
-def test_the_problem_of_a_run_folder_has_its_solvers_options(quintet: Any) -> None:
+def test_the_problem_of_a_run_folder_has_its_solvers_options(quintet):
     assert quintet("solve", "tally.txt", "--run-folder", "r")[0] == 0
     code, output, errors = quintet("solve", "--reduce", "4", "r", "--events", "-")
     assert (code, errors) == (0, "")
@@ -117,13 +111,13 @@ def test_the_problem_of_a_run_folder_has_its_solvers_options(quintet: Any) -> No
         (["--board", "nowhere.txt"], "no problem: name a FILE"),
     ],
 )
-def test_options_of_another_solver_are_refused_with_its_name(words: list[str], message: str, quintet: Any) -> None:
+def test_options_of_another_solver_are_refused_with_its_name(words, message, quintet):
     code, output, errors = quintet("solve", *words)
     assert (code, output) == (2, "")
     assert errors.startswith(f"error: {message}")
 
 
-def test_solvers_describes_the_options_of_each_class(quintet: Any) -> None:
+def test_solvers_describes_the_options_of_each_class(quintet):
     code, output, _ = quintet("solvers", "tallying")
     assert code == 0
     assert "options for Tally" in output

@@ -1,11 +1,8 @@
 """``quintet sweep``: every combination is run once, and an interrupted sweep continues."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,12 +14,12 @@ from tests.support import counting
 
 
 @pytest.fixture(autouse=True)
-def _counting(monkeypatch: pytest.MonkeyPatch) -> None:
+def _counting(monkeypatch):
     counting.install(monkeypatch)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     for count in (20, 30):
         (tmp_path / f"count{count}.txt").write_text(f"count {count} {counting.expected(count)}\n")
     path = tmp_path / "sweep.toml"
@@ -30,12 +27,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def table(folder: Path) -> list[dict[str, str]]:
+def table(folder):
     with (folder / "table.csv").open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
-def test_every_combination_is_run_once(file: Path, tmp_path: Path, capsys: Any) -> None:
+def test_every_combination_is_run_once(file, tmp_path, capsys):
     assert cli.command_line(["sweep", str(file), "--output", str(tmp_path / "out")]) == 0
     rows = table(tmp_path / "out")
     found = [(Path(row["problem"]).stem, row["step"], row["seed"]) for row in rows]
@@ -49,7 +46,7 @@ def test_every_combination_is_run_once(file: Path, tmp_path: Path, capsys: Any) 
     assert "8 of 8 runs" in capsys.readouterr().out
 
 
-def test_a_second_sweep_runs_only_what_is_missing(file: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_second_sweep_runs_only_what_is_missing(file, tmp_path, capsys):
     words = ["sweep", str(file), "--output", str(tmp_path / "out")]
     cli.command_line(words)
     first = table(tmp_path / "out")
@@ -64,7 +61,7 @@ def test_a_second_sweep_runs_only_what_is_missing(file: Path, tmp_path: Path, ca
     assert second[0] == first[0]
 
 
-def test_runs_with_other_options_are_not_taken_for_those_of_this_sweep(file: Path, tmp_path: Path, capsys: Any) -> None:
+def test_runs_with_other_options_are_not_taken_for_those_of_this_sweep(file, tmp_path, capsys):
     words = ["sweep", str(file), "--output", str(tmp_path / "out")]
     file.write_text(file.read_text().replace("step = [1, 2]", "step = 1"))
     cli.command_line(words)
@@ -73,7 +70,7 @@ def test_runs_with_other_options_are_not_taken_for_those_of_this_sweep(file: Pat
     assert "has a run with other options" in capsys.readouterr().out
 
 
-def test_a_failure_stands_in_its_place(file: Path, tmp_path: Path) -> None:
+def test_a_failure_stands_in_its_place(file, tmp_path):
     (tmp_path / "count20.txt").write_text("count many\n")
     assert cli.command_line(["sweep", str(file), "--output", str(tmp_path / "out")]) == 2
     rows = table(tmp_path / "out")
@@ -81,7 +78,7 @@ def test_a_failure_stands_in_its_place(file: Path, tmp_path: Path) -> None:
     assert all(row["message"] for row in rows[:4])
 
 
-def test_a_dry_run_lists_the_runs(file: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_dry_run_lists_the_runs(file, tmp_path, capsys):
     assert cli.command_line(["sweep", str(file), "--dry-run"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "count20 step=1 seed 4"
 
@@ -100,13 +97,13 @@ def test_a_dry_run_lists_the_runs(file: Path, tmp_path: Path, capsys: Any) -> No
         ("problems = [", "is not a TOML file"),
     ],
 )
-def test_a_faulty_description_is_refused(file: Path, text: str, reason: str) -> None:
+def test_a_faulty_description_is_refused(file, text, reason):
     file.write_text(text)
     with pytest.raises(InputError, match=reason):
         read_sweep(file)
 
 
-def test_seeds_and_descriptions(file: Path, tmp_path: Path) -> None:
+def test_seeds_and_descriptions(file, tmp_path):
     assert parse_seeds(3) == [0, 1, 2]
     assert parse_seeds("1-3, 7") == [1, 2, 3, 7]
     assert parse_seeds([5, 5, 2]) == [5, 2]
@@ -117,7 +114,7 @@ def test_seeds_and_descriptions(file: Path, tmp_path: Path) -> None:
     assert all("/" not in name and " " not in name for name in names)
 
 
-def test_patterns_are_read_as_written_whatever_the_folder_is_called(tmp_path: Path) -> None:
+def test_patterns_are_read_as_written_whatever_the_folder_is_called(tmp_path):
     folder = tmp_path / "runs [1]"
     folder.mkdir()
     for name in ("a1.txt", "a2.txt"):

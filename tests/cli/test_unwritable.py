@@ -1,7 +1,5 @@
 """What cannot be written is one sentence and exit code 5; a terminal that goes away stops a run as SIGTERM does."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -20,14 +18,14 @@ FULL = Path("/dev/full")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def quintet(*words: str, **streams: object) -> subprocess.CompletedProcess[str]:
+def quintet(*words, **streams):
     command = [sys.executable, "-m", "engine", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment, **streams)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment, **streams)
 
 
 @pytest.fixture
-def board(tmp_path: Path) -> str:
+def board(tmp_path):
     path = tmp_path / "board.txt"
     path.write_text("queens 4\n")
     return str(path)
@@ -36,7 +34,7 @@ def board(tmp_path: Path) -> str:
 @pytest.mark.few(1)
 @LINUX
 @pytest.mark.parametrize("words", [["solve"], ["solve", "--json"], ["solve", "--events", "-"], ["solvers"]])
-def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) -> None:
+def test_a_full_standard_output_is_one_sentence(words, board):
     with FULL.open("w") as full:
         done = quintet(*words, *([board] if "solve" in words else []), stdout=full)
     errors = [line for line in done.stderr.splitlines() if not line.startswith("warning: an observer failed")]
@@ -46,7 +44,7 @@ def test_a_full_standard_output_is_one_sentence(words: list[str], board: str) ->
 
 @pytest.mark.full
 @LINUX
-def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path: Path) -> None:
+def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path):
     items = tmp_path / "items.txt"
     items.write_text("2 5\n3 2\n4 3\n")
     done = quintet("solve", str(items), "--as", "knapsack", "--solution", str(FULL), stdout=subprocess.PIPE)
@@ -57,7 +55,7 @@ def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path: Pa
 
 
 @LINUX
-def test_events_that_cannot_be_written_are_a_warning(board: str) -> None:
+def test_events_that_cannot_be_written_are_a_warning(board):
     done = quintet("solve", board, "--events", str(FULL), stdout=subprocess.PIPE)
     assert done.returncode == 0
     assert "objective" in done.stdout
@@ -69,7 +67,7 @@ def test_events_that_cannot_be_written_are_a_warning(board: str) -> None:
 @pytest.mark.parametrize(
     "ignored", [pytest.param(False, id="terminal"), pytest.param(True, id="nohup", marks=pytest.mark.full)]
 )
-def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path: Path, ignored: bool) -> None:
+def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path, ignored):
     path = tmp_path / "board.txt"
     path.write_text("queens 22\n")
     words = [
@@ -95,6 +93,6 @@ def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path: P
     assert RunFolder.open(tmp_path / "r").checkpoint() is not None
 
 
-def test_an_engine_is_not_pickled() -> None:
+def test_an_engine_is_not_pickled():
     with engine.Engine() as owner, pytest.raises(TypeError, match="owns open devices: make one in each process"):
         pickle.dumps(owner)

@@ -1,20 +1,15 @@
 """``quintet verify`` of run folders: sentences, exit codes, archives, and folders that are damaged."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from engine.base.result import Result
 from engine.cli import command_line
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import text_digest, write_arrays
@@ -24,12 +19,12 @@ INTEGERS = engine.LinearProgram([-1, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6.5], 
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A run folder as a run leaves it, made without a device."""
     return made(tmp_path / "run", KNAPSACK, engine.solve(KNAPSACK))
 
 
-def made(path: Path, problem: engine.Problem[Any], result: Result | None) -> Path:
+def made(path, problem, result):
     solver = "linprog" if isinstance(problem, engine.LinearProgram) else "knapsack"
     run = RunFolder.create(path, problem, {"solver": solver, "options": {}})
     if result is not None:
@@ -37,7 +32,7 @@ def made(path: Path, problem: engine.Problem[Any], result: Result | None) -> Pat
     return path
 
 
-def forged(folder: Path, **changes: Any) -> None:
+def forged(folder, **changes):
     """The result with changes, and with digests that are right."""
     run = RunFolder.open(folder)
     found = run.result()
@@ -45,7 +40,7 @@ def forged(folder: Path, **changes: Any) -> None:
     run.save_result(replace(found, **changes))
 
 
-def test_a_run_folder_and_its_archive_are_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_folder_and_its_archive_are_verified(folder, capsys):
     assert command_line(["verify", str(folder)]) == 0
     sentences = capsys.readouterr().out.splitlines()
     assert sentences[0] == f"{folder}: verified"
@@ -59,9 +54,7 @@ def test_a_run_folder_and_its_archive_are_verified(folder: Path, capsys: pytest.
         assert (found["verdict"], found["refuted"], len(found["verified"])) == ("verified", [], 4)
 
 
-def test_exit_codes_say_what_is_refuted_and_what_is_not_verified(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exit_codes_say_what_is_refuted_and_what_is_not_verified(folder, tmp_path, capsys):
     partly = made(tmp_path / "partly", INTEGERS, engine.solve(INTEGERS))
     assert command_line(["verify", str(folder), str(partly)]) == 6
     assert "  not verified: that nothing is better than -5.0" in capsys.readouterr().out
@@ -72,9 +65,7 @@ def test_exit_codes_say_what_is_refuted_and_what_is_not_verified(
     assert engine.verify(folder).verdict == "refuted"
 
 
-def test_folders_without_an_answer_or_damaged_are_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_without_an_answer_or_damaged_are_refused(folder, tmp_path, capsys, monkeypatch):
     open_run = made(tmp_path / "open", KNAPSACK, None)
     assert command_line(["verify", str(open_run)]) == 2
     assert "has no result yet" in capsys.readouterr().err
@@ -92,7 +83,7 @@ def test_folders_without_an_answer_or_damaged_are_refused(
     assert "must hold one run folder" in capsys.readouterr().err
 
 
-def test_the_code_of_a_problem_class_is_not_executed(tmp_path: Path) -> None:
+def test_the_code_of_a_problem_class_is_not_executed(tmp_path):
     source = tmp_path / "quintet_test_mine.py"
     source.write_text("import engine\nclass Mine(engine.Knapsack):\n    pass\n", encoding="utf-8")
     spec = importlib.util.spec_from_file_location(source.stem, source)
@@ -122,7 +113,7 @@ def test_the_code_of_a_problem_class_is_not_executed(tmp_path: Path) -> None:
         ("counts", np.array([1, 2**62, -1])),
     ],
 )
-def test_forged_problems_are_refused_in_words(folder: Path, name: str, array: Any) -> None:
+def test_forged_problems_are_refused_in_words(folder, name, array):
     """Whatever the arrays are, with digests that are right, the check ends with a verdict or a refusal."""
     description = (folder / "run.toml").read_text(encoding="utf-8")
     digest = write_arrays(folder / "problem.npz", {**KNAPSACK.to_arrays(), name: array})

@@ -1,12 +1,9 @@
 """Checked kernels: an access outside of a buffer ends the launch with the argument and the index."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +14,7 @@ from click.testing import CliRunner
 
 from engine.cli.options import checked_option
 from engine.cli.running import resume, solve
-from engine.devices import Device, DevicePool, Member, available
+from engine.devices import DevicePool, available
 from engine.devices.cuda import guarded as guarded_cuda
 from engine.devices.guarded import ALIGNMENT, GUARD, VARIABLE
 from engine.devices.kernels import templates
@@ -37,7 +34,7 @@ COUNT = 600  # more than a page, and no whole number of vectors
 
 
 @pytest.fixture(params=["end,lines", "begin,lines"])
-def guarded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Member]:
+def guarded(request, monkeypatch):
     """A CPU whose kernels are checked."""
     monkeypatch.setenv(VARIABLE, request.param)
     found = [info for info in available("opencl")[0] if "Portable Computing Language" in info.platform]
@@ -46,11 +43,11 @@ def guarded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def template(trial_template: Callable[[str, str], str]) -> str:
+def template(trial_template):
     return trial_template("reach", TEXT)
 
 
-def reached(running: Device, template: str, start: int, to: int = 0) -> float:
+def reached(running, template, start, to=0):
     values, out = running.put(np.arange(COUNT, dtype=np.float64)), running.put(np.zeros(1))
     try:
         running.program(template).reach(1, 1, values=values, out=out, **{"from": start, "to": to})
@@ -62,7 +59,7 @@ def reached(running: Device, template: str, start: int, to: int = 0) -> float:
             running.release(out)
 
 
-def test_a_read_or_write_outside_is_reported_with_argument_index_and_line(guarded: Member, template: str) -> None:
+def test_a_read_or_write_outside_is_reported_with_argument_index_and_line(guarded, template):
     for start, to, said in (
         (COUNT + 600, 0, f"reach read values[{COUNT + 600}] of {COUNT} elements"),
         (2**31 - 1, 0, f"read values[{2**31 - 1}]"),
@@ -82,12 +79,12 @@ def test_a_read_or_write_outside_is_reported_with_argument_index_and_line(guarde
     assert guarded.submit(reached, template, COUNT - 1).result() == COUNT - 1
 
 
-def test_the_option_checked_sets_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_option_checked_sets_the_variable(monkeypatch):
     monkeypatch.setenv(VARIABLE, "0")
 
     @click.command()
     @checked_option
-    def show() -> None:
+    def show():
         click.echo(os.environ[VARIABLE])
 
     assert [CliRunner().invoke(show, words).output for words in ([], ["--checked"])] == ["0\n", "1\n"]
@@ -95,7 +92,7 @@ def test_the_option_checked_sets_the_variable(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.gpu
-def test_an_access_outside_ends_a_launch_on_a_gpu(template: str, tmp_path: Path) -> None:
+def test_an_access_outside_ends_a_launch_on_a_gpu(template, tmp_path):
     """In a process of its own, whose context is lost then."""
     several_devices(1, "cuda")
     words = [sys.executable, "-m", __name__, template, str(tmp_path / "kernels")]
@@ -108,7 +105,7 @@ def test_an_access_outside_ends_a_launch_on_a_gpu(template: str, tmp_path: Path)
     )
 
 
-def test_memory_of_a_gpu_lies_between_addresses_that_are_not_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_a_gpu_lies_between_addresses_that_are_not_mapped(monkeypatch):
     """What the driver is asked for, with its own types and without it."""
     driver = package("cuda.bindings.driver")
     done, piece = [], 1 << 21
@@ -133,8 +130,8 @@ def test_memory_of_a_gpu_lies_between_addresses_that_are_not_mapped(monkeypatch:
     ]
 
 
-def _plain(value: object) -> object:
-    return int(value) if type(value).__name__ == "CUdeviceptr" else value  # type: ignore[call-overload]
+def _plain(value):
+    return int(value) if type(value).__name__ == "CUdeviceptr" else value
 
 
 if __name__ == "__main__":

@@ -4,35 +4,28 @@ Four generations take turns; what asks for its own compiles for all four. By def
 template is compiled; other tests run many of the others.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil
 import re
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
-from engine.devices import Device, Member
 from engine.devices.cuda import compiler as nvrtc
 from engine.devices.cuda.compiler import compile_cubin
 from engine.devices.kernels import templates
 from engine.devices.kernels.program import signatures
 from engine.devices.kernels.templates import render, template_names
-from engine.devices.kernels.variants import Variant
 from engine.errors import BackendUnavailable, KernelError
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 
 
 @functools.cache
-def variants() -> list[Variant]:
+def variants():
     """Everything the building blocks and the solvers say they use."""
     solvers = importlib.import_module("engine.solvers").__path__
     names = [f"engine.solvers.{module.name}" for module in pkgutil.iter_modules(solvers) if module.ispkg]
@@ -40,24 +33,24 @@ def variants() -> list[Variant]:
     return [v for module in modules if hasattr(module, "kernel_variants") for v in module.kernel_variants()]
 
 
-def label(variant: Variant) -> str:
+def label(variant):
     return "-".join([variant.template, *(f"{name}={value}" for name, value in variant.constants.items())])
 
 
 @pytest.fixture(autouse=True)
-def _empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _empty_caches(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.fixture
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def _hasty(monkeypatch):
     """NVRTC spends no time on fast code: a fifth of the time."""
     try:
         core, version = nvrtc._core()
     except BackendUnavailable as error:
         pytest.skip(str(error))
 
-    def compiled(text: str, options: dict[str, Any], kind: str) -> Any:
+    def compiled(text, options, kind):
         try:
             return core.Program(text, "c++", core.ProgramOptions(**options, ofast_compile="max")).compile(kind)
         except Exception as error:
@@ -67,21 +60,21 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
             kind
         )  # NVRTC 13.5 refuses one in haste
 
-    def program(text: str, language: str, options: dict[str, Any]) -> SimpleNamespace:
+    def program(text, language, options):
         return SimpleNamespace(compile=functools.partial(compiled, text, options))
 
     hasty = SimpleNamespace(Program=program, ProgramOptions=dict)
     monkeypatch.setattr(nvrtc, "_core", lambda: (hasty, version))
 
 
-def in_language(language: str) -> list[Variant]:
+def in_language(language):
     return [variant for variant in variants() if language in variant.languages]
 
 
-def parameters(language: str) -> list[ParameterSet]:
+def parameters(language):
     """All of them; by default only the first of each template is compiled."""
-    found: list[ParameterSet] = []
-    seen: set[str] = set()
+    found = []
+    seen = set()
     for variant in in_language(language):
         marks = [pytest.mark.full] if variant.template in seen else []
         found.append(pytest.param(variant, id=label(variant), marks=marks))
@@ -92,8 +85,8 @@ def parameters(language: str) -> list[ParameterSet]:
 @pytest.mark.few(8)
 @pytest.mark.usefixtures("unoptimized")
 @pytest.mark.parametrize("variant", parameters("opencl"))
-def test_every_variant_compiles_for_opencl(opencl: Member, variant: Variant) -> None:
-    def build(running: Device) -> list[str]:
+def test_every_variant_compiles_for_opencl(opencl, variant):
+    def build(running):
         program = running.program(variant.template, **variant.constants)
         return [program.kernel(name).entry for name in program.signatures]
 
@@ -107,7 +100,7 @@ def test_every_variant_compiles_for_opencl(opencl: Member, variant: Variant) -> 
 
 @pytest.mark.usefixtures("_hasty")
 @pytest.mark.parametrize("variant", parameters("cuda"))
-def test_every_variant_compiles_for_cuda(variant: Variant) -> None:
+def test_every_variant_compiles_for_cuda(variant):
     source = render(variant.template, "cuda", **variant.constants)
     assert signatures(source)
     turn = zlib.crc32(source.text.encode()) % len(ARCHITECTURES)
@@ -117,7 +110,7 @@ def test_every_variant_compiles_for_cuda(variant: Variant) -> None:
     assert all(job.result().startswith(b"\x7fELF") for job in jobs)
 
 
-def test_every_template_with_a_kernel_is_among_the_variants() -> None:
+def test_every_template_with_a_kernel_is_among_the_variants():
     with_kernels, included = set(), set()
     for template in template_names():
         text = (templates._TEMPLATES.root / f"{template}.mako").read_text(encoding="utf-8")
@@ -127,7 +120,7 @@ def test_every_template_with_a_kernel_is_among_the_variants() -> None:
     assert with_kernels - included <= {variant.template for variant in variants()} <= with_kernels
 
 
-def test_the_variants_include_those_of_every_kind_of_device() -> None:
+def test_the_variants_include_those_of_every_kind_of_device():
     """A name that only CUDA has, such as that of a warp shuffle, is in some variant that CUDA compiles."""
     texts = [render(v.template, "cuda", **v.constants).text for v in variants() if "cuda" in v.languages]
     for name in ("__shfl_xor_sync", "cp.async", "asm volatile", "__ldg"):

@@ -1,16 +1,14 @@
 """Compilation of kernels is reported by the run that waits for it."""
 
-from __future__ import annotations
-
 import pytest
 
 import engine
-from engine.events import Compiling, Event, Metric, from_json, to_json
+from engine.events import Compiling, Metric, from_json, to_json
 
 
 @pytest.mark.usefixtures("_nothing_compiled")
-def test_compiled_templates_are_reported_before_the_first_values() -> None:
-    seen: list[Event] = []
+def test_compiled_templates_are_reported_before_the_first_values():
+    seen = []
     engine.solve(engine.Queens(8), backend="opencl", on_event=seen.append)
     compiling = [event for event in seen if isinstance(event, Compiling)]
     assert [event.count for event in compiling] == list(range(1, len(compiling) + 1)) != []

@@ -1,7 +1,5 @@
 """Which OpenCL driver a process uses for the CPU; the packages of Intel's driver are imitated, no driver is loaded."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from engine.errors import OptionError
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def machine(tmp_path, monkeypatch):
     """A process before pyopencl is loaded, with its own cache and system drivers, and without Intel's packages."""
     vendors = tmp_path / "vendors"
     vendors.mkdir()
@@ -30,7 +28,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def installed(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(machine, monkeypatch):
     """The same machine with Intel's packages; returns the driver's path."""
     site = machine / "site"
     described = site / "imitated_opencl_rt-1.dist-info"
@@ -44,13 +42,13 @@ def installed(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return site / "lib" / "libintelocl.so"
 
 
-def test_without_the_packages_nothing_is_changed(machine: Path) -> None:
+def test_without_the_packages_nothing_is_changed(machine):
     assert cpu_driver.prepare() is None
     assert "OCL_ICD_VENDORS" not in cpu_driver.os.environ
     assert not cpu_driver.leaves_out("Portable Computing Language")
 
 
-def test_the_driver_is_registered_beside_those_of_gpus(machine: Path, installed: Path) -> None:
+def test_the_driver_is_registered_beside_those_of_gpus(machine, installed):
     assert cpu_driver.prepare() == installed
     folder = Path(cpu_driver.os.environ["OCL_ICD_VENDORS"])
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
@@ -62,7 +60,7 @@ def test_the_driver_is_registered_beside_those_of_gpus(machine: Path, installed:
     assert cpu_driver.prepare() == installed  # a child process inherits the variable
 
 
-def test_drivers_that_are_gone_are_removed(machine: Path, installed: Path) -> None:
+def test_drivers_that_are_gone_are_removed(machine, installed):
     cpu_driver.prepare()
     (machine / "vendors" / "nvidia.icd").unlink()
     cpu_driver.prepare()
@@ -70,30 +68,30 @@ def test_drivers_that_are_gone_are_removed(machine: Path, installed: Path) -> No
     assert [path.name for path in folder.iterdir()] == ["intel-cpu.icd"]
 
 
-def test_the_variable_keeps_pocl(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_keeps_pocl(installed, monkeypatch):
     monkeypatch.setenv(cpu_driver.VARIABLE, "pocl")
     assert cpu_driver.prepare() is None
     assert "OCL_ICD_VENDORS" not in cpu_driver.os.environ
 
 
-def test_the_users_own_drivers_are_kept(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_own_drivers_are_kept(installed, monkeypatch):
     monkeypatch.setenv("OCL_ICD_VENDORS", "/my/drivers")
     assert cpu_driver.prepare() is None
     assert cpu_driver.os.environ["OCL_ICD_VENDORS"] == "/my/drivers"
 
 
-def test_a_loaded_pyopencl_is_left_alone(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loaded_pyopencl_is_left_alone(installed, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyopencl", cpu_driver)
     assert cpu_driver.prepare() is None
 
 
-def test_intels_driver_is_missed_where_it_is_asked_for(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intels_driver_is_missed_where_it_is_asked_for(machine, monkeypatch):
     monkeypatch.setenv(cpu_driver.VARIABLE, "intel")
     with pytest.raises(OptionError, match="cpu-fast"):
         cpu_driver.prepare()
 
 
-def test_an_unknown_driver_is_refused(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_driver_is_refused(machine, monkeypatch):
     monkeypatch.setenv(cpu_driver.VARIABLE, "amd")
     with pytest.raises(OptionError, match="auto, intel or pocl; got 'amd'"):
         cpu_driver.prepare()

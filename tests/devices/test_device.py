@@ -1,16 +1,13 @@
 """What every device promises: copies, kernels, and refusals, on each backend that this machine has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.devices import Device, Member
+from engine.devices import Device
 from engine.errors import DeviceError, KernelError
 
 pytestmark = pytest.mark.smoke
@@ -27,10 +24,10 @@ KERNEL add(GLOBAL i32* out, i32 amount)
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "uint64", "float32", "float64"])
 @pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (0,), (4, 0)])
-def test_what_is_put_comes_back(device: Member, dtype: str, shape: tuple[int, ...]) -> None:
+def test_what_is_put_comes_back(device, dtype, shape):
     array = (np.arange(np.prod(shape, dtype=int)) * 3).astype(dtype).reshape(shape)
 
-    def round_trip(running: Device) -> NDArray[Any]:
+    def round_trip(running):
         buffer = running.put(array)
         assert (buffer.size, buffer.nbytes, buffer.dtype) == (array.size, array.nbytes, array.dtype)
         return running.get(buffer)
@@ -40,14 +37,14 @@ def test_what_is_put_comes_back(device: Member, dtype: str, shape: tuple[int, ..
     assert np.array_equal(result.reshape(shape), array)
 
 
-def test_strided_arrays_are_put_in_their_own_order(device: Member) -> None:
+def test_strided_arrays_are_put_in_their_own_order(device):
     array = np.arange(24, dtype=np.int32).reshape(4, 6)
     for view in (array.T, array[::2, 1::2], array[::-1]):
         assert np.array_equal(device.submit(lambda running, view=view: running.get(running.put(view))).result(), view)
 
 
-def test_put_and_get_take_offsets(device: Member) -> None:
-    def work(running: Device) -> tuple[NDArray[Any], ...]:
+def test_put_and_get_take_offsets(device):
+    def work(running):
         buffer = running.put(np.arange(10, dtype=np.int32))
         same = running.put(np.array([70, 80], np.int32), into=buffer, start=7)
         assert same is buffer
@@ -64,10 +61,10 @@ def test_put_and_get_take_offsets(device: Member) -> None:
     assert none.size == 0
 
 
-def test_zero_and_copy_are_done_in_order_with_the_kernels(device: Member, trial_template: Trial) -> None:
+def test_zero_and_copy_are_done_in_order_with_the_kernels(device, trial_template):
     template = trial_template("add_in_order", ADD)
 
-    def work(running: Device) -> tuple[NDArray[Any], NDArray[Any]]:
+    def work(running):
         add = running.program(template, extra=1).add
         first, second = running.put(np.full(8, 9, np.int32)), running.put(np.full(8, 9, np.int32))
         running.zero(first)
@@ -85,7 +82,7 @@ def test_zero_and_copy_are_done_in_order_with_the_kernels(device: Member, trial_
 
 
 Refusal = tuple[Callable[[Device, Any], Any], type[Exception], str]
-REFUSALS: dict[str, Refusal] = {
+REFUSALS = {
     "put past the end": (
         lambda d, b: d.put(np.zeros(4, np.int32), into=b, start=7),
         ValueError,
@@ -106,11 +103,11 @@ REFUSALS: dict[str, Refusal] = {
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_copy_that_does_not_fit_is_refused_and_changes_nothing(device: Member, refusal: Refusal) -> None:
+def test_a_copy_that_does_not_fit_is_refused_and_changes_nothing(device, refusal):
     action, kind, message = refusal
     array = np.arange(10, dtype=np.int32)
 
-    def work(running: Device) -> NDArray[Any]:
+    def work(running):
         buffer = running.put(array)
         with pytest.raises(kind, match=message):
             action(running, buffer)
@@ -119,15 +116,15 @@ def test_a_copy_that_does_not_fit_is_refused_and_changes_nothing(device: Member,
     assert np.array_equal(device.submit(work).result(), array)
 
 
-def test_more_memory_than_there_is_raises_a_device_error(device: Member) -> None:
+def test_more_memory_than_there_is_raises_a_device_error(device):
     with pytest.raises(DeviceError, match=rf"{device.info.id} refused 4611686018427387904 bytes"):
         device.submit(lambda running: running.empty(1 << 62, np.uint8)).result()
 
 
-def test_released_memory_is_free_again(device: Member) -> None:
+def test_released_memory_is_free_again(device):
     size = 64 << 20
 
-    def work(running: Device) -> list[int]:
+    def work(running):
         before = running.memory().free
         buffer = running.empty(size, np.uint8)
         during = running.memory().free
@@ -142,9 +139,7 @@ def test_released_memory_is_free_again(device: Member) -> None:
     assert before - during >= size <= after - during
 
 
-def test_a_kernel_that_does_not_compile_says_where(
-    device: Member, trial_template: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_that_does_not_compile_says_where(device, trial_template, tmp_path, monkeypatch):
     monkeypatch.setenv("QUINTET_DUMP_KERNELS", str(tmp_path / "dump"))
     template = trial_template("add_wrongly", ADD.replace("amount +", "amont +"))
     with pytest.raises(KernelError, match=r"does not compile.* \(trial/add_wrongly.mako, line 4\)") as caught:
@@ -155,7 +150,7 @@ def test_a_kernel_that_does_not_compile_says_where(
     assert Path(caught.value.source_path).parent == tmp_path / "dump"
 
 
-def test_a_processor_that_the_compiler_does_not_know_is_said(device: Member, trial_template: Trial) -> None:
+def test_a_processor_that_the_compiler_does_not_know_is_said(device, trial_template):
     if device.info.language != "opencl":
         pytest.skip("NVRTC compiles for GPUs, by the names of their architectures")
     template = trial_template("add_for_none", "#error unknown target CPU 'generic'\n" + ADD)
@@ -163,7 +158,7 @@ def test_a_processor_that_the_compiler_does_not_know_is_said(device: Member, tri
         device.submit(lambda running: running.program(template, extra=1).add).result()
 
 
-def test_dynamic_local_memory_has_the_size_that_the_template_declares(device: Member, trial_template: Trial) -> None:
+def test_dynamic_local_memory_has_the_size_that_the_template_declares(device, trial_template):
     template = trial_template(
         "reverse",
         """
@@ -177,7 +172,7 @@ KERNEL reverse(GLOBAL i32* values)
 """,
     )
 
-    def work(running: Device) -> NDArray[Any]:
+    def work(running):
         reverse = running.program(template, count=32).reverse
         buffer = running.put(np.arange(96, dtype=np.int32))
         reverse(3, 32, values=buffer)
@@ -186,7 +181,7 @@ KERNEL reverse(GLOBAL i32* values)
     assert np.array_equal(device.submit(work).result().reshape(3, 32), np.arange(96).reshape(3, 32)[:, ::-1])
 
 
-def test_the_atomics_of_the_dialect_count_right(device: Member, trial_template: Trial) -> None:
+def test_the_atomics_of_the_dialect_count_right(device, trial_template):
     if not device.info.capabilities.int64_atomics:
         pytest.skip(f"{device.info.id} has no atomics on 64-bit integers")
     template = trial_template(
@@ -205,7 +200,7 @@ KERNEL count(GLOBAL u64* wide, GLOBAL i32* signed_out, GLOBAL u32* bits)
 """,
     )
 
-    def work(running: Device) -> list[list[int]]:
+    def work(running):
         buffers = [running.put(np.zeros(3, dtype)) for dtype in (np.uint64, np.int32, np.uint32)]
         wide, signed_out, bits = buffers
         running.program(template).count(5, 16, wide=wide, signed_out=signed_out, bits=bits)
@@ -214,7 +209,7 @@ KERNEL count(GLOBAL u64* wide, GLOBAL i32* signed_out, GLOBAL u32* bits)
     assert device.submit(work).result() == [[80 * 3_000_000_000, 0, 0], [-160, -79, 79], [80, 0xFFFF, 7]]
 
 
-def test_the_integer_functions_of_the_dialect_agree_with_python(device: Member, trial_template: Trial) -> None:
+def test_the_integer_functions_of_the_dialect_agree_with_python(device, trial_template):
     template = trial_template(
         "integers",
         """
@@ -234,7 +229,7 @@ KERNEL integers(const GLOBAL u32* pairs, GLOBAL i64* out)
     )
     pairs = np.random.default_rng(5).integers(0, 2**32, (64, 2), dtype=np.uint32)
 
-    def work(running: Device) -> NDArray[Any]:
+    def work(running):
         out = running.empty((64, 6), np.int64)
         running.program(template).integers(4, 16, pairs=running.put(pairs), out=out)
         return running.get(out)
@@ -253,8 +248,8 @@ KERNEL integers(const GLOBAL u32* pairs, GLOBAL i64* out)
     assert device.submit(work).result().tolist() == expected
 
 
-def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
-    def run(running: Device) -> bool:
+def test_shared_memory_is_seen_by_host_and_device_alike(device):
+    def run(running):
         buffer = running.put(np.arange(6.0).reshape(2, 3))
         copied = running.empty(6, np.float64)
         seen = running.shared_array(buffer)
@@ -277,7 +272,7 @@ def test_shared_memory_is_seen_by_host_and_device_alike(device: Member) -> None:
     assert shared or device.info.capabilities.kind == "gpu"
 
 
-def test_description_and_capabilities_make_sense(device: Member) -> None:
+def test_description_and_capabilities_make_sense(device):
     info = device.info
     assert info.id == f"{info.language}:{info.index}"
     assert all((info.name, info.platform, info.driver, info.uuid))

@@ -1,11 +1,7 @@
 """Devices that a program leaves open are closed on their threads when it ends."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-
-from engine.devices import Member
 
 PROGRAM = """
 import sys
@@ -24,7 +20,7 @@ print(left_open.solve(engine.Queens(6)).objective, flush=True)
 """
 
 
-def test_a_program_that_closes_nothing_ends_well(device: Member) -> None:
+def test_a_program_that_closes_nothing_ends_well(device):
     devices = [device.info.id] * 2
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *devices], capture_output=True, text=True, timeout=120, check=False

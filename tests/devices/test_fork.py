@@ -1,7 +1,5 @@
 """A forked child does not use its parent's devices: it says so instead of waiting for ever."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -34,7 +32,7 @@ owner.close()
 @pytest.mark.few(1)
 @POSIX
 @pytest.mark.parametrize("which", ["new", "same"])
-def test_a_forked_child_is_refused_with_a_sentence(device: object, which: str) -> None:
+def test_a_forked_child_is_refused_with_a_sentence(device, which):
     done = subprocess.run([sys.executable, "-c", SCRIPT, which], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert 'multiprocessing method "spawn"' in done.stdout

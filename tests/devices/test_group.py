@@ -1,13 +1,10 @@
 """Workers on the devices of a pool: who is called where, whose error is raised, and what is left when one fails."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
 
 import pytest
 
-from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup
+from engine.devices import Communicator, DevicePool, WorkerGroup
 from engine.errors import DeviceError, DeviceLost, PeerFailed
 from tests.support.faults import failing
 from tests.support.needs import first_device
@@ -17,44 +14,44 @@ from tests.support.patience import PATIENCE
 class Counter:
     """Adds up on its device's thread."""
 
-    def __init__(self, device: Device, start: int = 0, closed: list[int] | None = None) -> None:
+    def __init__(self, device, start=0, closed=None):
         self.device = device
         self.thread = threading.get_ident()
         self.total = start
         self.closed = closed
 
-    def add(self, amount: int) -> int:
+    def add(self, amount):
         assert threading.get_ident() == self.thread
         self.total += amount
         return self.total
 
-    def fail(self, others: int, failures: threading.Semaphore, error: Exception) -> None:
+    def fail(self, others, failures, error):
         for _ in range(others):
             assert failures.acquire(timeout=PATIENCE)
         raise error
 
-    def gather(self, communicator: Communicator, rank: int, rounds: int) -> list[int]:
-        seen: list[int] = []
+    def gather(self, communicator, rank, rounds):
+        seen = []
         for turn in range(rounds):
             seen = communicator.all_gather(rank, 10 * turn + rank)
         return seen
 
-    def allocate(self) -> None:
+    def allocate(self):
         self.device.empty(8, "int32")
 
-    def close(self) -> None:
+    def close(self):
         if self.closed is not None:
             self.closed.append(self.total)
 
 
 @pytest.fixture
-def members() -> Iterator[list[Member]]:
+def members():
     with DevicePool([first_device()] * 3) as pool:
         yield pool.members
 
 
-def test_calls_reach_each_worker_on_its_own_thread_in_order(members: list[Member]) -> None:
-    closed: list[int] = []
+def test_calls_reach_each_worker_on_its_own_thread_in_order(members):
+    closed = []
     with WorkerGroup(members, Counter, [(i, closed) for i in range(3)]) as workers:
         assert workers.each(Counter.add, 10) == [10, 11, 12]
         assert workers.map(Counter.add, [(1,), None, (2,)]) == [11, None, 14]
@@ -63,7 +60,7 @@ def test_calls_reach_each_worker_on_its_own_thread_in_order(members: list[Member
     assert sorted(closed) == [12, 14, 16]
 
 
-def test_the_first_real_error_is_raised_after_all_have_ended(members: list[Member]) -> None:
+def test_the_first_real_error_is_raised_after_all_have_ended(members):
     slow, fast = RuntimeError("slow"), RuntimeError("fast")
     failures = threading.Semaphore(0)
     with WorkerGroup(members, Counter) as workers:
@@ -76,20 +73,20 @@ def test_the_first_real_error_is_raised_after_all_have_ended(members: list[Membe
         assert workers.each(Counter.add, 1) == [1, 1, 1]  # the group can still be used
 
 
-def test_who_waits_for_a_failed_device_is_let_go(members: list[Member]) -> None:
+def test_who_waits_for_a_failed_device_is_let_go(members):
     communicator = Communicator(3)
     with WorkerGroup(members, Counter) as workers:
         futures = {i: workers.submit(i, Counter.gather, communicator, i, 5) for i in range(3)}
         assert workers.gather(futures) == {i: [40, 41, 42] for i in range(3)}
         workers.on_failure(communicator.abort)
         waiting = {i: workers.submit(i, Counter.gather, communicator, i, 5) for i in range(2)}
-        waiting[2] = workers.submit(2, Counter.fail, 0, threading.Semaphore(), RuntimeError("lost"))  # type: ignore[assignment]
+        waiting[2] = workers.submit(2, Counter.fail, 0, threading.Semaphore(), RuntimeError("lost"))
         with pytest.raises(RuntimeError, match="lost"):
             workers.gather(waiting)
         assert all(isinstance(waiting[i].exception(), PeerFailed) for i in range(2))
 
 
-def test_a_tolerant_group_goes_on_without_a_lost_device(members: list[Member]) -> None:
+def test_a_tolerant_group_goes_on_without_a_lost_device(members):
     with WorkerGroup(members, Counter, tolerant=True) as workers:
         label = members[1].label
         with failing(label, at_allocation=1) as failures, pytest.raises(DeviceLost, match="fallen off") as caught:
@@ -103,13 +100,13 @@ def test_a_tolerant_group_goes_on_without_a_lost_device(members: list[Member]) -
         assert workers.map(Counter.add, [(1,), (1,), (1,)]) == [4, None, 4]
 
 
-def test_a_worker_that_cannot_be_made_leaves_no_memory_taken(members: list[Member]) -> None:
-    def make(device: Device) -> Counter:
+def test_a_worker_that_cannot_be_made_leaves_no_memory_taken(members):
+    def make(device):
         device.empty(1000, "float64")
         device.empty(1000, "float64")
         return Counter(device, 0, [])
 
-    def buffers(device: Device) -> int:
+    def buffers(device):
         return len(device._owned.buffers)
 
     before = members[0].submit(buffers).result()
@@ -118,7 +115,7 @@ def test_a_worker_that_cannot_be_made_leaves_no_memory_taken(members: list[Membe
     assert members[0].submit(buffers).result() == before
 
 
-def test_a_communicator_that_was_aborted_lets_nobody_wait_again() -> None:
+def test_a_communicator_that_was_aborted_lets_nobody_wait_again():
     communicator = Communicator(2)
     communicator.abort()
     for rank in (0, 1, 0):

@@ -1,19 +1,14 @@
 """The state of devices that is reported while they work: on any machine, with or without NVML."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.devices import Device, Member
 from engine.devices.monitor import health as health_module
 from engine.devices.monitor.health import Health, HealthMonitor
 from engine.devices.pool import pool as pool_module
@@ -21,13 +16,13 @@ from engine.events import DeviceStatus, from_json, to_json
 from tests.support.patience import wait_until
 
 
-def pool_of(member: Member) -> Any:
+def pool_of(member):
     """What the sampler needs of a pool, around a device that is open already."""
     return SimpleNamespace(members=[member])
 
 
 @pytest.fixture
-def clock(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def clock(device, monkeypatch):
     """The clock of devices' threads and of samples, in seconds, which the test sets; the device is idle before."""
     now = [time.perf_counter()]
     fake = SimpleNamespace(perf_counter=lambda: now[0], process_time=time.process_time)
@@ -39,8 +34,8 @@ def clock(device: Member, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[floa
     wait_until(lambda: device._working_since is None)
 
 
-def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device: Member, clock: list[float]) -> None:
-    def work(_: Device) -> None:
+def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device, clock):
+    def work(_):
         clock[0] += 0.2
 
     health = Health(pool_of(device))
@@ -53,7 +48,7 @@ def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device: Member, 
 
 
 @contextlib.contextmanager
-def at_work(device: Member) -> Iterator[None]:
+def at_work(device):
     """The device's thread has a task that does not end."""
     begun, enough = threading.Event(), threading.Event()
     working = device.submit(lambda _: (begun.set(), enough.wait()))
@@ -65,7 +60,7 @@ def at_work(device: Member) -> Iterator[None]:
         working.result()
 
 
-def test_a_long_task_is_counted_before_it_ends(device: Member, clock: list[float]) -> None:
+def test_a_long_task_is_counted_before_it_ends(device, clock):
     health = Health(pool_of(device))
     with at_work(device):
         health.sample()
@@ -73,10 +68,10 @@ def test_a_long_task_is_counted_before_it_ends(device: Member, clock: list[float
         assert health.sample()[device.label]["busy"] == pytest.approx(100)
 
 
-def test_copies_from_and_to_the_host_are_counted_in_bytes_since_the_sample_before(device: Member) -> None:
+def test_copies_from_and_to_the_host_are_counted_in_bytes_since_the_sample_before(device):
     array = np.zeros(1000, np.int32)
 
-    def copies(opened: Device) -> None:
+    def copies(opened):
         buffer = opened.put(array)
         opened.put_async(array, buffer)
         opened.get_async(buffer, array)
@@ -92,12 +87,12 @@ def test_copies_from_and_to_the_host_are_counted_in_bytes_since_the_sample_befor
     assert (sample["to_device"], sample["from_device"], sample["compiling"]) == (0, 0, 0)
 
 
-def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
+def test_memory_in_use_follows_what_is_allocated(device):
     health = Health(pool_of(device))
     if "memory_used" not in health.sample()[device.label]:
         pytest.skip(f"the memory in use of {device.label} cannot be read here")
 
-    def follows(opened: Device) -> bool:
+    def follows(opened):
         before = health.sample()[device.label]["memory_used"]
         buffer = opened.put(np.zeros(1 << 26, np.uint8))
         opened.sync()
@@ -109,8 +104,8 @@ def test_memory_in_use_follows_what_is_allocated(device: Member) -> None:
     assert any(device.submit(follows).result() for _ in range(20))
 
 
-def test_the_sampler_reports_every_member_and_stops_when_closed(device: Member) -> None:
-    reported: list[tuple[str, dict[str, float]]] = []
+def test_the_sampler_reports_every_member_and_stops_when_closed(device):
+    reported = []
     sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: reported.append((label, values)), 0.02)
     wait_until(lambda: reported)
     sampler.close()
@@ -122,10 +117,10 @@ def test_the_sampler_reports_every_member_and_stops_when_closed(device: Member) 
     assert from_json(to_json(status)) == status
 
 
-def test_a_run_that_lasts_reports_the_health_of_its_devices(device: Member) -> None:
+def test_a_run_that_lasts_reports_the_health_of_its_devices(device):
     import engine
 
-    statuses: list[DeviceStatus] = []
+    statuses = []
     with engine.Engine(backend=device.info.language, devices=[device.info.id]) as owner:
         run = owner.start(
             engine.Queens(30), on_event=lambda e: statuses.append(e) if isinstance(e, DeviceStatus) else 0
@@ -137,10 +132,8 @@ def test_a_run_that_lasts_reports_the_health_of_its_devices(device: Member) -> N
     assert all(status.device == device.info.id and 0 <= (status.busy or 0) <= 100 for status in statuses)
 
 
-def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(
-    device: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(self: Health) -> None:
+def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(device, monkeypatch, caplog):
+    def broken(self):
         raise RuntimeError("the library has changed")
 
     monkeypatch.setattr(Health, "sample", broken)
@@ -159,33 +152,33 @@ class Library(ModuleType):
     class NVMLError(Exception):
         """Whatever NVML complains of."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__("pynvml")
-        self.asked: list[str] = []
+        self.asked = []
 
-    def nvmlInit(self) -> None: ...
+    def nvmlInit(self): ...
 
-    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:
+    def nvmlDeviceGetHandleByUUID(self, uuid):
         self.asked.append(uuid)
         return uuid
 
     nvmlDeviceGetHandleByPciBusId = nvmlDeviceGetHandleByUUID
 
-    def nvmlDeviceGetMemoryInfo(self, handle: str) -> SimpleNamespace:
+    def nvmlDeviceGetMemoryInfo(self, handle):
         return SimpleNamespace(used=3_000_000_000, total=80_000_000_000)
 
-    def nvmlDeviceGetUtilizationRates(self, handle: str) -> SimpleNamespace:
+    def nvmlDeviceGetUtilizationRates(self, handle):
         return SimpleNamespace(gpu=93)
 
-    def nvmlDeviceGetPowerUsage(self, handle: str) -> int:
+    def nvmlDeviceGetPowerUsage(self, handle):
         raise self.NVMLError
 
-    def nvmlDeviceGetTemperature(self, handle: str, sensor: int) -> int:
+    def nvmlDeviceGetTemperature(self, handle, sensor):
         return 61
 
 
 @pytest.mark.parametrize("uuid", ["GPU-1234", "00000000:01:00.0"])
-def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch: pytest.MonkeyPatch, uuid: str) -> None:
+def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch, uuid):
     library = Library()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     gpu = SimpleNamespace(
@@ -197,7 +190,7 @@ def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch: pytest.M
         capabilities=SimpleNamespace(kind="gpu"),
     )
     counts = {"busy_seconds": 0.0, "building_seconds": 0.0, "copied_bytes": (0, 0)}
-    member: Any = SimpleNamespace(info=gpu, label="cuda:0", allocated_bytes=None, **counts)
+    member = SimpleNamespace(info=gpu, label="cuda:0", allocated_bytes=None, **counts)
     sample = Health(pool_of(member)).sample()["cuda:0"]
     assert library.asked == [uuid]
     assert "power" not in sample

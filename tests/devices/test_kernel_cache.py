@@ -1,7 +1,5 @@
 """Kernels on disk: damaged ones are found and compiled again, and a cache that cannot be written is replaced."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -9,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.devices import Member
 from engine.devices.kernels import cache as kernel_cache
 from engine.devices.kernels import rendered as _rendered
 from engine.devices.kernels import templates
@@ -44,18 +40,18 @@ if "kill" in sys.argv:
 DRAWN = f"{0x6627E8D5}\n"  # of Random123's known answers
 
 
-def started(cache: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def started(cache, *words, **environment):
     kept = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
     variables = kept | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)} | environment
     return subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, env=variables)
 
 
-def compiled(cache: Path) -> list[Path]:
+def compiled(cache):
     return sorted(cache.rglob("pocl/??/*/*/*/*.so"))
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(tmp_path_factory):
     """A cache that one process has filled."""
     cache = tmp_path_factory.mktemp("cache")
     done = started(cache)
@@ -65,22 +61,22 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cache(filled: Path, tmp_path: Path) -> Path:
+def cache(filled, tmp_path):
     subprocess.run(["cp", "-a", str(filled), str(tmp_path / "cache")], check=True)
     return tmp_path / "cache"
 
 
-def damaged_in_place(path: Path) -> None:
+def damaged_in_place(path):
     path.write_bytes(os.urandom(path.stat().st_size))
 
 
-def cut_to_half(path: Path) -> None:
+def cut_to_half(path):
     os.truncate(path, path.stat().st_size // 2)
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["*.so", "program.bc"])
-def test_files_that_were_cut_are_compiled_again(cache: Path, name: str) -> None:
+def test_files_that_were_cut_are_compiled_again(cache, name):
     for path in cache.rglob(name):
         cut_to_half(path)
     done = started(cache)
@@ -91,7 +87,7 @@ def test_files_that_were_cut_are_compiled_again(cache: Path, name: str) -> None:
 
 
 @pytest.mark.full
-def test_a_killed_process_costs_no_kernel_that_others_have_used(cache: Path) -> None:
+def test_a_killed_process_costs_no_kernel_that_others_have_used(cache):
     before = {path: path.stat().st_mtime_ns for path in compiled(cache)}
     assert started(cache, "kill").returncode == -signal.SIGKILL
     assert len(list(cache.rglob("in-use/*"))) == 1
@@ -102,7 +98,7 @@ def test_a_killed_process_costs_no_kernel_that_others_have_used(cache: Path) -> 
 
 
 @pytest.mark.full
-def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path: Path, filled: Path) -> None:
+def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path, filled):
     assert started(tmp_path, "kill").returncode == -signal.SIGKILL
     for path in compiled(tmp_path):
         damaged_in_place(path)
@@ -112,9 +108,7 @@ def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path: Path, fil
 
 @pytest.mark.full
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
-def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(
-    filled: Path, variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(filled, variable, monkeypatch):
     if variable == "HOME":
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         environment = {"XDG_CACHE_HOME": "", "HOME": "/proc/nowhere"}
@@ -126,11 +120,11 @@ def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(
     assert "compiled kernels cannot be kept in /proc/nowhere" in done.stderr
 
 
-def test_of_those_that_start_together_one_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_those_that_start_together_one_compiles(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
     compiled = []
 
-    def build(_: int) -> bytes | None:
+    def build(_):
         with kernel_cache.alone("0123"):
             if kernel_cache.kept("0123.cubin") is None:
                 compiled.append(time.sleep(0.05))
@@ -143,7 +137,7 @@ def test_of_those_that_start_together_one_compiles(tmp_path: Path, monkeypatch: 
 
 
 @POSIX
-def test_nobody_waits_for_a_killed_or_for_a_stopped_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_for_a_killed_or_for_a_stopped_process(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
     monkeypatch.setattr(kernel_cache, "_PATIENCE", 0.1)
     script = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print(flush=True); input()"
@@ -161,13 +155,13 @@ def test_nobody_waits_for_a_killed_or_for_a_stopped_process(tmp_path: Path, monk
 
 
 @pytest.mark.full
-def test_twenty_processes_that_start_cold_draw_the_same(tmp_path: Path) -> None:
+def test_twenty_processes_that_start_cold_draw_the_same(tmp_path):
     with ThreadPoolExecutor(20) as threads:
         done = list(threads.map(lambda _: started(tmp_path), range(20)))
     assert {(one.returncode, one.stdout, one.stderr) for one in done} == {(0, DRAWN, "")}
 
 
-def test_a_damaged_binary_is_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_binary_is_as_none(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
     assert kernel_cache.kept("one.cubin") is None
     kernel_cache.keep("one.cubin", b"code")
@@ -177,14 +171,14 @@ def test_a_damaged_binary_is_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert kernel_cache.kept("one.cubin") is None
 
 
-def test_a_start_reads_lists_not_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_reads_lists_not_the_programs(tmp_path, monkeypatch):
     for number in range(40):
         (tmp_path / "AB" / f"P{number}" / "kernel").mkdir(parents=True)
         (tmp_path / "AB" / f"P{number}" / "kernel" / "kernel.so").write_bytes(bytes(100))
     first = kernel_cache._PoclFiles(tmp_path)
     first.list_soon()
     first._close()
-    read: list[str] = []
+    read = []
     for module, name in ((os, "scandir"), (Path, "read_bytes"), (Path, "open")):
         monkeypatch.setattr(module, name, _noting(getattr(module, name), read))
     kernel_cache._PoclFiles(tmp_path)._close()
@@ -192,15 +186,15 @@ def test_a_start_reads_lists_not_the_programs(tmp_path: Path, monkeypatch: pytes
     assert 0 < len(here) < 10
 
 
-def _noting(function: Callable[..., object], calls: list[str]) -> Callable[..., object]:
-    def called(*args: object, **kwargs: object) -> object:
+def _noting(function, calls):
+    def called(*args, **kwargs):
         calls.append(str(args[0]))
         return function(*args, **kwargs)
 
     return called
 
 
-def test_the_programs_used_longest_ago_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_programs_used_longest_ago_make_room(tmp_path, monkeypatch):
     for number, name in enumerate(("OLD", "NEW", "NEWEST")):
         program = tmp_path / "AB" / name
         program.mkdir(parents=True)
@@ -215,9 +209,7 @@ def test_the_programs_used_longest_ago_make_room(tmp_path: Path, monkeypatch: py
     assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]
 
 
-def test_files_of_ones_own_that_were_used_longest_ago_make_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_ones_own_that_were_used_longest_ago_make_room(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
     monkeypatch.setenv("QUINTET_CACHE_MB", "5")
     kernel_cache._shrink_own.cache_clear()
@@ -232,15 +224,15 @@ def test_files_of_ones_own_that_were_used_longest_ago_make_room(
 
 
 def test_a_text_is_rendered_again_only_when_a_template_or_a_constant_is_another(
-    opencl: Member, trial_template: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    opencl, trial_template, tmp_path, monkeypatch
+):
     (tmp_path / "cache").mkdir()
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path / "cache")
     rendered, made = partial(_rendered.rendered, language="opencl"), list[str]()
     name = trial_template("number", "// ${number}\n")
     render = templates.render
 
-    def counted(template: str, language: str, **constants: object) -> templates.Source:
+    def counted(template, language, **constants):
         made.append(str(constants))
         return render(template, language, **constants)
 

@@ -1,16 +1,13 @@
 """What is special about OpenCL: its names, its order of devices, and how it can be missing."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.devices import Device, DevicePool, Member, available, select
+from engine.devices import DevicePool, available, select
 from engine.devices.opencl import device as backend
 from engine.devices.opencl import listing as listing
 from engine.errors import BackendUnavailable, DeviceError, KernelError
@@ -23,10 +20,10 @@ class FakePyOpenCL:
     Error = RuntimeError
     device_type = SimpleNamespace(CPU=2, GPU=4)
 
-    def __init__(self, kinds: list[list[int]] | None) -> None:
+    def __init__(self, kinds):
         self._kinds = kinds
 
-    def get_platforms(self) -> list[Any]:
+    def get_platforms(self):
         if self._kinds is None:
             raise self.Error("PLATFORM_NOT_FOUND_KHR")
         return [
@@ -40,15 +37,13 @@ class FakePyOpenCL:
         ]
 
 
-def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch):
     monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL([[2, 4], [8, 4], [2]]))
     labels = [device.label for device in listing.native_devices()]
     assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
 
 
-def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguished(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguished(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyopencl", None)
         with pytest.raises(BackendUnavailable, match="the package pyopencl is not installed"):
@@ -62,20 +57,20 @@ def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguish
     assert available("opencl")[0] == []
 
 
-def test_a_device_that_has_gone_is_a_device_error(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_has_gone_is_a_device_error(opencl, monkeypatch):
     monkeypatch.setattr(backend, "native_devices", list)
     with pytest.raises(DeviceError, match=rf"cannot open {opencl.info.id} \("):
         backend.OpenCLDevice(opencl.info)
 
 
-def test_a_cpu_described_with_fewer_cores_is_opened_as_a_part_of_it(opencl: Member) -> None:
+def test_a_cpu_described_with_fewer_cores_is_opened_as_a_part_of_it(opencl):
     whole = opencl.info
     if whole.capabilities.kind != "cpu" or whole.capabilities.compute_units < 2:
         pytest.skip("needs a CPU of several cores")
     gpu = dataclasses.replace(whole, capabilities=dataclasses.replace(whole.capabilities, kind="gpu"))
     values = np.arange(1000, dtype=np.int32)
 
-    def work(running: Device) -> tuple[int, Any, Any]:
+    def work(running):
         assert isinstance(running, backend.OpenCLDevice)
         units = running._part.max_compute_units
         with Scanner(running) as scanner:
@@ -92,8 +87,8 @@ def test_a_cpu_described_with_fewer_cores_is_opened_as_a_part_of_it(opencl: Memb
     assert np.array_equal(kept, values)
 
 
-def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl: Member) -> None:
-    def work(running: Device) -> None:
+def test_a_launch_the_driver_refuses_is_a_kernel_error(opencl):
+    def work(running):
         constants = {"value": "i32", "prefix": "i32", "block": 64, "items": 2}
         scan = running.program("common/scan", **constants).scan_tiles
         buffer = running.put(np.zeros(128, np.int32))

@@ -1,16 +1,10 @@
 """PoCL's name for a processor that its compiler does not know; its description of a device is imitated."""
 
-from __future__ import annotations
-
 import ctypes
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.devices import Device, Member
 from engine.util.quirks import pocl_processor
 from engine.util.quirks.pocl_processor import name_processor
 from tests.support.needs import LINUX
@@ -37,19 +31,19 @@ class _Described(ctypes.Structure):
 
 
 @pytest.fixture
-def described(monkeypatch: pytest.MonkeyPatch) -> _Described:
+def described(monkeypatch):
     monkeypatch.setattr(pocl_processor, "_NAMES", {})  # a device of PoCL stays where it is, these do not
     return _Described(None, 2, 0x7FFF_FFFF_0000, b"generic-linux-gnu", b"generic")
 
 
 @pytest.fixture
-def system(tmp_path: Path) -> Path:
+def system(tmp_path):
     (tmp_path / "self").mkdir()
     (tmp_path / "self" / "mem").symlink_to("/proc/self/mem")
     return tmp_path
 
 
-def _named(described: _Described, system: Path, flags: str, version: str = f"{_VERSION}generic") -> str | None:
+def _named(described, system, flags, version=f"{_VERSION}generic"):
     (system / "cpuinfo").write_text(
         f"processor\t: 0\nmodel name\t: A New One\nflags\t\t: fpu {flags}\n\nprocessor\t: 1\n"
     )
@@ -60,37 +54,33 @@ def _named(described: _Described, system: Path, flags: str, version: str = f"{_V
     ("flags", "name"),
     [(_THIRD, "x86-64-v3"), (_THIRD.replace("fma", ""), "x86-64-v2"), (_SECOND, "x86-64-v2"), ("sse2", "x86-64")],
 )
-def test_an_unknown_processor_gets_the_level_of_its_instructions(
-    described: _Described, system: Path, flags: str, name: str
-) -> None:
+def test_an_unknown_processor_gets_the_level_of_its_instructions(described, system, flags, name):
     assert _named(described, system, flags) == name
     assert described.processor == name.encode()
     assert described.triplet == b"generic-linux-gnu"
     assert _named(described, system, flags) == name, "and once more, as each listing of the devices does"
 
 
-def test_a_known_processor_keeps_its_name(described: _Described, system: Path) -> None:
+def test_a_known_processor_keeps_its_name(described, system):
     described.processor = b"znver3"
     assert _named(described, system, _THIRD, f"{_VERSION}znver3") is None
     assert described.processor == b"znver3"
 
 
-def test_a_processor_with_avx_512_that_is_taken_for_an_older_one_gets_its_level(
-    described: _Described, system: Path
-) -> None:
+def test_a_processor_with_avx_512_that_is_taken_for_an_older_one_gets_its_level(described, system):
     described.processor = b"znver3"
     flags = f"{_THIRD} avx512f avx512bw avx512cd avx512dq avx512vl"
     assert _named(described, system, flags, f"{_VERSION}znver3") == "x86-64-v4"
     assert described.processor == b"x86-64-v4"
 
 
-def test_what_is_not_found_is_left_alone(described: _Described, system: Path) -> None:
+def test_what_is_not_found_is_left_alone(described, system):
     described.processor = b"named otherwise"
     assert _named(described, system, _THIRD) is None
     assert described.processor == b"named otherwise"
 
 
-def test_two_places_of_which_one_must_be_something_else_are_left_alone(described: _Described, system: Path) -> None:
+def test_two_places_of_which_one_must_be_something_else_are_left_alone(described, system):
     described.triplet = b"generic"
     assert _named(described, system, _THIRD) is None
     assert (described.triplet, described.processor) == (b"generic", b"generic")
@@ -109,12 +99,10 @@ KERNEL widest_vectors(GLOBAL float* out)
 """
 
 
-def test_vectors_of_512_bits_reach_the_built_in_functions(
-    opencl: Member, trial_template: Callable[[str, str], str]
-) -> None:
+def test_vectors_of_512_bits_reach_the_built_in_functions(opencl, trial_template):
     template = trial_template("widest_vectors", _WIDE)
 
-    def work(device: Device) -> NDArray[np.float32]:
+    def work(device):
         out = device.put(np.array([3, 4], np.float32))
         device.program(template).widest_vectors(1, 1, out=out)
         return device.get(out)
@@ -122,7 +110,7 @@ def test_vectors_of_512_bits_reach_the_built_in_functions(
     assert opencl.submit(work).result().tolist() == [8, 36]
 
 
-def test_a_system_that_does_not_show_its_memory_is_left_alone(described: _Described, system: Path) -> None:
+def test_a_system_that_does_not_show_its_memory_is_left_alone(described, system):
     (system / "self" / "mem").unlink()
     assert _named(described, system, _THIRD) is None
     assert described.processor == b"generic"

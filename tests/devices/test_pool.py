@@ -1,21 +1,17 @@
 """The pool: a thread a device, errors that arrive whole, and an orderly end."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, Literal
 
 import numpy as np
 import pytest
 
-from engine.devices import Capabilities, Device, DeviceInfo, DevicePool, Member, MemoryInfo, gather
+from engine.devices import Capabilities, DeviceInfo, DevicePool, MemoryInfo, gather
 from engine.devices.pool.pool import reserve_host_cores
 from engine.errors import DeviceError, OutOfDeviceMemory
 from tests.support.patience import PATIENCE
@@ -38,24 +34,24 @@ class FakeDevice:
 
     memory_is_counted = False
 
-    def __init__(self, info: DeviceInfo, diary: list[tuple[str, str, str]], fails: set[str]) -> None:
+    def __init__(self, info, diary, fails):
         self.info = info
         self._diary = diary
         self._fails = fails
         self._do("open")
 
-    def _do(self, what: str) -> None:
+    def _do(self, what):
         self._diary.append((what, self.info.id, threading.current_thread().name))
         if f"{what} {self.info.id}" in self._fails:
             raise RuntimeError(f"cannot {what} {self.info.id}")
 
-    def memory(self) -> MemoryInfo:
+    def memory(self):
         return MemoryInfo(self.info.memory, self.info.memory)
 
-    def enable_peer(self, index: int) -> None:
+    def enable_peer(self, index):
         self._do(f"read {index}")
 
-    def close(self) -> None:
+    def close(self):
         self._do("close")
 
 
@@ -63,25 +59,25 @@ Diary = list[tuple[str, str, str]]
 
 
 @pytest.fixture
-def fakes(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Diary, set[str]]]:
+def fakes(monkeypatch):
     """The diary of the fake devices a pool opens, and where they fail."""
-    diary: Diary = []
-    fails: set[str] = set()
+    diary = []
+    fails = set()
     pool_module = importlib.import_module("engine.devices.pool.pool")
     monkeypatch.setattr(pool_module, "_open", lambda info: FakeDevice(info, diary, fails))
     yield diary, fails
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("quintet-opencl:9")]
 
 
-def infos(count: int) -> list[DeviceInfo]:
+def infos(count):
     return [replace(INFO, index=90 + rank) for rank in range(count)]
 
 
-def closed(diary: Diary) -> list[str]:
+def closed(diary):
     return [name for what, name, _ in diary if what == "close"]
 
 
-def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes: tuple[Diary, set[str]]) -> None:
+def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes):
     diary, _ = fakes
     with DevicePool(infos(3)) as pool:
         assert len(pool) == 3
@@ -91,7 +87,7 @@ def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes: tuple[
     assert len(set.union(*threads.values())) == 3
 
 
-def test_a_device_that_does_not_open_closes_the_others(fakes: tuple[Diary, set[str]]) -> None:
+def test_a_device_that_does_not_open_closes_the_others(fakes):
     diary, fails = fakes
     fails.add("open opencl:91")
     with pytest.raises(RuntimeError, match="cannot open opencl:91"):
@@ -99,9 +95,7 @@ def test_a_device_that_does_not_open_closes_the_others(fakes: tuple[Diary, set[s
     assert closed(diary) == ["opencl:92", "opencl:90"]
 
 
-def test_a_device_that_does_not_close_neither_stays_silent_nor_stops_the_others(
-    fakes: tuple[Diary, set[str]],
-) -> None:
+def test_a_device_that_does_not_close_neither_stays_silent_nor_stops_the_others(fakes):
     diary, fails = fakes
     fails.update(("close opencl:91", "close opencl:90"))
     with pytest.raises(RuntimeError, match="cannot close opencl:91"), DevicePool(infos(3)):
@@ -109,7 +103,7 @@ def test_a_device_that_does_not_close_neither_stays_silent_nor_stops_the_others(
     assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
 
 
-def test_an_error_on_its_way_out_is_not_replaced_by_one_while_closing(fakes: tuple[Diary, set[str]]) -> None:
+def test_an_error_on_its_way_out_is_not_replaced_by_one_while_closing(fakes):
     diary, fails = fakes
     fails.add("close opencl:90")
     with pytest.raises(KeyError, match="body"), DevicePool(infos(2)):
@@ -117,7 +111,7 @@ def test_an_error_on_its_way_out_is_not_replaced_by_one_while_closing(fakes: tup
     assert closed(diary) == ["opencl:91", "opencl:90"]
 
 
-def test_a_pool_can_be_closed_twice(fakes: tuple[Diary, set[str]]) -> None:
+def test_a_pool_can_be_closed_twice(fakes):
     diary, _ = fakes
     pool = DevicePool(infos(2))
     members = list(pool.members)
@@ -128,27 +122,23 @@ def test_a_pool_can_be_closed_twice(fakes: tuple[Diary, set[str]]) -> None:
     assert closed(diary) == ["opencl:91", "opencl:90"]
 
 
-def test_gather_waits_for_all_and_raises_the_first_error_in_order(fakes: tuple[Diary, set[str]]) -> None:
+def test_gather_waits_for_all_and_raises_the_first_error_in_order(fakes):
     released = threading.Event()
-    finished: list[int] = []
+    finished = []
 
-    def late(_: Any, rank: int) -> int:
+    def late(_, rank):
         released.wait(PATIENCE)
         finished.append(rank)
         if rank == 0:
             raise LookupError("first in order")
         return rank
 
-    def early(_: Any) -> int:
+    def early(_):
         released.set()
         raise ArithmeticError("first in time")
 
     with DevicePool(infos(3)) as pool:
-        futures = [
-            pool.members[0].submit(late, 0),
-            pool.members[1].submit(early),
-            pool.members[2].submit(late, 2),
-        ]
+        futures = [pool.members[0].submit(late, 0), pool.members[1].submit(early), pool.members[2].submit(late, 2)]
         with pytest.raises(LookupError, match="first in order"):
             gather(futures)
         assert sorted(finished) == [0, 2]
@@ -156,13 +146,11 @@ def test_gather_waits_for_all_and_raises_the_first_error_in_order(fakes: tuple[D
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, DeviceError, KeyboardInterrupt])
-def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(
-    device: Member, kind: type[BaseException]
-) -> None:
-    def deep_inside(running: Device) -> None:
+def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(device, kind):
+    def deep_inside(running):
         raise kind("what happened")
 
-    def task(running: Device) -> None:
+    def task(running):
         deep_inside(running)
 
     with pytest.raises(kind, match="what happened") as caught:
@@ -172,8 +160,8 @@ def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(
     assert device.submit(lambda running: running.get(running.put(np.arange(3))).tolist()).result() == [0, 1, 2]
 
 
-def test_one_device_listed_twice_is_two_members_that_share_nothing(device: Member) -> None:
-    def work(running: Device, value: int) -> int:
+def test_one_device_listed_twice_is_two_members_that_share_nothing(device):
+    def work(running, value):
         buffer = running.put(np.full(1000, value, np.int32))
         for _ in range(20):
             other = running.empty(1000, np.int32)
@@ -206,9 +194,7 @@ def test_one_device_listed_twice_is_two_members_that_share_nothing(device: Membe
     ],
     ids=["fits", "too much", "too much for two members on one device"],
 )
-def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(
-    fakes: tuple[Diary, set[str]], needed: dict[str, int], message: str | None
-) -> None:
+def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(fakes, needed, message):
     first, second = infos(2)
     what, advice = "the population (4 800 x 40 000 genes)", "lower `population` or add devices"
     with DevicePool([first, second, second]) as pool:
@@ -220,7 +206,7 @@ def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(
         assert str(caught.value) == message
 
 
-def test_devices_that_can_are_let_read_each_other(fakes: tuple[Diary, set[str]]) -> None:
+def test_devices_that_can_are_let_read_each_other(fakes):
     diary, fails = fakes
     itself = replace(INFO.capabilities, kind="gpu", peer_copies=True)
     able = replace(INFO, language="cuda", capabilities=replace(itself, peer_access=True))
@@ -239,7 +225,7 @@ def test_devices_that_can_are_let_read_each_other(fakes: tuple[Diary, set[str]])
             assert pool.enable_peers() == all_of_them
             reads = [[one.reads(other) for other in pool.members] for one in pool.members]
             assert all(map(all, reads)) == (all_of_them or len(pool) == 1)
-        enabled: dict[str, list[int]] = {}
+        enabled = {}
         for what, name, _ in diary:
             if what.startswith("read"):
                 enabled.setdefault(name, []).append(int(what.split()[1]))
@@ -249,7 +235,7 @@ def test_devices_that_can_are_let_read_each_other(fakes: tuple[Diary, set[str]])
         pool.enable_peers()
 
 
-def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl: Member) -> None:
+def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl):
     message = rf"the row needs one buffer of .* on {opencl.info.id}, which allows .*; split it"
     with DevicePool([opencl.info]) as pool, pytest.raises(OutOfDeviceMemory, match=message):
         pool.require_memory({}, "the row", "split it", largest=opencl.info.max_allocation + 1)
@@ -270,7 +256,7 @@ assert sys.getswitchinterval() == before
 """
 
 
-def test_threads_change_promptly_while_a_pool_has_several_devices(opencl: Member) -> None:
+def test_threads_change_promptly_while_a_pool_has_several_devices(opencl):
     """In a process of its own, because the interval is the process's, and the pool of another test may be open here."""
     subprocess.run([sys.executable, "-c", PROMPT, opencl.info.id], check=True, timeout=PATIENCE)
 
@@ -278,27 +264,27 @@ def test_threads_change_promptly_while_a_pool_has_several_devices(opencl: Member
 @pytest.mark.parametrize(
     ("cores", "gpus", "left"), [(64, 0, 64), (64, 1, 62), (64, 4, 59), (4, 1, 2), (2, 8, 1), (1, 1, 1)]
 )
-def test_a_cpu_leaves_cores_to_the_threads_of_gpus_beside_it(cores: int, gpus: int, left: int) -> None:
-    def described(kind: Literal["cpu", "gpu"]) -> DeviceInfo:
+def test_a_cpu_leaves_cores_to_the_threads_of_gpus_beside_it(cores, gpus, left):
+    def described(kind):
         return replace(INFO, capabilities=replace(INFO.capabilities, kind=kind, compute_units=cores))
 
     assert reserve_host_cores(described("cpu"), gpus).capabilities.compute_units == left
     assert reserve_host_cores(described("gpu"), gpus) == described("gpu")
 
 
-def test_what_is_left_to_a_pool_ends_before_its_devices_are_closed(opencl: Member) -> None:
-    order: list[str] = []
+def test_what_is_left_to_a_pool_ends_before_its_devices_are_closed(opencl):
+    order = []
     pool = DevicePool([opencl.info])
-    ending: Future[None] = Future()
+    ending = Future()
     pool.defer(ending)
 
-    def once() -> None:
+    def once():
         order.append("at the end")
 
     for _ in range(2):
         pool.at_close(once)
 
-    def end() -> None:
+    def end():
         pool.members[0].submit(lambda _: order.append("on the device")).result(PATIENCE)
         ending.set_exception(DeviceError("the loser's trouble"))
 

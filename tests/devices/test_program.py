@@ -1,13 +1,8 @@
 """Kernels by name: signatures are read from the template, and every argument is checked before a launch."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from engine.devices import Device, Member
 from engine.devices.kernels.program import signatures
 from engine.devices.kernels.source import Source
 from engine.errors import KernelArgumentError, KernelError
@@ -35,11 +30,11 @@ KERNEL LAUNCH_BOUNDS(16, 1) nothing(const GLOBAL float4* places)
 
 
 @pytest.fixture
-def template(trial_template: Callable[[str, str], str]) -> str:
+def template(trial_template):
     return trial_template("named", TEXT)
 
 
-def stretched(running: Device, template: str, **changed: object) -> list[float]:
+def stretched(running, template, **changed):
     program = running.program(template, value="i32")
     out = running.put(np.zeros(4, np.float32))
     arguments = {"values": running.put(np.arange(4, dtype=np.int32)), "out": out, "count": 4}
@@ -47,7 +42,7 @@ def stretched(running: Device, template: str, **changed: object) -> list[float]:
     return [float(value) for value in running.get(out)]
 
 
-def test_signatures_follow_typedefs_macros_and_vectors() -> None:
+def test_signatures_follow_typedefs_macros_and_vectors():
     text = TEXT.replace("${value}", "i32").replace("${3 * 16}", "48")
     found = signatures(Source("trial/named", "opencl", text))
     assert list(found) == ["stretch", "nothing"]
@@ -63,7 +58,7 @@ def test_signatures_follow_typedefs_macros_and_vectors() -> None:
     assert [(p.name, str(p.dtype)) for p in found["nothing"].parameters] == [("places", "float32")]
 
 
-def test_a_kernel_is_launched_by_the_names_of_its_arguments(device: Member, template: str) -> None:
+def test_a_kernel_is_launched_by_the_names_of_its_arguments(device, template):
     assert device.submit(stretched, template).result() == [0.5, 3.5, 6.5, 9.5]
     assert device.submit(stretched, template, factor=np.int64(2), shift=np.float32(1)).result() == [1, 3, 5, 7]
 
@@ -76,16 +71,14 @@ def test_a_kernel_is_launched_by_the_names_of_its_arguments(device: Member, temp
         ({"factor": 1 << 16}, "factor must be uint16; got int 65536"),
     ],
 )
-def test_a_wrong_argument_is_an_error_on_every_backend(
-    device: Member, template: str, changed: dict[str, object], message: str
-) -> None:
+def test_a_wrong_argument_is_an_error_on_every_backend(device, template, changed, message):
     with pytest.raises(KernelArgumentError) as caught:
         device.submit(stretched, template, **changed).result()
     assert message in str(caught.value)
 
 
-def test_a_missing_argument_and_a_buffer_of_another_type_are_errors(device: Member, template: str) -> None:
-    def launch(running: Device) -> list[str]:
+def test_a_missing_argument_and_a_buffer_of_another_type_are_errors(device, template):
+    def launch(running):
         stretch = running.program(template, value="i32").stretch
         doubles = running.put(np.zeros(4))
         messages = []
@@ -101,8 +94,8 @@ def test_a_missing_argument_and_a_buffer_of_another_type_are_errors(device: Memb
     assert "values must be a buffer of int32; got a buffer of float64" in mistyped
 
 
-def test_a_bound_kernel_takes_the_rest_of_its_arguments(device: Member, template: str) -> None:
-    def launch(running: Device) -> list[float]:
+def test_a_bound_kernel_takes_the_rest_of_its_arguments(device, template):
+    def launch(running):
         out = running.put(np.zeros(4, np.float32))
         values = running.put(np.arange(4, dtype=np.int32))
         bound = running.program(template, value="i32").stretch.bind(values=values, out=out, count=4, times=1)
@@ -123,8 +116,8 @@ def test_a_bound_kernel_takes_the_rest_of_its_arguments(device: Member, template
     assert device.submit(launch).result() == [0, 2, 4, 6]
 
 
-def test_constants_that_are_equal_but_of_other_types_make_other_programs(device: Member, template: str) -> None:
-    def programs(running: Device) -> list[int]:
+def test_constants_that_are_equal_but_of_other_types_make_other_programs(device, template):
+    def programs(running):
         return [id(running.program(template, value="i32", extra=extra)) for extra in (1, 1.0, True, 1)]
 
     one, real, true, again = device.submit(programs).result()
@@ -132,15 +125,15 @@ def test_constants_that_are_equal_but_of_other_types_make_other_programs(device:
     assert len({one, real, true}) == 3
 
 
-def test_an_unknown_kernel_is_named_with_the_known_ones(device: Member, template: str) -> None:
+def test_an_unknown_kernel_is_named_with_the_known_ones(device, template):
     with pytest.raises(
         KernelError, match=r"has no kernel strech; did you mean 'stretch'\? \(known: stretch, nothing\)"
     ):
         device.submit(lambda running: running.program(template, value="i32").strech).result()
 
 
-def test_values_in_an_order_of_ones_own_are_checked_like_named_ones(device: Member, template: str) -> None:
-    def run(running: Device) -> list[float]:
+def test_values_in_an_order_of_ones_own_are_checked_like_named_ones(device, template):
+    def run(running):
         program = running.program(template, value="i32")
         out, values = running.put(np.zeros(4, np.float32)), running.put(np.arange(4, dtype=np.int32))
         stretch = program.kernel("stretch").ordered("out", "values", "factor", "shift", "times", "count")

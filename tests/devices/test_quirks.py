@@ -1,18 +1,14 @@
 """Which quirks of other people's software are there still; a skip says which module can go."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine.devices import Device, Member
 from engine.util.quirks import pocl_header
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +20,7 @@ QUIRKS = {
 }
 
 
-def test_each_quirk_is_in_the_module_named_for_it() -> None:
+def test_each_quirk_is_in_the_module_named_for_it():
     texts = {
         path: path.read_text(encoding="utf-8") for room in ("engine", "gui") for path in (ROOT / room).rglob("*.py")
     }
@@ -45,7 +41,7 @@ before_threads_end(lambda: print("before", thread.is_alive()))
 """
 
 
-def test_functions_of_atexit_are_called_when_threads_have_ended() -> None:
+def test_functions_of_atexit_are_called_when_threads_have_ended():
     done = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, timeout=60, check=True)
     words = dict(line.split() for line in done.stdout.splitlines())
     assert words["before"] == "True", done.stderr
@@ -56,7 +52,7 @@ def test_functions_of_atexit_are_called_when_threads_have_ended() -> None:
 # --- PoCL's long header ----------------------------------------------------------------------------------------------
 
 
-def _words(declaration: str) -> tuple[str, ...]:
+def _words(declaration):
     """A declaration without the names of its arguments."""
     plain = declaration.replace("unsigned int", "uint").replace("unsigned long", "ulong")
     head, _, arguments = plain.strip().rstrip(";").rstrip(")").partition("(")
@@ -64,7 +60,7 @@ def _words(declaration: str) -> tuple[str, ...]:
     return (*head.split(), *("".join(sorted(types.findall(one))) for one in arguments.split(",")))
 
 
-def test_the_short_header_says_what_pocls_says() -> None:
+def test_the_short_header_says_what_pocls_says():
     if pocl_header.base() is None:
         pytest.skip("PoCL was not installed by pip")
     package = Path(str(importlib.import_module("pocl_binary_distribution").__file__)).parent
@@ -93,16 +89,11 @@ KERNEL calls(GLOBAL f32* x)
     ],
 )
 def test_what_the_short_header_lacks_is_compiled_with_the_whole(
-    opencl: Member,
-    trial_template: Callable[[str, str], str],
-    capfd: pytest.CaptureFixture[str],
-    expression: str,
-    value: float,
-    is_short: bool,
-) -> None:
+    opencl, trial_template, capfd, expression, value, is_short
+):
     name = trial_template(f"calls_{len(expression)}", CALLS % expression)
 
-    def work(running: Device) -> float:
+    def work(running):
         program, x = running.program(name), running.put(np.full(1, 4, np.float32))
         if pocl_header.is_needed(running.info.platform, "3.0"):
             assert (pocl_header.declarations(program.source.text) is not None) == is_short

@@ -1,11 +1,5 @@
 """Claims about races: no work-item of a GPU's group reads what another one writes without a barrier between them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -39,7 +33,7 @@ KERNEL LAUNCH_BOUNDS(64, 1) neighbours(const GLOBAL f64* values, GLOBAL f64* sum
 
 
 @pytest.mark.parametrize("between", ["BARRIER();", ""])
-def test_a_missing_barrier_is_found(tmp_path: Path, trial_template: Callable[[str, str], str], between: str) -> None:
+def test_a_missing_barrier_is_found(tmp_path, trial_template, between):
     template = trial_template("neighbours", MEAN)
     values = np.arange(64.0)
     found, after = races(
@@ -52,7 +46,7 @@ def test_a_missing_barrier_is_found(tmp_path: Path, trial_template: Callable[[st
         assert {place.split(":")[0] for place in found} == {"trial/neighbours.mako"}
 
 
-def test_an_index_beyond_a_local_array_is_found(tmp_path: Path, trial_template: Callable[[str, str], str]) -> None:
+def test_an_index_beyond_a_local_array_is_found(tmp_path, trial_template):
     template = trial_template("beyond", BEYOND)
     with pytest.raises(AssertionError, match=r"beyond\.mako:5:\d+: runtime error: index 4 out of bounds"):
         races(tmp_path, template, {}, "beyond", 1, 2, sums=np.zeros(2, np.int32), place=3)
@@ -60,13 +54,13 @@ def test_an_index_beyond_a_local_array_is_found(tmp_path: Path, trial_template: 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("lanes", [1, 2])
-def test_passes_over_a_sparse_design_have_none(tmp_path: Path, lanes: int) -> None:
+def test_passes_over_a_sparse_design_have_none(tmp_path, lanes):
     block, chains, q, rows = 64, 4, 6, 128
     random = np.random.default_rng(1)
     columns = np.concatenate([random.choice(q, 3, replace=False) for _ in range(rows)]).astype(np.uint16)
     values = random.standard_normal(3 * rows).astype(np.float32)
     beta = random.standard_normal((q, chains)).astype(np.float32)
-    constants: dict[str, Any] = {"block": block, "lanes": lanes, "shuffle": lanes > 1, "start": "i32", "index": "u16"}
+    constants = {"block": block, "lanes": lanes, "shuffle": lanes > 1, "start": "i32", "index": "u16"}
     constants |= {"chains": chains, "mode": "margins", "family": "logit", "vector": "f32", "implicit": False}
     found, after = races(
         *(tmp_path, "gibbs/sparse_rows", constants, "pass_rows", 1, block),
@@ -95,7 +89,7 @@ def test_passes_over_a_sparse_design_have_none(tmp_path: Path, lanes: int) -> No
     assert np.allclose(after["margins"], (dense @ beta).T, rtol=1e-5, atol=1e-5)
 
 
-def test_a_group_that_solves_a_linear_program_has_none(tmp_path: Path) -> None:
+def test_a_group_that_solves_a_linear_program_has_none(tmp_path):
     block, rows, m, n, k = 64, 64, 20, 50, 2
     random = np.random.default_rng(2)
     a, x = random.standard_normal((m, n)), random.random((k, n))
@@ -132,7 +126,7 @@ def test_a_group_that_solves_a_linear_program_has_none(tmp_path: Path) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_passes_over_a_dense_design_have_none(tmp_path: Path, shuffle: bool) -> None:
+def test_passes_over_a_dense_design_have_none(tmp_path, shuffle):
     stride, strip_rows, strips, chains = 64, 64, 3, 2
     rows = strip_rows * strips
     random = np.random.default_rng(3)
@@ -164,7 +158,7 @@ def test_passes_over_a_dense_design_have_none(tmp_path: Path, shuffle: bool) -> 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["tabu", "walk"])
-def test_local_searches_of_bit_strings_have_none(tmp_path: Path, rule: Any) -> None:
+def test_local_searches_of_bit_strings_have_none(tmp_path, rule):
     n, individuals, flips = 100, 2, 40
     random = np.random.default_rng(4)
     clauses = [
@@ -177,7 +171,7 @@ def test_local_searches_of_bit_strings_have_none(tmp_path: Path, rule: Any) -> N
     words = -(-n // 32)
     bits = random.integers(0, 2, (individuals, n))
     state_words = 2 * -(-(6 + words + n) // 2)
-    given: dict[str, Any] = {name: np.ascontiguousarray(a) for name, a in gain_arrays(fitness, program).items()}
+    given = {name: np.ascontiguousarray(a) for name, a in gain_arrays(fitness, program).items()}
     given |= {"functions": program.functions} if rule == "walk" else {"tenure": 5, "tenure_spread": 5}
     found, after = races(
         *(tmp_path, f"boa/{template}", constants, improve_kernel(program), 1, 64),
@@ -205,7 +199,7 @@ def test_local_searches_of_bit_strings_have_none(tmp_path: Path, rule: Any) -> N
     assert (gained > 0).all()
 
 
-def packed(bits: Any) -> Any:
+def packed(bits):
     """Rows of bits as rows of 32-bit words."""
     padded = np.zeros((len(bits), -(-bits.shape[1] // 32) * 32), np.uint8)
     padded[:, : bits.shape[1]] = bits

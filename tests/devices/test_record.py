@@ -1,15 +1,9 @@
 """Records: what kernels and the host know by name is the same memory; and launches that share their arguments."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.devices import Device, Launcher, Member, Record
+from engine.devices import Launcher, Record
 from engine.devices.cuda.compiler import compile_cubin
 from engine.devices.kernels.templates import render
 from engine.errors import BackendUnavailable, KernelArgumentError
@@ -33,7 +27,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) double_all(GLOBAL mixed_t* RESTRICT all, i32 times, f
 """
 
 
-def records() -> NDArray[Any]:
+def records():
     array = np.zeros(3, MIXED.dtype)
     array["flag"], array["rate"], array["count"], array["sign"] = [1, -2, 3], [0.5, 1.5, 2.5], [1 << 40, 2, 3], 7
     array["shape"] = np.arange(9).reshape(3, 3)
@@ -41,12 +35,12 @@ def records() -> NDArray[Any]:
 
 
 @pytest.fixture
-def template(trial_template: Callable[[str, str], str]) -> str:
+def template(trial_template):
     return trial_template("record", TEXT)
 
 
-def test_kernels_and_the_host_have_the_same_fields(device: Member, template: str) -> None:
-    def doubled(running: Device) -> NDArray[Any]:
+def test_kernels_and_the_host_have_the_same_fields(device, template):
+    def doubled(running):
         buffer = running.put(records())
         running.program(template, mixed=MIXED).double_all(3, 1, all=buffer, times=2, shift=0.0)
         return running.get(buffer)
@@ -57,15 +51,15 @@ def test_kernels_and_the_host_have_the_same_fields(device: Member, template: str
     np.testing.assert_array_equal(found["sign"], -expected["sign"])
 
 
-def test_cuda_aligns_a_record_as_the_host_does(template: str) -> None:
+def test_cuda_aligns_a_record_as_the_host_does(template):
     try:
         assert compile_cubin(render(template, "cuda", mixed=MIXED), "sm_90", "cuda:0")
     except BackendUnavailable as error:
         pytest.skip(str(error))
 
 
-def test_a_buffer_that_does_not_hold_the_records_of_a_kernel_is_an_error(device: Member, template: str) -> None:
-    def launch(running: Device) -> None:
+def test_a_buffer_that_does_not_hold_the_records_of_a_kernel_is_an_error(device, template):
+    def launch(running):
         numbers = running.put(np.zeros(15))
         running.program(template, mixed=MIXED).double_all(3, 1, all=numbers, times=2, shift=0.0)
 
@@ -73,7 +67,7 @@ def test_a_buffer_that_does_not_hold_the_records_of_a_kernel_is_an_error(device:
         device.submit(launch).result()
 
 
-def test_records_of_one_type_are_views_of_numbers() -> None:
+def test_records_of_one_type_are_views_of_numbers():
     numbers = np.arange(12.0).reshape(2, 3, 2)
     chains = CHAIN.view(numbers)
     assert chains.shape == (2, 3)
@@ -84,13 +78,13 @@ def test_records_of_one_type_are_views_of_numbers() -> None:
 
 
 @pytest.mark.parametrize(("field", "kind"), [("field", "float16"), ("local", "i32"), ("class", "i32"), ("int4", "f64")])
-def test_a_field_of_an_unknown_type_or_named_as_a_keyword_is_an_error(field: str, kind: str) -> None:
+def test_a_field_of_an_unknown_type_or_named_as_a_keyword_is_an_error(field, kind):
     with pytest.raises(ValueError, match=rf"wrong\.{field}"):
         Record("wrong", **{field: kind})
 
 
-def test_a_launcher_is_given_only_what_varies(device: Member, template: str) -> None:
-    def rates(running: Device) -> list[float]:
+def test_a_launcher_is_given_only_what_varies(device, template):
+    def rates(running):
         buffer, other = running.put(records()), running.put(records())
         kernel = running.program(template, mixed=MIXED).double_all
         launch = Launcher(all=buffer, times=2, unknown_to_the_kernel=1)

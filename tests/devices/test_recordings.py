@@ -1,18 +1,15 @@
 """Work that is recorded and played: the same commands in the same order, and what has no place in a recording."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Callable
 from enum import Enum
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.devices import Device, DevicePool, Member
+from engine.devices import DevicePool
 from engine.devices.cuda import graph as cuda_graph
 from engine.devices.cuda.graph import GraphRecording
 from engine.devices.graph import Recordings, record
@@ -31,7 +28,7 @@ KERNEL add(GLOBAL i32* values, const GLOBAL i32* more, i32 times, f32 share)
 """
 
 
-def buffers(running: Device, template: str) -> tuple[Any, Any, Any]:
+def buffers(running, template):
     """A kernel that was launched before, and two buffers: zeros, and 0 to 7."""
     values, more = running.put(np.zeros(8, np.int32)), running.put(np.arange(8, dtype=np.int32))
     add = running.program(template).add
@@ -39,13 +36,13 @@ def buffers(running: Device, template: str) -> tuple[Any, Any, Any]:
     return add, values, more
 
 
-def on(device: Member, template: Trial, work: Callable[..., Any]) -> Any:
+def on(device, template, work):
     name = template("recordings", KERNELS)
     return device.submit(lambda running: work(running, *buffers(running, name))).result()
 
 
-def test_what_was_recorded_is_done_by_every_play_and_not_before(device: Member, trial_template: Trial) -> None:
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[list[int]]:
+def test_what_was_recorded_is_done_by_every_play_and_not_before(device, trial_template):
+    def work(running, add, values, more):
         with running.record() as recording:
             add(1, 8, values=values, more=more, times=3, share=1.0)
         found = [running.get(values).tolist()]
@@ -63,8 +60,8 @@ def test_what_was_recorded_is_done_by_every_play_and_not_before(device: Member, 
     assert on(device, trial_template, work) == [one.tolist() for one in expected]
 
 
-def test_several_streams_copies_and_zeros_are_recorded(device: Member, trial_template: Trial) -> None:
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+def test_several_streams_copies_and_zeros_are_recorded(device, trial_template):
+    def work(running, add, values, more):
         beside = running.put(np.full(8, 100, np.int32))
         with running.record() as recording:
             begun = running.record_event()
@@ -85,10 +82,10 @@ def test_several_streams_copies_and_zeros_are_recorded(device: Member, trial_tem
     assert on(device, trial_template, work) == expected
 
 
-def test_what_needs_the_host_is_refused_in_plain_words(device: Member, trial_template: Trial) -> None:
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+def test_what_needs_the_host_is_refused_in_plain_words(device, trial_template):
+    def work(running, add, values, more):
         before, host = running.record_event(), np.zeros(8, np.int32)
-        refused: dict[str, Callable[[], Any]] = {
+        refused = {
             "a wait of the host": lambda: running.sync(),
             "a copy to the host": lambda: running.get(values),
             "a copy from the host": lambda: running.put_async(host, values),
@@ -110,14 +107,13 @@ def test_what_needs_the_host_is_refused_in_plain_words(device: Member, trial_tem
             recording.play()
         running.sync()
         add(1, 8, values=values, more=more, times=1, share=0.0)
-        found: list[int] = running.get(values).tolist()
-        return found
+        return running.get(values).tolist()
 
     assert on(device, trial_template, work) == list(range(8))
 
 
-def test_a_recording_holds_until_a_buffer_of_its_time_is_released(device: Member, trial_template: Trial) -> None:
-    def work(running: Device, add: Any, values: Any, more: Any) -> None:
+def test_a_recording_holds_until_a_buffer_of_its_time_is_released(device, trial_template):
+    def work(running, add, values, more):
         with running.record() as recording:
             add(1, 8, values=values, more=more, times=1, share=0.0)
         running.release(running.put(np.zeros(4)))
@@ -130,10 +126,10 @@ def test_a_recording_holds_until_a_buffer_of_its_time_is_released(device: Member
     on(device, trial_template, work)
 
 
-def test_the_commands_of_a_recording_are_on_the_timeline(device: Member, trial_template: Trial) -> None:
+def test_the_commands_of_a_recording_are_on_the_timeline(device, trial_template):
     name = trial_template("recordings", KERNELS)
 
-    def work(running: Device) -> None:
+    def work(running):
         add, values, more = buffers(running, name)
         with running.record() as recording, running.stream(1):
             running.copy(more, values)
@@ -150,10 +146,10 @@ def test_the_commands_of_a_recording_are_on_the_timeline(device: Member, trial_t
     assert sum(one.kind == "kernel" for one in commands) == 3
 
 
-def test_a_device_fails_in_the_middle_of_a_recording(device: Member, trial_template: Trial) -> None:
+def test_a_device_fails_in_the_middle_of_a_recording(device, trial_template):
     name = trial_template("recordings", KERNELS)
 
-    def work(running: Device) -> None:
+    def work(running):
         add, values, more = buffers(running, name)
         recordings = Recordings(running)
         for _ in range(10):
@@ -168,12 +164,12 @@ def test_a_device_fails_in_the_middle_of_a_recording(device: Member, trial_templ
     assert failures[0] == 1
 
 
-def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl: Member, trial_template: Trial) -> None:
+def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl, trial_template):
     if opencl.info.capabilities.kind != "cpu":
         pytest.skip("other devices share no context")
     name = trial_template("recordings", KERNELS)
 
-    def work(first: Device) -> list[int]:
+    def work(first):
         second = type(first)(first.info)
         try:
             (add, values, more), (other, results, _) = buffers(first, name), buffers(second, name)
@@ -189,8 +185,7 @@ def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl: 
             assert recording.launches == 2
             with record(first, second), pytest.raises(RecordingError, match="while another one is made"):
                 recording.play()
-            found: list[int] = second.get(results).tolist()
-            return found
+            return second.get(results).tolist()
         finally:
             second.close()
 
@@ -200,13 +195,11 @@ def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl: 
 # --- work that is done often -----------------------------------------------------------------------------------------
 
 
-def test_work_is_recorded_the_second_time_and_anew_when_told(
-    device: Member, trial_template: Trial, caplog: pytest.LogCaptureFixture
-) -> None:
-    def work(running: Device, add: Any, values: Any, more: Any) -> tuple[list[int], int]:
+def test_work_is_recorded_the_second_time_and_anew_when_told(device, trial_template, caplog):
+    def work(running, add, values, more):
         recordings, given = Recordings(running), list[int]()
 
-        def act(times: int) -> None:
+        def act(times):
             given.append(times)
             add(1, 8, values=values, more=more, times=times, share=0.0)
 
@@ -242,47 +235,47 @@ class _Driver:
     CUstream = staticmethod(int)
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device):
         self.device, self.calls = device, list[str]()
         self.capture = self.launch = _Status.CUDA_SUCCESS
-        self.commands: list[Callable[[], None]] = []
+        self.commands = []
 
-    def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[Any, ...]:
+    def cuStreamBeginCapture(self, stream, mode):
         assert (stream, mode) == (77, 2)
         self.calls.append("begin")
         return (_Status.CUDA_SUCCESS,)
 
-    def cuStreamEndCapture(self, stream: int) -> tuple[Any, ...]:
+    def cuStreamEndCapture(self, stream):
         self.calls.append("end")
         return self.capture, 5 if self.capture is _Status.CUDA_SUCCESS else None
 
-    def cuGraphInstantiate(self, graph: int, flags: int) -> tuple[Any, ...]:
+    def cuGraphInstantiate(self, graph, flags):
         assert (graph, flags) == (5, 0)
         self.calls.append("instantiate")
         return _Status.CUDA_SUCCESS, self.commands
 
-    def cuGraphDestroy(self, graph: int) -> tuple[Any, ...]:
+    def cuGraphDestroy(self, graph):
         self.calls.append("destroy")
         return (_Status.CUDA_SUCCESS,)
 
-    def cuGraphLaunch(self, graph: list[Callable[[], None]], stream: int) -> tuple[Any, ...]:
+    def cuGraphLaunch(self, graph, stream):
         self.calls.append("launch")
         if self.launch is _Status.CUDA_SUCCESS:
             for command in graph:
                 command()
         return (self.launch,)
 
-    def cuGraphExecDestroy(self, graph: list[Callable[[], None]]) -> tuple[Any, ...]:
+    def cuGraphExecDestroy(self, graph):
         self.calls.append("drop")
         return (_Status.CUDA_SUCCESS,)
 
 
 @pytest.fixture
-def graphs(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> tuple[Member, list[_Driver]]:
+def graphs(opencl, monkeypatch):
     """An OpenCL device that says it has graphs."""
-    made: list[_Driver] = []
+    made = []
 
-    def attach(running: Device) -> None:
+    def attach(running):
         made.append(_Driver(running))
         monkeypatch.setattr(cuda_graph, "_driver", lambda: made[0])
         kind = type(running.queue)
@@ -295,16 +288,14 @@ def graphs(opencl: Member, monkeypatch: pytest.MonkeyPatch) -> tuple[Member, lis
     return opencl, made
 
 
-def test_a_graph_is_captured_once_launched_often_and_destroyed(
-    graphs: tuple[Member, list[_Driver]], trial_template: Trial
-) -> None:
+def test_a_graph_is_captured_once_launched_often_and_destroyed(graphs, trial_template):
     member, (driver,) = graphs
 
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+    def work(running, add, values, more):
         recordings = Recordings(running)
         for _ in range(4):
             recordings.run("", lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
-        found: list[int] = running.get(values).tolist()
+        found = running.get(values).tolist()
         recordings.forget()
         return found
 
@@ -312,18 +303,15 @@ def test_a_graph_is_captured_once_launched_often_and_destroyed(
     assert driver.calls == ["begin", "end", "instantiate", "destroy", "launch", "launch", "launch", "drop"]
 
 
-def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(
-    graphs: tuple[Member, list[_Driver]], trial_template: Trial, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(graphs, trial_template, caplog):
     member, (driver,) = graphs
     driver.capture = _Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
+    def work(running, add, values, more):
         recordings = Recordings(running)
         for key in "aabbb":
             recordings.run(key, lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
-        found: list[int] = running.get(values).tolist()
-        return found
+        return running.get(values).tolist()
 
     with caplog.at_level(logging.WARNING, "quintet"):
         assert on(member, trial_template, work) == [5 * i for i in range(8)]
@@ -332,31 +320,26 @@ def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(
     assert "could not capture the work: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" in record.message
 
 
-def test_streams_leave_a_capture_in_which_something_is_refused(
-    graphs: tuple[Member, list[_Driver]], trial_template: Trial
-) -> None:
+def test_streams_leave_a_capture_in_which_something_is_refused(graphs, trial_template):
     member, (driver,) = graphs
 
-    def work(running: Device, add: Any, values: Any, more: Any) -> list[int]:
-        def act() -> None:
+    def work(running, add, values, more):
+        def act():
             add(1, 8, values=values, more=more, times=1, share=0.0)
             running.sync()
 
         with pytest.raises(RecordingError, match="a wait of the host"), running.record():
             act()
-        found: list[int] = running.get(values).tolist()
-        return found
+        return running.get(values).tolist()
 
     assert on(member, trial_template, work) == [0] * 8
     assert driver.calls == ["begin", "end", "destroy"]
 
 
-def test_a_device_that_failed_says_so_when_a_graph_is_launched(
-    graphs: tuple[Member, list[_Driver]], trial_template: Trial
-) -> None:
+def test_a_device_that_failed_says_so_when_a_graph_is_launched(graphs, trial_template):
     member, (driver,) = graphs
 
-    def work(running: Device, add: Any, values: Any, more: Any) -> None:
+    def work(running, add, values, more):
         with running.record() as recording:
             add(1, 8, values=values, more=more, times=1, share=0.0)
         driver.launch = _Status.CUDA_ERROR_ILLEGAL_ADDRESS
@@ -366,7 +349,7 @@ def test_a_device_that_failed_says_so_when_a_graph_is_launched(
         on(member, trial_template, work)
 
 
-def test_the_binding_has_the_functions_that_recordings_call() -> None:
+def test_the_binding_has_the_functions_that_recordings_call():
     driver = package("cuda.bindings.driver")
     for name in (name for name in dir(_Driver) if name.startswith("cu")):
         assert callable(getattr(driver, name)), name

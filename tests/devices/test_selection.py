@@ -1,9 +1,6 @@
 """Choosing devices by the names users write, and the ways a backend can be missing."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -31,12 +28,12 @@ NO_DRIVER = (
 )
 
 
-def ids(found: list[DeviceInfo]) -> list[str]:
+def ids(found):
     return [info.id for info in found]
 
 
-def install(patch: pytest.MonkeyPatch, cuda_devices: list[DeviceInfo] | None, opencl: list[DeviceInfo]) -> None:
-    def list_cuda() -> list[DeviceInfo]:
+def install(patch, cuda_devices, opencl):
+    def list_cuda():
         if cuda_devices is None:
             raise BackendUnavailable(NO_DRIVER)
         return cuda_devices
@@ -50,12 +47,12 @@ def install(patch: pytest.MonkeyPatch, cuda_devices: list[DeviceInfo] | None, op
 
 
 @pytest.fixture
-def both(monkeypatch: pytest.MonkeyPatch) -> None:
+def both(monkeypatch):
     install(monkeypatch, CUDA, OPENCL)
 
 
 @pytest.fixture
-def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_cpu(monkeypatch):
     install(monkeypatch, None, [replace(EPYC, index=0)])
 
 
@@ -74,18 +71,18 @@ def only_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["id", "two ids", "spelling", "index", "name part", "name in lower case", "uuid", "twice"],
 )
-def test_a_device_answers_to_its_id_index_name_and_uuid(names: list[str], expected: list[str]) -> None:
+def test_a_device_answers_to_its_id_index_name_and_uuid(names, expected):
     assert ids(select("auto", names)) == expected
 
 
 @pytest.mark.usefixtures("both")
-def test_by_default_all_gpus_of_one_backend_are_used() -> None:
+def test_by_default_all_gpus_of_one_backend_are_used():
     assert ids(select()) == ["cuda:0", "cuda:1", "cuda:2"]
     assert ids(select("opencl")) == ["opencl:0"]
 
 
 @pytest.mark.usefixtures("only_cpu")
-def test_without_a_gpu_the_first_device_is_used() -> None:
+def test_without_a_gpu_the_first_device_is_used():
     assert ids(select()) == ["opencl:0"]
     assert available()[1] == {"cuda": NO_DRIVER}
 
@@ -104,14 +101,14 @@ def test_without_a_gpu_the_first_device_is_used() -> None:
         ("opencl", "cuda:0", 'cuda:0 is not of the backend "opencl"; set backend = "cuda" or "auto"'),
     ],
 )
-def test_a_name_that_matches_nothing_is_answered_with_what_there_is(backend: str, name: str, message: str) -> None:
+def test_a_name_that_matches_nothing_is_answered_with_what_there_is(backend, name, message):
     with pytest.raises(DeviceNotFound) as caught:
-        select(backend, [name])  # type: ignore[arg-type]
+        select(backend, [name])
     assert str(caught.value) == message
 
 
 @pytest.mark.usefixtures("only_cpu")
-def test_a_device_of_a_missing_backend_is_answered_with_why_it_is_missing() -> None:
+def test_a_device_of_a_missing_backend_is_answered_with_why_it_is_missing():
     with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
         select("auto", ["cuda:0"])
     with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
@@ -119,14 +116,14 @@ def test_a_device_of_a_missing_backend_is_answered_with_why_it_is_missing() -> N
 
 
 @pytest.fixture
-def fresh_driver() -> Iterator[None]:
+def fresh_driver():
     """PyCUDA's driver is looked for once a process; look again within and after the test."""
     cuda._driver.cache_clear()
     yield
     cuda._driver.cache_clear()
 
 
-def fake_driver(monkeypatch: pytest.MonkeyPatch, count: int | None) -> None:
+def fake_driver(monkeypatch, count):
     """A PyCUDA whose driver finds ``count`` devices, or does not start."""
     package, driver = ModuleType("pycuda"), ModuleType("pycuda.driver")
 
@@ -135,10 +132,10 @@ def fake_driver(monkeypatch: pytest.MonkeyPatch, count: int | None) -> None:
 
     class Device:
         @staticmethod
-        def count() -> int:
+        def count():
             return count or 0
 
-    def init() -> None:
+    def init():
         if count is None:
             raise Error("cuInit failed: no CUDA-capable device is detected")
 
@@ -150,7 +147,7 @@ def fake_driver(monkeypatch: pytest.MonkeyPatch, count: int | None) -> None:
 
 @pytest.mark.usefixtures("fresh_driver")
 @pytest.mark.parametrize("driver", [False, True])
-def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch: pytest.MonkeyPatch, driver: bool) -> None:
+def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch, driver):
     monkeypatch.setattr(cuda, "_has_driver_library", lambda: driver)
     monkeypatch.setitem(sys.modules, "pycuda", None)
     monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)
@@ -167,7 +164,7 @@ def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("fresh_driver")
-def test_cuda_without_its_compiler_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_without_its_compiler_says_how_to_install_it(monkeypatch):
     fake_driver(monkeypatch, 1)
     monkeypatch.setattr(nvrtc.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BackendUnavailable, match=r"no module cuda\); pip install cuda-core cuda-bindings"):
@@ -175,7 +172,7 @@ def test_cuda_without_its_compiler_says_how_to_install_it(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("fresh_driver")
-def test_cuda_without_a_driver_library_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cuda_without_a_driver_library_says_so(monkeypatch, tmp_path):
     text = 'raise ImportError("libcuda.so.1: cannot open shared object file: No such file or directory")\n'
     (tmp_path / "driver.py").write_text(text, encoding="utf-8")
     package = ModuleType("pycuda")
@@ -201,14 +198,14 @@ def test_cuda_without_a_driver_library_says_so(monkeypatch: pytest.MonkeyPatch, 
         (0, "CUDA is unavailable: NVIDIA's driver is installed, but sees no device"),
     ],
 )
-def test_cuda_without_a_device_says_so(monkeypatch: pytest.MonkeyPatch, count: int | None, message: str) -> None:
+def test_cuda_without_a_device_says_so(monkeypatch, count, message):
     fake_driver(monkeypatch, count)
     with pytest.raises(BackendUnavailable) as caught:
         cuda.list_devices()
     assert str(caught.value) == message
 
 
-def test_devices_are_grouped_by_backend_in_the_order_given() -> None:
+def test_devices_are_grouped_by_backend_in_the_order_given():
     mixed = [EPYC, CUDA[1], OPENCL[0], CUDA[0]]
     assert [ids(group) for group in by_backend(mixed)] == [["cuda:1", "cuda:0"], ["opencl:1", "opencl:0"]]
     assert by_backend([]) == []

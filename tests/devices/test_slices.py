@@ -1,13 +1,11 @@
 """The length of slices follows the time they take, within its limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.devices.pool.slices import SliceLength
 
 
-def test_a_slice_grows_at_most_twofold_and_shrinks_at_once() -> None:
+def test_a_slice_grows_at_most_twofold_and_shrinks_at_once():
     length = SliceLength(start=10, seconds=0.05)
     length.took(0.001)
     assert length.amount == 20
@@ -17,7 +15,7 @@ def test_a_slice_grows_at_most_twofold_and_shrinks_at_once() -> None:
     assert length.amount == 200
 
 
-def test_limits_hold() -> None:
+def test_limits_hold():
     length = SliceLength(start=5, least=3, most=8, seconds=0.1)
     length.took(10.0)
     assert length.amount == 3
@@ -27,6 +25,6 @@ def test_limits_hold() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"least": 0}, {"least": 3, "most": 2}, {"seconds": 0}, {"growth": 1}])
-def test_nonsense_is_refused(wrong: dict[str, float]) -> None:
+def test_nonsense_is_refused(wrong):
     with pytest.raises(ValueError, match="a slice needs"):
         SliceLength(**wrong)

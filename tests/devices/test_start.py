@@ -1,18 +1,14 @@
 """What the bundled samples have built for them: no more programs and kernels than when this was written."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.api.engine import Engine
 from engine.cli.samples import load
-from engine.devices import Device, Member
-from engine.devices.kernels.program import Building
-from engine.events import Compiling, Event
+from engine.devices import Device
+from engine.events import Compiling
 from engine.solvers import discover
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -24,10 +20,10 @@ MOST = {
     "linprog": (0, 0, 0),
 }
 """Programs, the kernels in them, and those that are used, on a CPU; fewer are welcome."""
-SHORT: dict[str, dict[str, Any]] = {"gibbs": {"draws": 8, "warmup": 100}}
+SHORT = {"gibbs": {"draws": 8, "warmup": 100}}
 
 
-def test_every_sample_is_counted() -> None:
+def test_every_sample_is_counted():
     assert {name: most[0] for name, most in MOST.items()} == {n: one.usual_programs for n, one in discover().items()}
     assert set(MOST) == set(discover()) == {path.stem for path in SAMPLES.glob("*.toml")}
 
@@ -36,21 +32,19 @@ def test_every_sample_is_counted() -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.full] * (name not in ("boa", "linprog"))) for name in MOST]
 )
-def test_a_sample_builds_no_more_kernels_than_it_did(
-    opencl: Member, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sample_builds_no_more_kernels_than_it_did(opencl, name, monkeypatch):
     if opencl.info.capabilities.kind != "cpu":
         pytest.skip("the numbers are those of a CPU")
     path = SAMPLES / f"{name}.toml"
     problem, _ = load(path)
-    events: list[Event] = []
-    begun: list[str] = []
+    events = []
+    begun = []
     report = Device._report_compile
     monkeypatch.setattr(Device, "_report_compile", lambda *given: (begun.append(given[1].template), report(*given)))
     with Engine(devices=[opencl.info.id], config_file=path) as owner:
         run = owner.start(problem, on_event=events.append, **SHORT.get(name, {}))
         result = run.wait()
-        built: Building = run.pool.members[0].submit(lambda device: device.building).result()
+        built = run.pool.members[0].submit(lambda device: device.building).result()
     assert result.objective is None or math.isfinite(result.objective)
     found = (len(built.programs), built.kernels, built.used)
     assert all(number <= most for number, most in zip(found, MOST[name], strict=True)), (found, built.programs)

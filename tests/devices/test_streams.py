@@ -1,17 +1,14 @@
 """Lanes: work that may overlap keeps the order that marks give it, on every device."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.devices import Device, DevicePool, Member, StreamEvent
+from engine.devices import DevicePool
 from engine.devices.buffer import Events
 
 Trial = Callable[[str, str], str]
@@ -35,15 +32,15 @@ KERNEL doubled(const GLOBAL i32* values, GLOBAL i32* out)
 ROUNDS = 20_000_000
 
 
-def kernels(running: Device, template: str) -> tuple[Any, Any]:
+def kernels(running, template):
     program = running.program(template)
     return program.slow, program.doubled
 
 
-def test_a_stream_that_waits_for_an_event_sees_what_came_before_it(device: Member, trial_template: Trial) -> None:
+def test_a_stream_that_waits_for_an_event_sees_what_came_before_it(device, trial_template):
     template = trial_template("streams_after", SLOW)
 
-    def work(running: Device) -> list[NDArray[Any]]:
+    def work(running):
         slow, doubled = kernels(running, template)
         values, beside, last = running.put(np.arange(64, dtype=np.int32)), *(running.empty(64, np.int32) for _ in "ab")
         slow(1, 1, values=values, count=64, rounds=ROUNDS)
@@ -62,10 +59,10 @@ def test_a_stream_that_waits_for_an_event_sees_what_came_before_it(device: Membe
     assert np.array_equal(last, 2 * beside)
 
 
-def test_copies_without_waiting_are_in_order_with_their_stream(device: Member, trial_template: Trial) -> None:
+def test_copies_without_waiting_are_in_order_with_their_stream(device, trial_template):
     template = trial_template("streams_later", SLOW)
 
-    def work(running: Device) -> list[NDArray[Any]]:
+    def work(running):
         slow, _ = kernels(running, template)
         source, target = running.staging(16, np.int32), running.staging(8, np.int32)
         source[:] = np.arange(16)
@@ -85,10 +82,10 @@ def test_copies_without_waiting_are_in_order_with_their_stream(device: Member, t
     assert rest.tolist() == [1, 1, 1, 1]
 
 
-def test_sync_and_release_wait_for_every_stream(device: Member, trial_template: Trial) -> None:
+def test_sync_and_release_wait_for_every_stream(device, trial_template):
     template = trial_template("streams_sync", SLOW)
 
-    def work(running: Device) -> NDArray[Any]:
+    def work(running):
         slow, _ = kernels(running, template)
         staging = running.staging(4, np.int32)
         with running.stream(1):
@@ -105,8 +102,8 @@ def test_sync_and_release_wait_for_every_stream(device: Member, trial_template: 
     assert device.submit(work).result().tolist() == [1, 1, 1, 1]
 
 
-def test_copies_that_do_not_fit_are_refused(device: Member) -> None:
-    def work(running: Device) -> None:
+def test_copies_that_do_not_fit_are_refused(device):
+    def work(running):
         buffer = running.put(np.zeros(4, np.int32))
         with pytest.raises(ValueError, match="get_async: 3 elements from 2 on"):
             running.get_async(buffer, np.empty(3, np.int32), 2)
@@ -124,10 +121,10 @@ def test_copies_that_do_not_fit_are_refused(device: Member) -> None:
     device.submit(work).result()
 
 
-def test_a_device_with_work_on_streams_closes(device: Member, trial_template: Trial) -> None:
+def test_a_device_with_work_on_streams_closes(device, trial_template):
     template = trial_template("streams_close", SLOW)
 
-    def work(running: Device) -> None:
+    def work(running):
         slow, _ = kernels(running, template)
         with running.stream(1):
             values = running.put(np.zeros(4, np.int32))
@@ -144,11 +141,11 @@ def test_a_device_with_work_on_streams_closes(device: Member, trial_template: Tr
 class FakeEvent:
     dropped_on: ClassVar[list[int]] = []
 
-    def __del__(self) -> None:
+    def __del__(self):
         self.dropped_on.append(threading.get_ident())
 
 
-def test_events_are_used_again_and_dropped_where_they_are_cleared() -> None:
+def test_events_are_used_again_and_dropped_where_they_are_cleared():
     FakeEvent.dropped_on.clear()
     events = Events(FakeEvent)
     first, second = events.take(), events.take()
@@ -172,10 +169,10 @@ def test_events_are_used_again_and_dropped_where_they_are_cleared() -> None:
     assert len(events) == 1
 
 
-def test_marks_may_be_left_to_another_thread_and_to_the_end(device: Member) -> None:
-    kept: list[StreamEvent] = []
+def test_marks_may_be_left_to_another_thread_and_to_the_end(device):
+    kept = []
 
-    def work(running: Device) -> NDArray[Any]:
+    def work(running):
         values = running.put(np.arange(8, dtype=np.int32))
         for _ in range(100):
             kept.append(running.record_event())

@@ -1,18 +1,14 @@
 """Templates: what they render to, and whose line an error names."""
 
-from __future__ import annotations
-
 import re
 import stat
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from engine.devices import Device, Member
 from engine.devices.cuda.compiler import compile_cubin
 from engine.devices.kernels import templates
 from engine.devices.kernels.program import Program
@@ -24,7 +20,7 @@ Trial = Callable[[str, str], str]
 Compile = Callable[..., None]  # of a template's name and constants
 
 
-def place(name: str, line: int) -> str:
+def place(name, line):
     """What a message says of a place."""
     return f"({name}.mako, line {line})"
 
@@ -100,38 +96,38 @@ KERNEL broken(GLOBAL i32* out)
 
 
 @pytest.fixture(params=["opencl", "nvrtc"])
-def compile_trial(request: pytest.FixtureRequest) -> Compile:
+def compile_trial(request):
     """``compile_trial(template, **constants)`` with each compiler that this machine has."""
     if request.param == "nvrtc":
 
-        def with_nvrtc(template: str, **constants: Any) -> None:
+        def with_nvrtc(template, **constants):
             try:
                 compile_cubin(render(template, "cuda", **constants), "sm_80", "no device")
             except BackendUnavailable as error:
                 pytest.skip(str(error))
 
         return with_nvrtc
-    member: Member = request.getfixturevalue("opencl")
+    member = request.getfixturevalue("opencl")
 
-    def build(device: Device, template: str, **constants: Any) -> None:
+    def build(device, template, **constants):
         Program(device, render(template, "opencl", **constants)).kernel("broken")
 
-    def on_device(template: str, **constants: Any) -> None:
+    def on_device(template, **constants):
         member.submit(build, template, **constants).result()
 
     return on_device
 
 
-def prelude_names(language: str) -> set[str]:
+def prelude_names(language):
     text = (templates._TEMPLATES.root / f"common/prelude.{language}.mako").read_text(encoding="utf-8")
     return set(re.findall(r"^#define (\w+)", text, re.M)) | set(re.findall(r"^typedef [\w ]+?(\w+);", text, re.M))
 
 
-def line_of(text: str, what: str) -> int:
+def line_of(text, what):
     return next(number for number, line in enumerate(text.split("\n"), start=1) if what in line)
 
 
-def test_both_preludes_define_the_same_names() -> None:
+def test_both_preludes_define_the_same_names():
     names = prelude_names("cuda")
     assert names == prelude_names("opencl")
     assert {"KERNEL", "BARRIER", "u64", "f32", "MULTIPLY_HIGH_U32"} <= names
@@ -140,9 +136,7 @@ def test_both_preludes_define_the_same_names() -> None:
 @pytest.mark.parametrize(
     "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
 )
-def test_a_compile_error_names_the_template_and_its_own_line(
-    text: str, trial_template: Trial, compile_trial: Compile
-) -> None:
+def test_a_compile_error_names_the_template_and_its_own_line(text, trial_template, compile_trial):
     template = trial_template("broken", text)
     with pytest.raises(KernelError) as caught:
         compile_trial(template)
@@ -155,11 +149,11 @@ def test_a_compile_error_names_the_template_and_its_own_line(
 @pytest.mark.parametrize(
     "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
 )
-def test_directives_break_nothing(text: str, trial_template: Trial, compile_trial: Compile) -> None:
+def test_directives_break_nothing(text, trial_template, compile_trial):
     compile_trial(trial_template("whole", text.replace("missing", "1")))
 
 
-def test_an_error_in_a_def_names_the_file_of_the_def(trial_template: Trial, compile_trial: Compile) -> None:
+def test_an_error_in_a_def_names_the_file_of_the_def(trial_template, compile_trial):
     trial_template("library", '<%def name="broken_line()">\n    out[0] = 1;\n    out[0] = missing;\n</%def>\n')
     call = (
         '<%namespace name="library" file="/trial/library.mako"/>\n'
@@ -169,7 +163,7 @@ def test_an_error_in_a_def_names_the_file_of_the_def(trial_template: Trial, comp
         compile_trial(trial_template("caller", call))
 
 
-def test_every_line_of_c_keeps_its_number(trial_template: Trial) -> None:
+def test_every_line_of_c_keeps_its_number(trial_template):
     rows = [f"marker{number}" for number in range(1, 60)]
     rows[4:7] = ["% for i in range(2):", "marker6 ${i}", "% endfor"]
     rows[9] = "<% x = 1 %>"
@@ -181,7 +175,7 @@ def test_every_line_of_c_keeps_its_number(trial_template: Trial) -> None:
     rows[49] = "%% marker50"
     text = render(trial_template("numbers", "\n".join(rows)), "cuda").text
     number = 0
-    seen: list[int] = []
+    seen = []
     for line in text[text.index('"trial/numbers.mako"') :].split("\n")[1:]:
         if directive := re.match(r'#line (\d+) "trial/numbers.mako"$', line):
             number = int(directive[1])
@@ -207,14 +201,14 @@ def test_every_line_of_c_keeps_its_number(trial_template: Trial) -> None:
     ],
     ids=["expression", "control line", "block", "arithmetic", "def"],
 )
-def test_a_rendering_error_names_the_template_and_line(trial_template: Trial, text: str, line: int) -> None:
+def test_a_rendering_error_names_the_template_and_line(trial_template, text, line):
     template = trial_template("unset", text)
     with pytest.raises(KernelError, match=rf"\(trial/unset.mako, line {line}\)") as caught:
         render(template, "cuda", block=1)
     assert ("missing" in str(caught.value)) == ("missing" in text)
 
 
-def test_a_rendering_error_in_a_library_names_the_library(trial_template: Trial) -> None:
+def test_a_rendering_error_in_a_library_names_the_library(trial_template):
     trial_template("library", 'x\n<%def name="wide()">\n% for i in range(2):\n${i}\n% endfor\n${missing}\n</%def>\n')
     template = trial_template("user", '<%namespace name="library" file="/trial/library.mako"/>\nx\n${library.wide()}\n')
     with pytest.raises(KernelError, match=r"'missing' is not defined \(trial/library.mako, line 6\)"):
@@ -224,13 +218,13 @@ def test_a_rendering_error_in_a_library_names_the_library(trial_template: Trial)
 @pytest.mark.parametrize(
     ("text", "line"), [("x\n% for i in range(2):\n${i}\n", 2), ("x\n% if 1:\ny\n% endif\n${1 +}\n", 5)]
 )
-def test_a_mako_syntax_error_names_the_template_and_line_once(trial_template: Trial, text: str, line: int) -> None:
+def test_a_mako_syntax_error_names_the_template_and_line_once(trial_template, text, line):
     with pytest.raises(KernelError, match=rf"\(trial/syntax.mako, line {line}\)") as caught:
         render(trial_template("syntax", text), "cuda")
     assert str(caught.value).count("syntax.mako") == 1
 
 
-def test_a_template_that_is_not_there_is_named(trial_template: Trial) -> None:
+def test_a_template_that_is_not_there_is_named(trial_template):
     with pytest.raises(KernelError, match=r"there is no template trial/nowhere.mako$"):
         render("trial/nowhere", "cuda")
     template = trial_template("importer", '<%namespace name="n" file="/trial/lost.mako"/>\n${n.f()}\n')
@@ -241,7 +235,7 @@ def test_a_template_that_is_not_there_is_named(trial_template: Trial) -> None:
 @pytest.mark.parametrize(
     "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
 )
-def test_a_compiler_that_counts_rendered_lines_is_understood(text: str, trial_template: Trial) -> None:
+def test_a_compiler_that_counts_rendered_lines_is_understood(text, trial_template):
     rendered = render(trial_template("counted", text), "opencl").text
     log = f"<kernel>:{line_of(rendered, 'missing')}:5: error: use of undeclared identifier 'missing'"
     assert compiler_location(log, rendered) == f"trial/counted.mako, line {line_of(text, 'missing')}"
@@ -261,12 +255,12 @@ def test_a_compiler_that_counts_rendered_lines_is_understood(text: str, trial_te
         ("", None),
     ],
 )
-def test_compiler_location_is_the_first_error(log: str, found: str | None) -> None:
+def test_compiler_location_is_the_first_error(log, found):
     rendered = "\n\n" + '#line 4 "a/p.mako"\n' + "int x;\n" + '#line 11 "a/b.mako"\n' + "int y;\nint z;\n"
     assert compiler_location(log, rendered) == found
 
 
-def test_dump_writes_the_source_where_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dump_writes_the_source_where_it_is_asked_to(tmp_path, monkeypatch):
     source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
     path = Path(dump(source, tmp_path / "a"))
     assert path.parent == tmp_path / "a"
@@ -276,7 +270,7 @@ def test_dump_writes_the_source_where_it_is_asked_to(tmp_path: Path, monkeypatch
     assert Path(dump(source)).parent == tmp_path / "b"
 
 
-def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path: Path) -> None:
+def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path):
     source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
     victim = tmp_path / "victim.txt"
     victim.write_text("mine")
@@ -285,9 +279,7 @@ def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path
     assert victim.read_text() == "mine"
 
 
-def test_sources_are_dumped_to_a_folder_of_their_own_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sources_are_dumped_to_a_folder_of_their_own_or_not_at_all(tmp_path, monkeypatch):
     source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
     monkeypatch.delenv("QUINTET_DUMP_KERNELS", raising=False)
     assert stat.S_IMODE(Path(dump(source) or "").parent.stat().st_mode) == 0o700
@@ -295,7 +287,7 @@ def test_sources_are_dumped_to_a_folder_of_their_own_or_not_at_all(
     assert dump(source, tmp_path / "file") is None
 
 
-def test_templates_are_parsed_by_one_thread_at_a_time() -> None:
+def test_templates_are_parsed_by_one_thread_at_a_time():
     names = [name for name in template_names() if name.startswith("branch_and_bound/")]
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -1,9 +1,6 @@
 """A backend is one module and one prelude: a made-up one solves every solver's smallest sample."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +19,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
 
 @pytest.fixture
-def abacus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def abacus(tmp_path, monkeypatch):
     """The backend in the package's path, with the OpenCL prelude under its own name."""
     opencl_device()
     (tmp_path / "abacus.py").write_text(Path(third_backend.__file__).read_text(encoding="utf-8"), encoding="utf-8")
@@ -33,17 +30,16 @@ def abacus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     backends.cache_clear()
 
 
-def test_it_is_found_and_chosen_by_its_name(abacus: None) -> None:
+def test_it_is_found_and_chosen_by_its_name(abacus):
     assert list(backends()) == ["cuda", "opencl", "abacus"]
     assert [info.id for info in devices.select("abacus")] == ["abacus:0"]
     assert resolve({"backend": "abacus"}).settings.backend == "abacus"
 
 
 @pytest.mark.parametrize(  # the samples of the others have more kernels to compile
-    "name",
-    [pytest.param(name, marks=[pytest.mark.full] * (name != "branch_and_bound")) for name in sorted(discover())],
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name != "branch_and_bound")) for name in sorted(discover())]
 )
-def test_every_solver_runs_on_it(abacus: None, name: str) -> None:
+def test_every_solver_runs_on_it(abacus, name):
     resolved = resolve(file=SAMPLES / f"{name}.toml")
     assert resolved.problem is not None
     problem = read_problem(resolved.problem)

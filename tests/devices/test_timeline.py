@@ -1,10 +1,8 @@
 """What recording a device's commands gives, and that a device that is not recorded is left as it is."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from engine.devices import Communicator, Device, DevicePool, Member, WorkerGroup
+from engine.devices import Communicator, DevicePool, WorkerGroup
 from engine.devices.monitor.timeline import profiled
 
 N = 1 << 16
@@ -13,12 +11,12 @@ N = 1 << 16
 class _Scaling:
     """A worker that scales a vector, reads it, and exchanges with the others."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device):
         self.device = device
         self.source = device.put(np.arange(N, dtype=np.float64))
         self.target = device.empty(N, np.float64)
 
-    def work(self, communicator: Communicator, rank: int) -> float:
+    def work(self, communicator, rank):
         program = self.device.program("numerics/vector", value="f64", block=64, strands=1)
         shape = {"row0": 0, "columns": N, "first": 0, "width": N, "rows": 1, "batch_rows": 1, "s_batch": N}
         choice = {"mode": 0, "by_row": 0}
@@ -29,13 +27,13 @@ class _Scaling:
         return float(found.sum())
 
 
-def _run(device: Member) -> list[float]:
+def _run(device):
     communicator = Communicator(2)
     with DevicePool([device.info] * 2) as pool, WorkerGroup(pool.members, _Scaling) as group:
         return [value or 0.0 for value in group.map(_Scaling.work, [(communicator, 0), (communicator, 1)])]
 
 
-def test_commands_are_recorded_in_order_with_their_sizes(device: Member) -> None:
+def test_commands_are_recorded_in_order_with_their_sizes(device):
     with profiled() as timeline:
         sums = _run(device)
     assert sums == [N * (N - 1) / 2] * 2
@@ -51,13 +49,13 @@ def test_commands_are_recorded_in_order_with_their_sizes(device: Member) -> None
         assert kinds == {"task", "device", "exchange"}
 
 
-def test_only_the_last_commands_are_kept(device: Member) -> None:
+def test_only_the_last_commands_are_kept(device):
     with profiled(most=2) as timeline:
         _run(device)
     assert [[command.kind for command in one.commands] for one in timeline.devices] == [["copy", "download"]] * 2
 
 
-def test_nothing_is_recorded_outside_the_block(device: Member) -> None:
+def test_nothing_is_recorded_outside_the_block(device):
     with profiled() as timeline:
         pass
     _run(device)

@@ -3,15 +3,10 @@
 Offscreen, and in a real window of Xvfb where it is.
 """
 
-from __future__ import annotations
-
 import gc
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +18,7 @@ from tests.support.screen import xvfb
 if MISSING:
     pytest.skip(MISSING, allow_module_level=True)
 
-from PySide6.QtCore import QAbstractItemModel, QAbstractProxyModel, QItemSelectionModel
+from PySide6.QtCore import QAbstractProxyModel, QItemSelectionModel
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QMessageBox
 
@@ -46,7 +41,7 @@ OF_TABS = {
 
 
 @pytest.fixture
-def window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
+def window(qtbot, tmp_path, monkeypatch):
     """A window on six runs; no queued run starts."""
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
@@ -66,7 +61,7 @@ def window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     gc.collect(1)
 
 
-def add_run(home: Path, number: int) -> None:
+def add_run(home, number):
     """What another window keeps of a run that it has made."""
     other = Library(home)
     other.load()
@@ -78,7 +73,7 @@ def add_run(home: Path, number: int) -> None:
     other.save(note)
 
 
-def delete_run(home: Path, chance: random.Random) -> None:
+def delete_run(home, chance):
     """Another window deletes a run."""
     other = Library(home)
     other.load()
@@ -89,20 +84,20 @@ def delete_run(home: Path, chance: random.Random) -> None:
 class Walk:
     """Random actions on a window; after each, what must hold."""
 
-    def __init__(self, window: MainWindow, seed: int, home: Path) -> None:
+    def __init__(self, window, seed, home):
         self.window, self.chance, self.home = window, random.Random(seed), home
-        self.done: list[str] = []
-        self.testers: dict[QAbstractItemModel, QAbstractItemModelTester] = {}
+        self.done = []
+        self.testers = {}
 
-    def views(self) -> list[Any]:
+    def views(self):
         """The list of runs and, once it was opened, the table."""
         return [part for part in (self.window.run_list, self.window.all_runs.table) if part is not None]
 
-    def selected(self) -> list[set[str]]:
+    def selected(self):
         """The keys of the runs that are selected in each view."""
         return [{note.key for note in view.selected()} for view in self.views()]
 
-    def step(self) -> None:
+    def step(self):
         """One action of the user or of another window, and its invariants."""
         before, deleted = self.selected(), set[str]()
         kind = self.chance.choice(["action", "action", "action", "select", "add", "delete elsewhere"])
@@ -137,7 +132,7 @@ class Walk:
                 assert all(note.sweep for note in added), f"after {kind}: {self.done}"  # of a sweep that is selected
         self.compare_numbers()
 
-    def select(self) -> None:
+    def select(self):
         """Choose some runs in one of the views."""
         view = self.chance.choice(self.views())
         model, selection = view.view.model(), view.view.selectionModel()
@@ -147,7 +142,7 @@ class Walk:
                 flags = QItemSelectionModel.SelectionFlag
                 selection.select(model.index(row, 0), flags.Select | flags.Rows)
 
-    def close_dialogs(self, kind: str) -> set[str]:
+    def close_dialogs(self, kind):
         """Cancel what has opened, but confirm every second deletion; the keys of the runs that were to be deleted."""
         QApplication.processEvents()
         deleted = set[str]()
@@ -168,7 +163,7 @@ class Walk:
             dialog.reject()
         return deleted
 
-    def watch_models(self) -> None:
+    def watch_models(self):
         """Have Qt's tester follow every model of the app, and the proxies over it, from now on."""
         for view in QApplication.allWidgets():
             model = view.model() if isinstance(view, QAbstractItemView) else None
@@ -178,7 +173,7 @@ class Walk:
                     self.testers[model] = QAbstractItemModelTester(model, mode, self.window)
                 model = model.sourceModel() if isinstance(model, QAbstractProxyModel) else None
 
-    def compare_numbers(self) -> None:
+    def compare_numbers(self):
         """The list and the table say the same of every run."""
         table = self.window.all_runs.table
         if table is None:
@@ -197,9 +192,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 7))])
-def test_the_selection_stays_with_its_runs_and_models_keep_their_contract(
-    window: MainWindow, seed: int, tmp_path: Path, qtlog: Any
-) -> None:
+def test_the_selection_stays_with_its_runs_and_models_keep_their_contract(window, seed, tmp_path, qtlog):
     walk = Walk(window, seed, tmp_path / "home")
     window.actions_by_name["run_table"].trigger()
     walk.watch_models()
@@ -210,7 +203,7 @@ def test_the_selection_stays_with_its_runs_and_models_keep_their_contract(
 
 
 @pytest.mark.full
-def test_the_same_holds_in_a_real_window() -> None:
+def test_the_same_holds_in_a_real_window():
     test = f"{__file__}::{test_the_selection_stays_with_its_runs_and_models_keep_their_contract.__name__}[1]"
     with xvfb() as environment:
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
