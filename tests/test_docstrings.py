@@ -1,6 +1,7 @@
 """Docstrings of the public names: what takes several arguments describes them."""
 
 import ast
+import functools
 import inspect
 import itertools
 import pkgutil
@@ -97,9 +98,16 @@ def taken(node):
     return {one.arg for one in all_of_them if one} - {"self", "cls"}
 
 
+@functools.cache
+def parts(path):
+    """The functions and classes of a module."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)]
+
+
 def documented(path):
     """Name, docstring and signature of the functions and classes of a module."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parts(path):
         if isinstance(node, ast.FunctionDef):
             yield node.name, ast.get_docstring(node) or "", node
         if isinstance(node, ast.ClassDef):
@@ -122,7 +130,6 @@ def test_the_arguments_that_are_described_are_in_the_signature():
 def test_nothing_but_arguments_is_in_the_sections_for_them(package):
     found = []
     for path in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                found += [f"{path.name}, {node.name}: {line}" for line in misplaced(ast.get_docstring(node) or "")]
+        for node in parts(path):
+            found += [f"{path.name}, {node.name}: {line}" for line in misplaced(ast.get_docstring(node) or "")]
     assert found == []

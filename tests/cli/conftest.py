@@ -1,5 +1,4 @@
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,8 +6,6 @@ import pytest
 from engine import cli
 from tests.support import counting
 from tests.support.environment import with_root
-
-Quintet = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ from engine import events
 from tests.support.environment import with_root
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
-
-Spawn = Callable[..., "subprocess.Popen[str]"]
 
 
 class ChildEvents:

@@ -131,8 +131,9 @@ def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu):
 def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(crew, alone, tmp_path):
     expected = alone.solve(engine.Queens(13))
     folder = tmp_path / "run"
-    run = crew.start(engine.Queens(13), run_folder=folder)
-    wait_until(lambda: run.elapsed > 0.6)
+    seen = []
+    run = crew.start(engine.Queens(13), run_folder=folder, on_event=seen.append)
+    wait_until(lambda: run.join(0) or any(isinstance(event, Metric) for event in list(seen)))
     run.stop()
     stopped = run.wait()
     assert stopped.status is Status.INTERRUPTED or stopped.objective == 73_712

@@ -1,18 +1,14 @@
 """What every device promises: copies, kernels, and refusals, on each backend that this machine has."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.devices import Device
 from engine.errors import DeviceError, KernelError
 
 pytestmark = pytest.mark.smoke
 
-Trial = Callable[[str, str], str]
 
 ADD = """
 KERNEL add(GLOBAL i32* out, i32 amount)
@@ -81,7 +77,6 @@ def test_zero_and_copy_are_done_in_order_with_the_kernels(device, trial_template
     assert second.tolist() == [9, 9, 5, 5, 5, 9, 9, 9]
 
 
-Refusal = tuple[Callable[[Device, Any], Any], type[Exception], str]
 REFUSALS = {
     "put past the end": (
         lambda d, b: d.put(np.zeros(4, np.int32), into=b, start=7),

@@ -13,7 +13,6 @@ pytestmark = LINUX
 
 _SECOND = "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
 _THIRD = f"{_SECOND} abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"
-_FOURTH = f"{_THIRD} avx512f avx512bw avx512cd avx512dq avx512vl"
 _VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
 
 

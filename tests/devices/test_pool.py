@@ -55,9 +55,6 @@ class FakeDevice:
         self._do("close")
 
 
-Diary = list[tuple[str, str, str]]
-
-
 @pytest.fixture
 def fakes(monkeypatch):
     """The diary of the fake devices a pool opens, and where they fail."""

@@ -102,11 +102,3 @@ def test_what_the_short_header_lacks_is_compiled_with_the_whole(
 
     assert opencl.submit(work).result() == value
     capfd.readouterr()
-
-
-KERNEL = """
-KERNEL nothing(GLOBAL i32* values, i32 number)
-{
-    values[0] = number;
-}
-"""

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-from collections.abc import Callable
 from enum import Enum
 from types import SimpleNamespace
 
@@ -17,8 +16,6 @@ from engine.devices.monitor.timeline import profiled
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
 from tests.support.faults import failing
 from tests.support.needs import package
-
-Trial = Callable[[str, str], str]
 
 KERNELS = """
 KERNEL add(GLOBAL i32* values, const GLOBAL i32* more, i32 times, f32 share)

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 
 from engine.devices import DevicePool
 from engine.devices.buffer import Events
-
-Trial = Callable[[str, str], str]
 
 SLOW = """
 // One work-item counts for a while, so that work of another stream could overtake it; then every value grows by 1.

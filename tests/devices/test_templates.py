@@ -3,7 +3,6 @@
 import re
 import stat
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,9 +14,6 @@ from engine.devices.kernels.program import Program
 from engine.devices.kernels.source import compiler_location, dump
 from engine.devices.kernels.templates import render, template_names
 from engine.errors import BackendUnavailable, KernelError
-
-Trial = Callable[[str, str], str]
-Compile = Callable[..., None]  # of a template's name and constants
 
 
 def place(name, line):

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.smoke
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
-SAMPLES = ROOT / "samples" / "knapsack"
 INT64 = st.integers(-(2**63), 2**63 - 1)
 NATURAL = st.integers(0, 2**63 - 1)
 

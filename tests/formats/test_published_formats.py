@@ -16,7 +16,6 @@ pytestmark = pytest.mark.smoke
 N = 9
 STRINGS = np.array(list(itertools.product((0, 1), repeat=N)), np.uint8)
 SPINS = 2 * STRINGS.astype(np.int64) - 1
-Pairs = dict[tuple[int, int], int]
 
 
 def random_pairs(seed, diagonal=False, density=0.6):

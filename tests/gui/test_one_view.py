@@ -130,8 +130,14 @@ def assert_result(tab: RunTab, status: RunStatus) -> None:
     assert all(text in page for text in tiles.values() if "<" not in text)
 
 
-@pytest.mark.parametrize("state", ["live", "followed", "resumed", "replayed", "ended"])
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(  # by default each solver and each state once
+    ("solver", "state"),
+    [
+        pytest.param(solver, state, marks=[pytest.mark.full] * (SOLVERS.index(solver) != place))
+        for place, state in enumerate(("live", "followed", "resumed", "replayed", "ended"))
+        for solver in SOLVERS
+    ],
+)
 def test_labels_are_those_of_one_view_and_of_the_result(
     qtbot: Any, make_tab: Callable[[str], RunTab], solver: str, state: str, tmp_path: Path
 ) -> None:

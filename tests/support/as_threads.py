@@ -25,20 +25,7 @@ _PLACE = re.compile(r"#0 .*?([\w/]+\.mako:\d+)")
 
 
 def races(folder, template, constants, kernel, grid, block, **arguments):
-    """Run a kernel; the lines of templates in which work-items raced, and the buffers afterwards.
-
-    Parameters
-    ----------
-    folder : Path
-        For the program and its files.
-    template : str
-    constants : dict
-    kernel : str
-    grid, block : int
-        Groups, and work-items of each.
-    **arguments : ndarray or number
-        By the names of the kernel's parameters.
-    """
+    """Run ``grid`` groups of a kernel; the lines of templates in which work-items raced, and the buffers afterwards."""
     source = render(template, "cuda", **constants)
     text = _SPECIAL_REGISTER.sub("id = 0u;", source.text)
     names = [parameter.name for parameter in signatures(source)[kernel].parameters]

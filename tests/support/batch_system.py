@@ -29,16 +29,7 @@ exit 1
 
 @contextlib.contextmanager
 def slurm(folder, late=0.0, refuses=False):
-    """Have ``sbatch`` and ``scancel`` on the path; jobs start in the folder ``/``, some seconds late.
-
-    Parameters
-    ----------
-    folder : Path
-        Empty; for the scripts and logs of the jobs.
-    late : float
-    refuses : bool
-        Whether no job is accepted.
-    """
+    """Have ``sbatch`` and ``scancel`` on the path; jobs start in ``/``, some seconds late, or are refused."""
     submit = _REFUSE if refuses else _SUBMIT.format(folder=folder, late=late)
     scripts = {"sbatch": submit, "scancel": _CANCEL.format(folder=folder)}
     for name, text in scripts.items():

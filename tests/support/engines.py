@@ -2,8 +2,6 @@
 
 from engine import Engine
 
-__all__ = ["close_engines", "engine_of"]
-
 _ENGINES = {}
 
 

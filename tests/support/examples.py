@@ -5,8 +5,6 @@ import time
 
 import hypothesis
 
-__all__ = ["PROFILES", "examples", "seed_of_tests"]
-
 PROFILES = {"quintet": 25, "full": 100}
 """Examples of a test that names no number."""
 

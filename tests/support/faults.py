@@ -8,8 +8,6 @@ from engine.devices.monitor.timeline import ProfiledQueue
 from engine.devices.queue import CommandQueue
 from engine.errors import DeviceError
 
-__all__ = ["failing", "queues_of_backends"]
-
 
 def queues_of_backends():
     """The queues of the backends."""
@@ -20,22 +18,9 @@ def queues_of_backends():
 def failing(
     label, *, at_launch=None, at_allocation=None, error=lambda: DeviceError("the device has fallen off the bus")
 ):
-    """While inside, the k-th launch (or allocation) of one member of a pool fails, and everything after it too.
+    """While inside, the k-th launch (or allocation) of a pool's member fails, and everything after it.
 
-    Parameters
-    ----------
-    label : str
-        The member's label: ``"opencl:0"``, or ``"opencl:0#2"`` if the device is listed twice.
-    at_launch, at_allocation : int, optional
-        Which one fails first, counted from 1 when the context begins; a recording that is played counts for all of
-        its launches.
-    error : callable
-        Makes the exception.
-
-    Yields
-    ------
-    list of int
-        Its one number counts how often the device has failed; a test asserts that it is not 0.
+    A recording that is played counts for all of its launches. Gives a list, whose number counts the failures.
     """
     thread, failures = f"quintet-{label}_", [0]
     counts = {"launch": 0, "allocate": 0}

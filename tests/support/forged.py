@@ -16,8 +16,6 @@ from engine.devices.guarded import VARIABLE
 from engine.errors import KernelBoundsError, QuintetError
 from engine.solvers.boa.fitness.tables import Decomposable, qubo
 
-__all__ = ["PROBLEMS", "Forgery", "checked", "extremes", "forgeries"]
-
 _RANDOM = np.random.default_rng(5)
 _X = _RANDOM.normal(size=(12, 3))
 _SPARSE_X = sp.csr_array(_X * (_RANDOM.random(_X.shape) < 0.5))

@@ -32,8 +32,6 @@ from tests.support.environment import ROOT
 from tests.support.forged import checked, extremes
 from tests.support.lasting import signed, slow_device, small_knapsack, small_program
 
-__all__ = ["CASES", "SOUND", "Case", "Change", "changes", "interrupted", "outcomes"]
-
 SOUND = ("refused", "withheld", "right", "unfinished", "believed")
 """What may become of a run; see :func:`outcomes`."""
 
@@ -209,21 +207,9 @@ def _changed_scalars(state):
 
 
 def outcomes(name, places, cases, seed):
-    """Resume runs from so many changed checkpoints, drawn at random, in another process; each change and its outcome.
+    """Resume a run from so many changed checkpoints (None: all), in another process; each change and its outcome.
 
-    ``refused``, ``withheld``, ``right``, ``unfinished`` or ``believed`` (see :class:`Case`); or
-    ``WRONG``, ``FOREIGN``, ``SIGNAL`` or ``HANG``, and a reason.
-
-    Parameters
-    ----------
-    name : str
-        Of a case.
-    places : int
-        Elements of each array that are changed.
-    cases : int, optional
-        All of them by default.
-    seed : int
-        Of the choice.
+    One of ``SOUND``; or ``WRONG``, ``FOREIGN``, ``SIGNAL`` or ``HANG``, and a reason.
     """
     first = 0
     while True:

@@ -24,25 +24,6 @@ from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.linprog.methods import interior
 
-__all__ = [
-    "CASES",
-    "SMALL",
-    "Case",
-    "content",
-    "damaged",
-    "differences",
-    "kill_until_done",
-    "resident_bytes",
-    "same",
-    "signed",
-    "slow_device",
-    "small_knapsack",
-    "small_probit",
-    "small_program",
-    "solve_whole",
-    "stopped",
-]
-
 
 @dataclass(frozen=True)
 class Case:
@@ -226,13 +207,7 @@ def stopped(name, path, devices, checkpoints=1):
 
 
 def content(path):
-    """Everything in a run folder that resuming depends on.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If it is damaged.
-    """
+    """Everything in a run folder that resuming depends on."""
     folder = RunFolder.open(path)
     checkpoint, result = folder.checkpoint(), folder.result()
     return {
@@ -321,7 +296,7 @@ def kill_until_done(name, folder, devices, moments, longest, most):
     begin, in turn, so that however long a process takes to start, some are killed at work.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["engine.api.functions", "engine.solvers", "lasting"])
+    context.set_forkserver_preload([__name__])
     kills = 0
     while True:
         child = context.Process(target=_work, args=(name, str(folder), list(devices)), daemon=True)

@@ -1,17 +1,8 @@
 """Shards with a theta of the test's choice, for linear systems by themselves."""
 
+from types import SimpleNamespace
+
 import numpy as np
-from numpy.typing import NDArray
-
-Vector = NDArray[np.float64]
-
-
-class _Shard:
-    """As much of a shard as linear systems need."""
-
-    def __init__(self, device):
-        self.device = device
-        self.owned = []
 
 
 class GivenTheta:
@@ -22,7 +13,7 @@ class GivenTheta:
     def __init__(self, device=None):
         self.theta = np.zeros(0)
         self.dense_forms = 0
-        self._device, self._shards = device, list[_Shard]()
+        self._device, self._shards = device, []
 
     def on_first(self, function):
         """Call it with the shard, on the device's thread."""
@@ -30,7 +21,7 @@ class GivenTheta:
 
         def there(opened):
             if not self._shards:
-                self._shards.append(_Shard(opened))
+                self._shards.append(SimpleNamespace(device=opened, owned=[]))
             return function(self._shards[0])
 
         return self._device.submit(there).result()

@@ -8,8 +8,6 @@ import pytest
 
 from engine.devices import available
 
-__all__ = ["CPU", "DEVICE", "LINUX", "OPENCL", "POSIX", "first_device", "opencl_device", "package", "several_devices"]
-
 _OPENCL = available("opencl")[0]
 _CPUS = [info for info in _OPENCL if info.capabilities.kind == "cpu"]
 

@@ -7,13 +7,7 @@ PATIENCE = 120.0
 
 
 def wait_until(condition, what="it did not come to that"):
-    """Return once the condition holds.
-
-    Raises
-    ------
-    AssertionError
-        If it still does not after :data:`PATIENCE` seconds.
-    """
+    """Return once the condition holds, at most :data:`PATIENCE` seconds from now."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, what

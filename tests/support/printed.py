@@ -1,7 +1,5 @@
 """Reading what the command line prints."""
 
-__all__ = ["value", "values"]
-
 
 def values(output):
     """The names and values of a result, printed plain."""

@@ -31,16 +31,7 @@ engine.util.version.version = lambda: "0.0.9"
 
 @contextlib.contextmanager
 def started(folder, words, first=""):
-    """A Python process ``python -m WORDS``, killed at the end with its children.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it starts.
-    words : list of str
-    first : str
-        Code that it runs first.
-    """
+    """A process ``python -m WORDS`` in a folder, which runs some code first; killed at the end with its children."""
     own = folder / f"first-{len(list(folder.iterdir()))}"
     own.mkdir()
     (own / "sitecustomize.py").write_text(first)

@@ -3,8 +3,6 @@
 from engine.runs import reporter
 from engine.runs.run import Run
 
-__all__ = ["stop_at"]
-
 
 def stop_at(patch, wanted):
     """From now on, a run is stopped when it emits an event that is ``wanted``; the list gets these events.

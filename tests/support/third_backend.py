@@ -7,8 +7,6 @@ from engine.devices.backends import BackendModule
 from engine.devices.opencl import device as opencl
 from engine.devices.opencl.device import OpenCLDevice
 
-__all__ = ["BACKEND"]
-
 
 def list_devices():
     """The OpenCL devices, called by this backend's name."""

@@ -3,7 +3,6 @@
 import os
 import platform
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from engine.devices import available
 from engine.errors import AuditError, DeviceError, QuintetWarning
 from engine.runs.child import far_run as isolation
 from tests.support.needs import CPU, LINUX
-from tests.support.patience import PATIENCE
+from tests.support.patience import PATIENCE, wait_until
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]
 pytestmark = CPU
@@ -133,7 +132,7 @@ def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path, monkeypatch):
         while not any(event.type == "metric" for event in seen) and not run.join(0.005):
             pass
         run.pause()
-        time.sleep(0.3)
+        wait_until(lambda: run.join(0) or any(event.type == "state" for event in list(seen)))
         run.resume()
         run.stop()
         stopped = run.wait()

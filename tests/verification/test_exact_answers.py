@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +9,6 @@ import pytest
 import engine
 from engine.base.result import Result, Status
 from engine.verification.permutations import QUEENS
-
-Change = dict[str, Any]
 
 
 def verdict(problem, result, **changes):

@@ -38,8 +38,6 @@ from tests.support.simulation.disk import Disk
 from tests.support.simulation.plan import POINTS, Fault, Plan
 from tests.support.simulation.scenarios import SCENARIOS, Host
 
-__all__ = ["History", "Simulator", "history_of"]
-
 _HANG_SECONDS = 120.0
 
 
@@ -96,14 +94,7 @@ class Report:
 
 
 class Simulator:
-    """Lives through histories, in a folder that is best in memory; a context manager.
-
-    Parameters
-    ----------
-    home : Path
-    device : str, optional
-        Its name; without one only histories without devices are allowed.
-    """
+    """Lives through histories, in a folder that is best in memory; without a device, those that need none."""
 
     def __init__(self, home, device=None):
         self.report = Report()

@@ -17,8 +17,6 @@ from engine.solvers.linprog.highs import process as highs
 from engine.util import processes
 from tests.support.simulation.plan import Plan
 
-__all__ = ["children", "helpers"]
-
 
 class _Died(BaseException):
     """Ends the thread of a child."""

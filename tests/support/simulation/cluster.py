@@ -32,8 +32,6 @@ from tests.support.counting import mixed
 from tests.support.owner import Owner
 from tests.support.searching import aligned, number_of
 
-__all__ = ["AloneOwner", "FaultyTransport", "TableWorkers", "batched", "counted_in_rounds", "searched"]
-
 SEED = 7
 
 _TIMING = Timing(first=1.0, longest=3.0, least=0.2, patience=16.0, backup=8.0, grace=3.0)
@@ -161,13 +159,7 @@ class TableWorkers:
 
 
 class AloneOwner(Owner):
-    """What the coordinator needs of a run, without threads and folder; stopped as a plan says.
-
-    Parameters
-    ----------
-    plan : Plan
-    restored : Checkpoint, optional
-    """
+    """What the coordinator needs of a run, without threads and folder; stopped as a plan says."""
 
     def __init__(self, plan, restored=None):
         super().__init__()

@@ -17,8 +17,6 @@ from engine.errors import DeviceError
 from tests.support.faults import queues_of_backends
 from tests.support.simulation.plan import Plan
 
-__all__ = ["Drivers"]
-
 _FUNCTIONS = {
     "enqueue_nd_range_kernel": "launch",
     "Buffer": "allocate",
@@ -48,13 +46,7 @@ _OF_QUEUES = {
 
 
 class Drivers:
-    """Counts the calls of one member of a pool, of which some fail as a plan says.
-
-    Parameters
-    ----------
-    error : type
-        What a call raises.
-    """
+    """Counts the calls of one member of a pool, of which some fail as a plan says."""
 
     def __init__(self, error):
         self._error = error

@@ -18,8 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-__all__ = ["Disk"]
-
 _ERRORS = {"write": errno.EIO, "part": errno.ENOSPC, "full": errno.ENOSPC, "fsync": errno.EIO, "open": errno.EMFILE}
 _FILE_IO = io.FileIO
 _OPEN = builtins.open
@@ -63,21 +61,7 @@ class _File(_FILE_IO):
 
 
 class Disk:
-    """All that a process does below a folder, while inside.
-
-    Parameters
-    ----------
-    root : Path
-        An existing folder.
-    plan : Plan
-    chance : Random
-        Decides what of the unsynchronised a power cut leaves.
-
-    Attributes
-    ----------
-    cut : Path or None
-        What the folder was when the process was killed or the power cut.
-    """
+    """All that a process does below a folder; ``cut`` is what was left when it was killed or the power was cut."""
 
     def __init__(self, root, plan, chance):
         self.cut = None

@@ -4,8 +4,6 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 
-__all__ = ["POINTS", "Fault", "Plan", "Point"]
-
 
 @dataclass(frozen=True)
 class Point:
@@ -72,12 +70,7 @@ class Fault:
 
 
 class Plan:
-    """The faults of one start of a run, and the calls that have been counted.
-
-    Attributes
-    ----------
-    occurred : list of Fault
-    """
+    """The faults of one start of a run, which have occurred, and the calls that have been counted."""
 
     def __init__(self, faults=()):
         self._faults = tuple(faults)

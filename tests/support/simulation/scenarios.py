@@ -28,8 +28,6 @@ from tests.support.simulation.cluster import (
 )
 from tests.support.simulation.plan import Plan
 
-__all__ = ["SCENARIOS", "Host", "Scenario"]
-
 Solve = Callable[[Plan, int], Callable[..., engine.Result]]
 
 DISK = {"open": 12, "write": 24, "fsync": 22, "rename": 11, "unlink": 5, "mkdir": 1, "disk": 70}
