@@ -32,7 +32,7 @@ def problem_of(family, **own):
     return HorseshoeRegression(X, TARGETS[family], family, NAMES, **own)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("family", "kernel", "own"),
     [
