@@ -11,7 +11,7 @@ from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.tables import ByteCount
-from gui.plot.timeline import FROM_DEVICE, TO_DEVICE, LaneTimeline
+from gui.plot.timeline import AT_WORK, COMPILING, FROM_DEVICE, TO_DEVICE, LaneTimeline
 
 
 class DevicesPage:
@@ -60,7 +60,7 @@ class DevicesPage:
                 plot.series(device, plot.theme.colour(index), plot.theme.dash(index)).append(time, value)
         since, self._since[device] = self._since.get(device), time
         share = event.utilisation if event.busy is None else event.busy
-        for kind, percent in (("at work", share), ("of it, compiling", event.compiling)):
+        for kind, percent in ((AT_WORK, share), (COMPILING, event.compiling)):
             if percent is not None:
                 self.timeline.add_share(device, kind, time, percent / 100, since)
         for kind, nbytes in ((TO_DEVICE, event.to_device), (FROM_DEVICE, event.from_device)):

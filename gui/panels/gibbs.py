@@ -65,7 +65,7 @@ class GibbsPanel(Panel):
         )
         self.correlation.latest = False
         self.each = plot(
-            *("Effective draws", "of each quantity, in the colours at the left"),
+            *("Effective draws", "of each traced quantity"),
             y_title="draws",
             key="ess of each",
             across="iteration",

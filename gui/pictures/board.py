@@ -6,8 +6,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme
-from gui.pictures.picture import Picture
-from gui.plot.charts import draw_text
+from gui.plot.charts import Picture, draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 

@@ -12,9 +12,8 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
-from gui.pictures.picture import Picture
 from gui.plot.axes import Axis, NumberAxis
-from gui.plot.charts import draw_text
+from gui.plot.charts import Picture, draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 

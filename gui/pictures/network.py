@@ -14,8 +14,8 @@ from PySide6.QtGui import QColor, QPainter
 from engine.util.text import counted
 from gui.app.jobs import Job
 from gui.app.theme import Theme, pen_of
-from gui.pictures.picture import Picture, draw_arrow, draw_dots, draw_lines, spread_apart
-from gui.plot.charts import draw_text
+from gui.pictures.picture import draw_arrow, draw_dots, draw_lines, spread_apart
+from gui.plot.charts import Picture, draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 

@@ -1,4 +1,4 @@
-"""The base of all pictures of solutions, and drawing helpers."""
+"""Drawing helpers of the pictures of solutions."""
 
 from __future__ import annotations
 
@@ -9,37 +9,9 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from gui.app.theme import Theme, pen_of
-from gui.plot.charts import PaintedItem
-from gui.plot.figure import Figure
+from gui.app.theme import pen_of
 
 Ints = NDArray[np.int64]
-
-
-class Picture(Figure):
-    """A figure whose content one function paints."""
-
-    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
-        self.item = PaintedItem(self._paint_content)
-        super().__init__(title, unit, theme=theme, key=key)
-
-    def populate(self) -> None:
-        """One item paints all."""
-        self.plot.addItem(self.item, ignoreBounds=True)
-
-    def _paint_content(self, painter: QPainter) -> None:
-        """Paint in the plot's coordinates."""
-
-    def bare(self) -> None:
-        """No axes, equal scales."""
-        self.plot.hideAxis("left")
-        self.plot.hideAxis("bottom")
-        self.plot.getViewBox().setAspectLocked(True)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
-        super().set_theme(theme)
-        self.item.update()
 
 
 def spread_apart(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
-from gui.pictures.picture import Picture, draw_arrow, spread_apart
-from gui.plot.charts import draw_text
+from gui.pictures.picture import draw_arrow, spread_apart
+from gui.plot.charts import Picture, draw_text
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
 

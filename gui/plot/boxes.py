@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme, pen_of
+from gui.plot.charts import draw_discs
 from gui.plot.rows import RowPlot
 from gui.plot.tables import Table
 
@@ -67,12 +68,10 @@ class BoxPlot(RowPlot):
             high = max(max(row.high, *row.outliers) if row.outliers else row.high for _, row in shown)
             self.lay_rows([name for name, _ in shown], low, high)
 
-    def paint_rows(self, painter: QPainter) -> None:
+    def _paint_content(self, painter: QPainter) -> None:
         """Boxes, whiskers and outliers."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         line = pen_of(self.theme.text, (), 1.2 * self.pixels)
-        dot = pen_of(self.theme.text, (), 5.0 * self.pixels)
-        dot.setCapStyle(Qt.PenCapStyle.RoundCap)
         for place, (_, row) in enumerate(self._rows[: self.MOST]):
             middle, half = place + 0.5, 0.28
             colour = QColor(self.theme.colour(place))
@@ -86,9 +85,7 @@ class BoxPlot(RowPlot):
             painter.drawRect(QRectF(row.quartile, middle - half, row.upper_quartile - row.quartile, 2 * half))
             painter.setPen(pen_of(self.theme.text, (), 2.4 * self.pixels))
             painter.drawLine(QPointF(row.median, middle - half), QPointF(row.median, middle + half))
-            painter.setPen(dot)
-            for at in row.outliers:
-                painter.drawPoint(QPointF(at, middle))
+            draw_discs(painter, (QPointF(at, middle) for at in row.outliers), self.theme.text, 2.5)
 
     def table(self) -> Table:
         """A row for each box."""

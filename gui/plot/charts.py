@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,43 @@ def draw_text(
     painter.restore()
 
 
+def draw_discs(painter: QPainter, at: Iterable[QPointF], colour: str, radius: float) -> None:
+    """Round discs at points in plot coordinates, whose radius is in pixels of the screen."""
+    transform = painter.transform()
+    painter.resetTransform()
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(colour))
+    for point in at:
+        painter.drawEllipse(transform.map(point), radius, radius)
+    painter.setTransform(transform)
+
+
+class Picture(Figure):
+    """A figure whose content one function paints."""
+
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
+        self.item = PaintedItem(self._paint_content)
+        super().__init__(title, unit, theme=theme, key=key)
+
+    def populate(self) -> None:
+        """One item paints all."""
+        self.plot.addItem(self.item, ignoreBounds=True)
+
+    def _paint_content(self, painter: QPainter) -> None:
+        """Paint in the plot's coordinates."""
+
+    def bare(self) -> None:
+        """No axes, equal scales."""
+        self.plot.hideAxis("left")
+        self.plot.hideAxis("bottom")
+        self.plot.getViewBox().setAspectLocked(True)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        super().set_theme(theme)
+        self.item.update()
+
+
 @dataclass
 class _Bar:
     name: str
@@ -75,7 +112,7 @@ class _Bar:
     colour: str
 
 
-class Bars(Figure):
+class Bars(Picture):
     """A horizontal bar for each name, in percent of the whole.
 
     ``whole``: name of the bar that adds the others up; none if empty.
@@ -85,13 +122,11 @@ class Bars(Figure):
         self._bars: dict[str, _Bar] = {}
         self._whole = whole
         self._total: float | None = None
-        self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
     def populate(self) -> None:
-        """One item paints all bars."""
-        self._item = PaintedItem(self._paint_bars)
-        self.plot.addItem(self._item, ignoreBounds=True)
+        """Without axes."""
+        super().populate()
         self.plot.hideAxis("left")
         self.plot.hideAxis("bottom")
         self.plot.getViewBox().setMouseEnabled(False, False)
@@ -114,8 +149,7 @@ class Bars(Figure):
 
     def _heights(self) -> None:
         rows = max(1.0, self._rows(), (self.view.height() - 12) / 52)
-        assert self._item is not None
-        self._item.set_bounds(QRectF(0, 0, 100, rows))
+        self.item.set_bounds(QRectF(0, 0, 100, rows))
         self.plot.setRange(xRange=(0, 100), yRange=(rows + 0.05, -0.05), padding=0)
         self.plot.getViewBox().invertY(True)
 
@@ -126,10 +160,9 @@ class Bars(Figure):
     def hint(self, text: str) -> None:
         """Show a text in place of the bars; an empty text shows them."""
         super().hint(text)
-        if self._item is not None:
-            self._item.update()
+        self.item.update()
 
-    def _paint_bars(self, painter: QPainter) -> None:
+    def _paint_content(self, painter: QPainter) -> None:
         if self._hint_text:
             return
         painter.setFont(small_font())
@@ -166,8 +199,6 @@ class Bars(Figure):
         for bar in self._bars.values():
             bar.colour = swap.get(bar.colour, bar.colour)
         super().set_theme(theme)
-        if self._item is not None:
-            self._item.update()
 
 
 class BandPlot(LivePlot):

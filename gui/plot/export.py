@@ -17,6 +17,17 @@ _ONE_COLUMN, TWO_COLUMNS = 85, 175  # millimetres, of a journal
 _SCREEN, _PRINT, _LOWEST = 96, 300, 190  # dots an inch; pixels of the screen
 
 
+def print_size(millimetres: int = TWO_COLUMNS) -> QSize:
+    """Pixels of a picture for print."""
+    width = round(millimetres * _SCREEN / 25.4)
+    return QSize(width, max(_LOWEST, round(0.55 * width)))
+
+
+def caption_of(figure: Any) -> str:
+    """What is written under it: title, unit, and what it means."""
+    return f"{figure.title} ({figure.unit}). {figure.caption}".replace(" ()", "")
+
+
 class FigureExport:
     """Writes one :class:`gui.plot.figure.Figure`, whose module imports this one, to files and to the clipboard."""
 
@@ -40,8 +51,7 @@ class FigureExport:
                 writer.writerow(headers)
                 writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in rows])
             return
-        width = round(millimetres * _SCREEN / 25.4)
-        size, theme = QSize(width, max(_LOWEST, round(0.55 * width))), figure.theme
+        size, theme = print_size(millimetres), figure.theme
         figure.set_theme(LIGHT)
         try:
             if suffix == ".png":
@@ -57,7 +67,7 @@ class FigureExport:
             figure.set_theme(theme)
         if described:
             self.write(path.with_suffix(".csv"))
-            text = f"{figure.title} ({figure.unit}). {figure.caption}".replace(" ()", "")
+            text = caption_of(figure)
             path.with_suffix(".txt").write_text(f"{text}\n\n{figure.command()}\n", encoding="utf-8")
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:

@@ -11,12 +11,11 @@ from PySide6.QtGui import QColor, QPainter
 
 from gui.app.theme import Theme
 from gui.plot.axes import CountAxis, NumberAxis, next_range
-from gui.plot.charts import PaintedItem
-from gui.plot.figure import Figure
+from gui.plot.charts import Picture
 from gui.plot.tables import Table
 
 
-class LevelBars(Figure):
+class LevelBars(Picture):
     """A vertical bar for each level, the root's at the left.
 
     ``y_title``: title of the axis at the left.
@@ -26,7 +25,6 @@ class LevelBars(Figure):
         self._y_title = y_title
         self._values: list[float] = []
         self._range = (math.nan, math.nan)
-        self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -34,9 +32,8 @@ class LevelBars(Figure):
         return {"left": NumberAxis("left", title=self._y_title), "bottom": CountAxis("bottom", title="level")}
 
     def populate(self) -> None:
-        """One item paints all bars."""
-        self._item = PaintedItem(self._paint_bars)
-        self.plot.addItem(self._item, ignoreBounds=True)
+        """The bars do not move with the mouse."""
+        super().populate()
         self.plot.getViewBox().setMouseEnabled(False, False)
 
     def put(self, values: Sequence[float]) -> None:
@@ -47,23 +44,17 @@ class LevelBars(Figure):
 
     def redraw(self) -> None:
         """Draw the bars."""
-        if not self._values or self._item is None:
+        if not self._values:
             return
         self._range = next_range(self._range, (0.0, max(1.0, *self._values)), from_zero=True)
         top, count = self._range[1], len(self._values)
-        self._item.set_bounds(QRectF(-0.5, 0, count, top))
+        self.item.set_bounds(QRectF(-0.5, 0, count, top))
         self.plot.setRange(xRange=(-0.5, count - 0.5), yRange=(0, top), padding=0)
 
-    def _paint_bars(self, painter: QPainter) -> None:
+    def _paint_content(self, painter: QPainter) -> None:
         colour = QColor(self.theme.lines[0])
         for level, value in enumerate(self._values):
             painter.fillRect(QRectF(level - 0.4, 0, 0.8, value), colour)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
-        super().set_theme(theme)
-        if self._item is not None:
-            self._item.update()
 
     def table(self) -> Table:
         """A row for each level."""

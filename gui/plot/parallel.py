@@ -13,8 +13,7 @@ from PySide6.QtGui import QColor, QPainter, QPolygonF
 from engine.util.text import option_text, short_number_text
 from gui.app.theme import Theme, pen_of
 from gui.plot.axes import Axis
-from gui.plot.charts import PaintedItem, draw_text
-from gui.plot.figure import Figure
+from gui.plot.charts import Picture, draw_text
 from gui.plot.legend import small_font
 from gui.plot.rows import shortened
 from gui.plot.tables import Table
@@ -22,13 +21,12 @@ from gui.plot.tables import Table
 _FEW = 6  # numbers
 
 
-class ParallelPlot(Figure):
+class ParallelPlot(Picture):
     """An axis for each column, the value at the right, whose size is the colour of the line."""
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
         self._headers: list[str] = []
         self._rows: list[tuple[Any, ...]] = []
-        self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -36,9 +34,8 @@ class ParallelPlot(Figure):
         return {"left": Axis("left"), "bottom": Axis("bottom")}
 
     def populate(self) -> None:
-        """One item paints all lines."""
-        self._item = PaintedItem(self._paint)
-        self.plot.addItem(self._item, ignoreBounds=True)
+        """Each axis is painted; the mouse does not move them."""
+        super().populate()
         self.plot.hideAxis("left")
         self.plot.getViewBox().setMouseEnabled(False, False)
 
@@ -53,8 +50,7 @@ class ParallelPlot(Figure):
         count = len(self._headers)
         self.plot.getAxis("bottom").setTicks([list(enumerate(shortened(name) for name in self._headers))])
         self.plot.setRange(xRange=(-0.4, max(1, count - 1) + 0.4), yRange=(-0.05, 1.05), padding=0)
-        if self._item is not None:
-            self._item.set_bounds(QRectF(-0.4, -0.05, max(1, count - 1) + 0.8, 1.1))
+        self.item.set_bounds(QRectF(-0.4, -0.05, max(1, count - 1) + 0.8, 1.1))
 
     def _scaled(self, values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
         """Places of values between 0 and 1, and labels of the axis: numbers by size, a few of them and texts evenly."""
@@ -68,7 +64,7 @@ class ParallelPlot(Figure):
         labels = [(place, text(value) if numbers else value) for value, place in at.items()]
         return [at[value if numbers else text(value)] for value in values], labels
 
-    def _paint(self, painter: QPainter) -> None:
+    def _paint_content(self, painter: QPainter) -> None:
         if not self._rows or len(self._headers) < 2:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF, QPainter
 
 from gui.app.theme import Theme, pen_of
 from gui.plot.axes import Axis, NumberAxis, next_range
-from gui.plot.charts import PaintedItem
+from gui.plot.charts import Picture, draw_discs
 from gui.plot.figure import Figure
 from gui.plot.legend import small_font
 from gui.plot.tables import Table
@@ -24,11 +24,11 @@ def shortened(name: str, most: int = 20) -> str:
     return name if len(name) <= most else f"{name[: kept // 2]}…{name[-(kept - kept // 2) :]}"
 
 
-class RowPlot(Figure):
+class RowPlot(Picture):
     """Names at the left, one a row, the first on top; numbers below.
 
-    Subclasses call :meth:`lay_rows` when they are drawn, and paint in :meth:`paint_rows`, where row ``k`` is between
-    ``k`` and ``k + 1``. No more than :attr:`MOST` rows are drawn; all are in the table.
+    Subclasses call :meth:`lay_rows` when they are drawn, and paint row ``k`` between ``k`` and ``k + 1``. No more
+    than :attr:`MOST` rows are drawn; all are in the table.
 
     ``x_title``: title of the axis below.
     """
@@ -38,7 +38,6 @@ class RowPlot(Figure):
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "") -> None:
         self.x_title = x_title
-        self._item: PaintedItem | None = None
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -46,9 +45,8 @@ class RowPlot(Figure):
         return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
 
     def populate(self) -> None:
-        """One item paints all rows."""
-        self._item = PaintedItem(self.paint_rows)
-        self.plot.addItem(self._item, ignoreBounds=True)
+        """The first row is on top; the mouse does not move them."""
+        super().populate()
         self.plot.getViewBox().invertY(True)
         self.plot.getViewBox().setMouseEnabled(False, False)
         self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
@@ -62,8 +60,7 @@ class RowPlot(Figure):
         texts = [shortened(name, most) for name in names]
         axis.setTicks([[(place + 0.5, text) for place, text in enumerate(texts)]])
         axis.setWidth(max(50, math.ceil(14 + max(metrics.horizontalAdvance(text) for text in texts))))
-        if self._item is not None:
-            self._item.set_bounds(QRectF(low, 0, high - low, len(names)))
+        self.item.set_bounds(QRectF(low, 0, high - low, len(names)))
         self.plot.setRange(xRange=(low, high), yRange=(0, len(names)), padding=0)
 
     def make_room(self, rows: int) -> None:
@@ -71,9 +68,6 @@ class RowPlot(Figure):
         self.least_height = max(Figure.least_height, 60 + self._ROW * min(rows, self.MOST))
         self.reserve_legend_height()
         self.dirty = True
-
-    def paint_rows(self, painter: QPainter) -> None:
-        """Paint the rows, in the coordinates of the plot."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,7 @@ class IntervalPlot(RowPlot):
             high = max(max(row.outer[1] for row in shown), 0.0)
             self.lay_rows([row.name for row in shown], low, high)
 
-    def paint_rows(self, painter: QPainter) -> None:
+    def _paint_content(self, painter: QPainter) -> None:
         """A line at 0, and the intervals."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme = self.theme
@@ -125,13 +119,8 @@ class IntervalPlot(RowPlot):
             thick.setCapStyle(Qt.PenCapStyle.FlatCap)
             painter.setPen(thick)
             painter.drawLine(QPointF(row.inner[0], y), QPointF(row.inner[1], y))
-        transform, radius = painter.transform(), 3.0 * self.pixels
-        painter.resetTransform()  # else the dots would be ovals
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.text))
-        for place, row in enumerate(shown):
-            painter.drawEllipse(transform.map(QPointF(row.middle, place + 0.5)), radius, radius)
-        painter.setTransform(transform)
+        middles = (QPointF(row.middle, place + 0.5) for place, row in enumerate(shown))
+        draw_discs(painter, middles, theme.text, 3.0)
 
     def table(self) -> Table:
         """A row for each interval."""

@@ -21,7 +21,9 @@ _TOP, _BOTTOM, _COPIES, _TICK = 0.16, 0.66, 0.82, 0.1  # of a lane; copies grow 
 _LANE = 56  # pixels
 _MOST_TICKS = 4096
 _TICKS = "kernel compiled or loaded"
+AT_WORK, COMPILING = "at work", "of it, compiling"
 TO_DEVICE, FROM_DEVICE = "host to device", "device to host"
+_KINDS = (AT_WORK, COMPILING, TO_DEVICE, FROM_DEVICE)  # in the order in which they are painted; others come last
 
 
 class LaneTimeline(LivePlot):
@@ -36,7 +38,7 @@ class LaneTimeline(LivePlot):
         self._lanes: dict[str, dict[str, Series]] = {}
         self._ticks: list[tuple[float, str, str]] = []
         self._fastest = 0.0
-        self._item: PaintedItem | None = None
+        self._item = PaintedItem(self._paint)
         super().__init__(*arguments, **named)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -46,7 +48,6 @@ class LaneTimeline(LivePlot):
     def populate(self) -> None:
         """One item paints all lanes."""
         super().populate()
-        self._item = PaintedItem(self._paint)
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
         self.plot.getViewBox().setMouseEnabled(True, False)
@@ -67,8 +68,8 @@ class LaneTimeline(LivePlot):
         lane = self._shares_of(device)
         if kind not in lane:
             lane[kind] = Series()
-            kinds = [curve.name for curve in self.curves if curve.name != _TICKS]
-            self.series(kind, self.theme.colour(len(kinds)))
+            self.series(AT_WORK, self.theme.colour(0))
+            self.series(kind, self.theme.colour(_place_of(kind)))
             if since is not None:
                 lane[kind].append(since, 0.0)
         lane[kind].append(time, value)
@@ -112,19 +113,19 @@ class LaneTimeline(LivePlot):
         )
         begin, end = self.plot.getViewBox().viewRange()[0]
         self.plot.setRange(yRange=(0, count), padding=0)
-        if self._item is not None:
-            self._item.set_bounds(QRectF(begin, 0, end - begin, count))
+        self._item.set_bounds(QRectF(begin, 0, end - begin, count))
 
     def _paint(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)  # else there are seams between reports
         looks = {curve.name: curve.colour for curve in self.curves if curve.shown}
         for place, lane in enumerate(self._lanes.values()):
-            for number, (kind, series) in enumerate(lane.items()):
+            for kind, series in sorted(lane.items(), key=lambda entry: _place_of(entry[0])):
                 colour, copied = QColor(looks.get(kind, "")), kind in (TO_DEVICE, FROM_DEVICE)
                 base = place + (_COPIES if copied else _BOTTOM)
                 high = (_TOP - _BOTTOM) if not copied else (_COPIES - 0.98) * (1 if kind == TO_DEVICE else -1)
                 scale = self._fastest or 1.0 if copied else 1.0
                 for begin, end, value in self._spans(series):
-                    if number == 0:  # it is known what was done in that time, be it nothing
+                    if kind == AT_WORK:  # the rest of that time it was idle
                         painter.fillRect(QRectF(begin, base, end - begin, high), QColor(self.theme.grid))
                     if colour.isValid():
                         painter.fillRect(QRectF(begin, base, end - begin, high * min(1.0, value / scale)), colour)
@@ -153,3 +154,7 @@ class LaneTimeline(LivePlot):
                     copied = kind in (TO_DEVICE, FROM_DEVICE)
                     rows.append((begin, end, device, kind, None if copied else value, value if copied else None))
         return ["from (s)", "to (s)", "device", "what", "share", "bytes/s"], sorted(rows, key=lambda row: row[:4])
+
+
+def _place_of(kind: str) -> int:
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)

@@ -38,6 +38,7 @@ p.warning { background: #fdf3dc; border: 1px solid #d9b25f; border-radius: 6px; 
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(520px, 1fr)); gap: 12px; }
 figure { background: #fff; border: 1px solid #d3d8de; border-radius: 6px; margin: 0; padding: 6px; }
 figure img { width: 100%; display: block; }
+figcaption { color: #5a636e; font-size: 12px; padding: 4px 8px; }
 table { border-collapse: collapse; background: #fff; border: 1px solid #d3d8de; font-size: 13px; }
 th, td { padding: 3px 12px; border-bottom: 1px solid #e4e7eb; text-align: left; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -62,7 +63,7 @@ footer { color: #5a636e; font-size: 12px; margin-top: 30px; }
 <h2>Plots</h2>
 <div class="plots">
 % for picture in pictures:
-<figure><img alt="${picture.title}" src="data:image/svg+xml;base64,${picture.svg}"></figure>
+<figure><img alt="${picture.title}" src="data:image/svg+xml;base64,${picture.svg}"><figcaption>${picture.caption}</figcaption></figure>
 % endfor
 </div>
 <h2>Settings</h2>

@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSize
-
 import engine
 from engine.util.files import write_whole
 from engine.util.text import counter_text, seconds_text
 from gui.app.theme import LIGHT
 from gui.panels.base import Panel
+from gui.plot.export import caption_of, print_size
 from gui.plot.figure import Figure
 
 _MOST_ROWS = 100
-_SIZE = QSize(760, 380)
 _TEMPLATE = Path(__file__).with_name("report.mako")
 
 
 @dataclass(frozen=True)
 class _Picture:
     title: str
+    caption: str
     svg: str
 
 
@@ -71,7 +70,7 @@ def _listings(panel: Panel) -> list[Figure]:
 
 
 def _picture(figure: Figure) -> _Picture:
-    return _Picture(figure.title, base64.b64encode(figure.export.to_svg(_SIZE)).decode())
+    return _Picture(figure.title, caption_of(figure), base64.b64encode(figure.export.to_svg(print_size())).decode())
 
 
 def _table(figure: Figure) -> _Table:

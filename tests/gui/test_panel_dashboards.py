@@ -119,6 +119,7 @@ def test_the_health_of_devices_is_drawn_as_it_was_told(qtbot: Any, folder: Path)
 def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot: Any) -> None:
     timeline = LaneTimeline("Timeline", theme=LIGHT)
     qtbot.addWidget(timeline)
+    timeline.add_share("gpu", "stealing", 4.0, 0.2, since=3.0)
     timeline.add_share("gpu", "at work", 4.0, 0.5, since=3.0)
     timeline.add_share("gpu", "at work", 5.0, 0.0)
     timeline.add_share("late", "at work", 5.0, 1.0)  # since when is not known
@@ -133,9 +134,9 @@ def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot: 
         return picture.pixelColor(point.x() + 8, point.y() + top)
 
     assert at(2.13, 0.57) == at(4.43, 1.4) == ground
-    assert at(3.57, 0.57) == QColor(LIGHT.colour(0))
+    assert [at(3.57, 0.47), at(3.57, 0.62)] == [QColor(LIGHT.colour(0)), QColor(LIGHT.colour(4))]
     assert at(3.57, 0.2) == at(4.43, 0.57) == QColor(LIGHT.grid)
-    assert [row[:3] for row in timeline.table()[1]] == [(3.0, 4.0, "gpu"), (4.0, 5.0, "gpu")]
+    assert [row[:3] for row in timeline.table()[1]] == [(3.0, 4.0, "gpu")] * 2 + [(4.0, 5.0, "gpu")]
 
 
 class Page(HTMLParser):
