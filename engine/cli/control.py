@@ -18,6 +18,9 @@ __all__ = ["Controls", "first_line_of_stdin"]
 
 _HANGUP = getattr(signal, "SIGHUP", None)  # the terminal or the connection is gone; none on Windows
 _STOPPING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP) if number is not None]
+_PAUSING = {
+    getattr(signal, name): word for name, word in (("SIGUSR1", "pause"), ("SIGUSR2", "resume")) if hasattr(signal, name)
+}
 
 
 class Controls:
@@ -25,6 +28,7 @@ class Controls:
 
     The first Ctrl-C, every SIGTERM and SIGHUP stop the run; the second Ctrl-C raises KeyboardInterrupt. While no run is
     attached, Ctrl-C raises KeyboardInterrupt at once, but for a run that is being started (see :meth:`starting`).
+    SIGUSR1 pauses a run and SIGUSR2 resumes it, for a window that follows it and is not its parent.
     """
 
     def __init__(self) -> None:
@@ -45,6 +49,7 @@ class Controls:
             for number in _STOPPING:
                 if number != _HANGUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
                     self._former[number] = signal.signal(number, self._on_signal)
+            self._former |= {number: signal.signal(number, self._on_pausing) for number in _PAUSING}
         return self
 
     def __exit__(
@@ -88,6 +93,10 @@ class Controls:
             with contextlib.suppress(OSError, RuntimeError):  # of a write that the signal has interrupted
                 print("stopping once the run has started; press Ctrl-C again to abort", file=sys.stderr, flush=True)
         self.stop()
+
+    def _on_pausing(self, number: int, frame: FrameType | None) -> None:
+        if self._target is not None:  # on a thread, as this one may have been interrupted where it holds the run's lock
+            threading.Thread(target=getattr(self._target, _PAUSING[number]), daemon=True).start()
 
     def listen(self) -> None:
         """Obey the lines ``pause``, ``resume``, ``stop`` and ``detach`` on standard input from now on.

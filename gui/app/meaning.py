@@ -52,12 +52,12 @@ def show_meaning(meaning: Meaning, below: QWidget) -> None:
 
 
 def tile_meaning(solver: str, name: str) -> Meaning:
-    """That of a key number."""
+    """That of a key number; those that every run has are in no paper."""
+    if name in _TEXTS["general"]:
+        return Meaning(_TEXTS["general"][name], "", _GENERAL)
     cite, section, page = _TEXTS["papers"].get(solver, ("", "", ""))
-    paper = f"{cite}, {section}" if cite else ""
-    return Meaning(
-        _TEXTS["tiles"].get(name, _TEXTS["tiles"].get(solver, "")), paper, f"guides/{page}.md" if page else _GENERAL
-    )
+    text = _TEXTS["tiles"].get(name, _TEXTS["tiles"].get(solver, ""))
+    return Meaning(text, f"{cite}, {section}" if cite else "", f"guides/{page}.md" if page else _GENERAL)
 
 
 def figure_meaning(solver: str, key: str) -> Meaning:

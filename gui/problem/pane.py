@@ -127,7 +127,10 @@ class ProblemPane(QWidget):
         self.cancel.setToolTip("Do not load this file")
         self.cancel.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.cancel.clicked.connect(self.cancel_requested)
-        self._area, self._forms = form_area(9, 6, 9, 8)
+        area, self._forms = form_area(9, 6, 9, 8)
+        inner = area.widget()
+        assert inner is not None
+        self._inner = inner
         self._forms.setSpacing(6)
         self.help = HelpLine(4)
         self.help.setContentsMargins(9, 4, 9, 4)
@@ -141,7 +144,7 @@ class ProblemPane(QWidget):
         layout.setSpacing(2)
         layout.addWidget(_rule())
         layout.addLayout(card)
-        layout.addWidget(self._area, 1)
+        layout.addWidget(area, 1)
         self._help_rule = _rule()
         layout.addWidget(self._help_rule)
         layout.addWidget(self.help)
@@ -202,7 +205,7 @@ class ProblemPane(QWidget):
         self._show_parts()
 
     def _show_parts(self) -> None:
-        self._area.show()
+        self._inner.show()
         self.about.setVisible(self.instance is None)  # the preview has it
         for widget in (self.help, self._help_rule):
             widget.setVisible(self.instance is not None and self.fold.isChecked())
@@ -221,7 +224,7 @@ class ProblemPane(QWidget):
         self.title.setText(path.name)
         self.about.setText("Reading…")
         self.about.show()
-        self._area.hide()  # the form of the problem before
+        self._inner.hide()  # the form of the problem before
         self._show_path(path)
         self.cancel.show()
         self.error.hide()

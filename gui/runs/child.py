@@ -45,8 +45,8 @@ class Child(QObject):
     line_read = Signal(str)
     stopping = Signal(str)
     ended = Signal()
-    own = True
-    """Whether the process is a child of this window."""
+    own = pausable = True
+    """Whether the process is a child of this window, and can be paused."""
     _detached: ClassVar[list[QProcess]] = []
 
     def __init__(

@@ -1,6 +1,7 @@
 """Following a run that another process writes: its events as they are recorded, until it ends.
 
-The folder may be on a shared disk and its process on another host. On this host the run can be stopped by SIGTERM.
+The folder may be on a shared disk and its process on another host. On this host the run is stopped and paused by
+signals.
 """
 
 from __future__ import annotations
@@ -75,11 +76,26 @@ class Follower(QObject):
         owner = writer_of(self.folder) or {}
         return f"process {owner.get('pid', '?')} on {owner.get('host', 'an unknown host')}"
 
+    @property
+    def pausable(self) -> bool:
+        """Whether its process obeys the signals that pause and resume, which would end others; known on Linux only."""
+        with contextlib.suppress(OSError, ValueError, StopIteration, AttributeError):
+            lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+            caught = int(next(line for line in lines if line.startswith("SigCgt:")).split()[1], 16)
+            return all(caught >> (number - 1) & 1 for number in (signal.SIGUSR1, signal.SIGUSR2))
+        return False
+
     def pause(self) -> None:
-        """Not possible: only its parent can pause it."""
+        """Request a pause."""
+        self._send(signal.SIGUSR1)
 
     def resume(self) -> None:
-        """Not possible: only its parent can resume it."""
+        """Request the run to resume."""
+        self._send(signal.SIGUSR2)
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, number)
 
     def stop(self) -> None:
         """Ask the process to stop by SIGTERM: it keeps its best solution and a checkpoint."""

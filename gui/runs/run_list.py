@@ -155,6 +155,7 @@ class RunList(QWidget):
         self.view.setHeaderHidden(True)
         self.view.setUniformRowHeights(True)
         self.view.setIndentation(16)
+        self.view.setStyleSheet("QTreeView::item:selected { background: transparent; }")  # a row paints its own
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -228,9 +229,7 @@ class RunList(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Colours of the list."""
         self._delegate.theme = theme
-        palette = self.view.palette()
-        palette.setColor(QPalette.ColorRole.Highlight, QColor(theme.mixed(theme.accent, 0.22)))  # beside a row
-        self.view.setPalette(palette)
+        self.view.viewport().update()
 
     def _show_emptiness(self) -> None:
         self.view.setRootIsDecorated(any(note.sweep for note in self._model.notes))

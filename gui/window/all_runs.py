@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, QPoint, QSettings, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QInputDialog, QMainWindow, QMenu
+from PySide6.QtWidgets import QInputDialog, QMenu
 
 from gui.app.icons import dot
-from gui.app.theme import Theme
-from gui.runs.library import Library
 from gui.runs.notes import COLOURS, RunNote, named
-from gui.runs.run_list import RunList
 from gui.runs.table import RunTable
-from gui.window.tabs import Tabs
+from gui.window.controller import Controller, Parts
 
 
-class AllRuns(QObject):
+class AllRuns(Controller):
     """Shows the run table in a tab, and edits what the user notes of runs.
 
     Signals: ``selection_changed()``; ``open_requested()``; ``menu_requested(point)``.
@@ -29,18 +26,9 @@ class AllRuns(QObject):
     open_requested = Signal()
     menu_requested = Signal(QPoint)
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        library: Library,
-        run_list: RunList,
-        tabs: Tabs,
-        settings: QSettings,
-        targets: Callable[[], Sequence[RunNote]],
-    ) -> None:
-        super().__init__(window)
-        self._window, self._library, self._list, self._tabs = window, library, run_list, tabs
-        self._settings, self._targets = settings, targets
+    def __init__(self, parts: Parts, targets: Callable[[], Sequence[RunNote]]) -> None:
+        super().__init__(parts)
+        self._targets = targets
         self.table: RunTable | None = None
         self.colours = self._colour_menu()
 
@@ -52,15 +40,12 @@ class AllRuns(QObject):
     def show(self) -> None:
         """Show the table, in a tab."""
         if self.table is None:
-            self.table = RunTable(self._library, self._settings, self._theme())
+            self.table = RunTable(self._library, self._settings, self._tabs.theme)
             self.table.selection_changed.connect(self.selection_changed)
             self.table.open_requested.connect(self.open_requested)
             self.table.menu_requested.connect(self.menu_requested)
         self._tabs.show_table(self.table)
         self.table.filter.setFocus()
-
-    def _theme(self) -> Theme:
-        return self._tabs.theme
 
     def selection(self) -> list[RunNote] | None:
         """The runs that are selected in the table; None if it is not the current tab."""

@@ -1,4 +1,4 @@
-"""What the controllers of runs share: the parts of the window that they work with."""
+"""What the controllers share: the parts of the window that they work with."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Parts:
     settings: QSettings
 
 
-class RunController(QObject):
-    """Base of the controllers of runs."""
+class Controller(QObject):
+    """Base of the controllers."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts.window)

@@ -7,32 +7,26 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog
 
 from engine.errors import RunFolderError
 from engine.util.text import counted
-from gui.app.jobs import Jobs
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
 from gui.report.plot_files import write_plots
 from gui.report.report import write_report
 from gui.runs.archives import write_zip
 from gui.runs.notes import RunNote
-from gui.window.log import LogPane
-from gui.window.tabs import EXTRAS, Tabs
+from gui.window.controller import Controller, Parts
+from gui.window.tabs import EXTRAS
 
 
-class Exports:
-    """Writes files for other programs.
+class Exports(Controller):
+    """Writes files for other programs, of the current tab, or of the first of the ``targets`` of an action."""
 
-    ``tabs``: what is exported is the current tab.
-    ``targets``: returns the runs that an action applies to.
-    """
-
-    def __init__(
-        self, window: QWidget, tabs: Tabs, targets: Callable[[], Sequence[RunNote]], jobs: Jobs, log: LogPane
-    ) -> None:
-        self._window, self._tabs, self._targets, self._jobs, self._log = window, tabs, targets, jobs, log
+    def __init__(self, parts: Parts, targets: Callable[[], Sequence[RunNote]]) -> None:
+        super().__init__(parts)
+        self._targets = targets
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:

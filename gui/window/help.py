@@ -8,41 +8,33 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QMessageBox, QWidget
+from PySide6.QtWidgets import QDockWidget, QMessageBox
 
 import engine
 from gui.actions.palette import Palette
 from gui.actions.table import ACTIONS, plain
 from gui.app.icons import application_icon
-from gui.problem.samples import Sample
-from gui.runs.library import Library
-from gui.runs.notes import RunNote
 from gui.runs.view import state_text
+from gui.window.controller import Controller, Parts
 
 _Entry = tuple[str, str, Callable[[], object] | None]
 
 
-class Help:
+class Help(Controller):
     """Finds commands, samples and runs by name, and shows the version.
 
-    ``samples``: returns the samples that are known now.
-    ``open_sample``, ``open_run``: called with what the user has chosen in the palette.
     ``places``: returns further entries of the palette: text, hint, and what is called.
     """
 
     def __init__(
         self,
-        window: QWidget,
+        parts: Parts,
         actions: Mapping[str, QAction],
         docks: Mapping[str, QDockWidget],
-        library: Library,
-        samples: Callable[[], Iterable[Sample]],
-        open_sample: Callable[[Sample], object],
-        open_run: Callable[[RunNote], object],
         places: Callable[[], Iterable[tuple[str, str, Callable[[], object]]]],
     ) -> None:
-        self._window, self._actions, self._docks, self._library = window, actions, docks, library
-        self._samples, self._open_sample, self._open_run, self._places = samples, open_sample, open_run, places
+        super().__init__(parts)
+        self._actions, self._docks, self._places = actions, docks, places
         self.palette: Palette | None = None
 
     @property
@@ -65,10 +57,10 @@ class Help:
         for dock in self._docks.values():
             available.append((f"Show or hide {dock.windowTitle().lower()}", "", dock.toggleViewAction().trigger))
         available.extend(self._places())
-        for sample in self._samples():
-            available.append((f"Sample: {sample.title}", sample.group, partial(self._open_sample, sample)))
+        for sample in self._problems.samples:
+            available.append((f"Sample: {sample.title}", sample.group, partial(self._problems.open_sample, sample)))
         for note in self._library:
-            available.append((f"Run: {note.title}", state_text(note.state), partial(self._open_run, note)))
+            available.append((f"Run: {note.title}", state_text(note.state), partial(self._tabs.show_run, note)))
         self.palette = Palette(available + unavailable, self._window)
         self.palette.show()
         self.palette.line.setFocus()

@@ -20,7 +20,7 @@ from gui.problem.sweep import SweepPlan, plan_sweep
 from gui.runs.child import Child
 from gui.runs.notes import RunNote
 from gui.runs.recorded import read_problem_of
-from gui.window.controller import Parts, RunController
+from gui.window.controller import Controller, Parts
 from gui.window.run_tab import RunTab
 
 _FAR_PATIENCE = (120.0, 30.0)
@@ -38,7 +38,7 @@ class _Entry:
     shown: bool
 
 
-class Launcher(RunController):
+class Launcher(Controller):
     """Starts runs, and queues them while as many as are allowed are in progress.
 
     ``changed()`` when the queue has changed.

@@ -144,25 +144,14 @@ class MainWindow(QMainWindow):
         )
         self.runs = Runs(parts)
         self.launcher = Launcher(parts, self.runs.targets, command, standby)
-        self.all_runs = AllRuns(self, self.library, self.run_list, self.run_tabs, self.settings, self.runs.targets)
+        self.all_runs = AllRuns(parts, self.runs.targets)
         self.runs.queued = lambda: self.launcher.queued
         self.runs.table_selection = self.all_runs.selection
         self.notices = Notices(self, self.run_tabs, self.settings)
-        self.exports = Exports(self, self.run_tabs, self.runs.targets, self.jobs, self.log)
+        self.exports = Exports(parts, self.runs.targets)
         self.documentation = Documentation(self)
-        self.help = Help(
-            self,
-            self.actions_by_name,
-            self.docks,
-            self.library,
-            lambda: self.problems.samples,
-            self.problems.open_sample,
-            self.run_tabs.show_run,
-            self._places,
-        )
-        self.session = Session(
-            self, self.settings, self.library, self.run_tabs, self.launcher, self.problems, self.tool_bar
-        )
+        self.help = Help(parts, self.actions_by_name, self.docks, self._places)
+        self.session = Session(parts, self.launcher, self.tool_bar)
 
     def _make_menus(self) -> None:
         self.sample_menu, self.recent_menu, panes = QMenu(self), QMenu(self), QMenu(self)

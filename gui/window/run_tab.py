@@ -448,7 +448,11 @@ class RunTab(Cleanup, QWidget):
     @property
     def steerable(self) -> bool:
         """Whether there is something to pause."""
-        return (self.owned and self.view.state in ("running", "paused")) or (self.bar is not None)
+        return (self._pausable and self.view.state in ("running", "paused")) or (self.bar is not None)
+
+    @property
+    def _pausable(self) -> bool:
+        return self.child is not None and self.child.running and self.child.pausable
 
     @property
     def over(self) -> bool:
@@ -464,7 +468,7 @@ class RunTab(Cleanup, QWidget):
 
     def pause(self) -> None:
         """Pause or resume the run, or its replay."""
-        if self.owned and self.child is not None:
+        if self._pausable and self.child is not None:
             (self.child.resume if self.paused else self.child.pause)()
         elif self.bar is not None:
             self.bar.toggle()

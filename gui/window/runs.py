@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox
 from engine.util.text import counted
 from gui.runs.library import TRASH_DAYS, read_folder
 from gui.runs.notes import RunNote, named
-from gui.window.controller import Parts, RunController
+from gui.window.controller import Controller, Parts
 from gui.window.run_tab import RunTab
 
 MOST_COMPARED = 12
@@ -22,7 +22,7 @@ _READ_AT_ONCE = 100  # folders
 _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
-class Runs(RunController):
+class Runs(Controller):
     """Manages the runs in the list.
 
     ``changed()`` when runs were added, renamed or removed.

@@ -9,19 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QAbstractButton, QMainWindow, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QMessageBox
 
 from engine.runs.folder.lock import writer_of
 from engine.util.text import counted
-from gui.problem.pane import ProblemPane
 from gui.runs.child import Child
-from gui.runs.library import Library
+from gui.window.controller import Controller, Parts
 from gui.window.launcher import Launcher
 from gui.window.layout import Layout
-from gui.window.problems import Problems
-from gui.window.tabs import Tabs
 from gui.window.tool_bar import ToolBar
 
 _LAYOUT = 1  # of docks; raised when they change
@@ -29,25 +26,14 @@ _SIZE, _FRAME = QSize(1440, 900), QSize(4, 32)  # at the first start; what windo
 _QUIT_PATIENCE = (3.0, 1.5)  # seconds
 
 
-class Session:
+class Session(Controller):
     """Keeps the layout, the open runs and the forms from one start to the next; stops runs when the window closes."""
 
-    def __init__(
-        self,
-        window: QMainWindow,
-        settings: QSettings,
-        library: Library,
-        tabs: Tabs,
-        launcher: Launcher,
-        problems: Problems,
-        tool_bar: ToolBar,
-    ) -> None:
-        self._window, self._settings, self._library, self._tabs = window, settings, library, tabs
-        self._launcher, self._problems, self._tool_bar = launcher, problems, tool_bar
-        self._pane: ProblemPane = problems.pane
-        self.quitting = False
-        self.closed = False
-        tabs.idle.connect(self._on_idle)
+    def __init__(self, parts: Parts, launcher: Launcher, tool_bar: ToolBar) -> None:
+        super().__init__(parts)
+        self._launcher, self._tool_bar, self._pane = launcher, tool_bar, parts.problems.pane
+        self.quitting = self.closed = False
+        self._tabs.idle.connect(self._on_idle)
 
     def restore_layout(self, layout: Layout) -> None:
         """Restore the size of the window and of its panes."""
@@ -176,8 +162,7 @@ class Session:
 
     def _on_idle(self) -> None:
         if self.quitting and not self.closed:
-            context: QObject = self._window
-            QTimer.singleShot(0, context, self._window.close)
+            QTimer.singleShot(0, self, self._window.close)
 
 
 def _question(running: int, queued: int) -> str:

@@ -96,7 +96,7 @@ def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("theme", "millimetres"), [(LIGHT, 85), (DARK, 175)], ids=["light", "dark"])
+@pytest.mark.parametrize(("theme", "millimetres"), [(LIGHT, 175), (DARK, 85)], ids=["light", "dark"])
 def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
     qtbot: Any, tmp_path: Path, theme: Theme, millimetres: int
 ) -> None:
