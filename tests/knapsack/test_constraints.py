@@ -129,6 +129,7 @@ def test_problems_without_anything_to_choose_are_answered(one_device):
         ([5, 6], [[1, 2], [0, 0], [3, 3]], [0, 0, 0], []),
         ([5, 6, 0], [[1, 2, 1], [0, 0, 0], [3, 3, 9]], [3, 0, 6], [0, 1]),
         ([5, 6], [[0, 0]], [0], [0, 1]),
+        ([2**45, 6, 7], [[0, 2, 2]], [3], [0, 2]),
     ):
         result = one_device.solve(MultidimensionalKnapsack(profits, weights, capacities))
         assert result.status is Status.OPTIMAL
@@ -137,8 +138,13 @@ def test_problems_without_anything_to_choose_are_answered(one_device):
 
 
 def test_constraints_that_no_method_can_answer_are_refused(one_device):
-    with pytest.raises(ProblemError, match="got 0 rows of weights and 0 capacities"):
-        MultidimensionalKnapsack([1, 2], [], [])
+    for weights, capacities, message in (
+        ([], [], "got 0 rows of weights and 0 capacities"),
+        ([[1, 2]], None, "capacities must be a list with an entry for each constraint; got None"),
+        (3, [4], "weights must be a list with an entry for each constraint; got 3"),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            MultidimensionalKnapsack([1, 2], weights, capacities)
     large = MultidimensionalKnapsack([2**51, 1], [[1, 2]] * 3, [2] * 3)
     with pytest.raises(ProblemError, match="must be below 2\\^50"):
         one_device.solve(large)

@@ -262,3 +262,11 @@ def test_numpy_s_short_floats_are_taken_as_they_print(one_device):
     assert problem.scale == 10
     assert one_device.solve(problem).objective == 0.7
     assert Knapsack(np.array([1.0, 7.0]), [1, 1], 1).scale == 1
+
+
+def test_items_are_counted_once_however_many_copies_bounds_decide(one_device):
+    problem = Knapsack([5, 4, 3], [3, 2, 2], 20, counts=[7, 9, 1000])
+    result = one_device.solve(problem, keep_memory=1e9)
+    assert 0 <= result.counters["items_fixed"] <= result.counters["items"] == 3
+    table = one_device.solve(problem, variant="rows", reduce=False, keep_memory=1e9)  # no more rows than there are
+    assert_solved(table, problem, int(result.objective))

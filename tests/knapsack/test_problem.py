@@ -89,8 +89,14 @@ REFUSED = [
     ([1, 2, 3], [5, 5], 9, "profits and weights must have one entry per item; got 3 profits and 2 weights"),
     ([[1, 2]], [5, 5], 9, "profits must be one-dimensional; got an array of shape (1, 2)"),
     ([[1], [2, 3]], [5, 5], 9, "profits must be a one-dimensional array of integers"),
-    (7, [5], 9, "profits must be one-dimensional; got an array of shape ()"),
-    ([1, 2], (w for w in (5, 5)), 9, "weights must be one-dimensional"),
+    (7, [5], 9, "profits must be a one-dimensional array of integers; got 7"),
+    (
+        [1, 2],
+        np.ma.array([5, 6], mask=[False, True]),
+        9,
+        "weights must be integers; got a masked array that lacks some",
+    ),
+    ([1, 2], (w for w in (5, 5)), 9, "weights must be a one-dimensional array of integers; got <generator"),
     ([1, 2], [1.0, 2.5], 9, "the weight of item 1 must be an integer; got 2.5"),
     ([0.5, -0.25], [1, 2], 9, "item 1 has profit -0.25; profits must be at least 0"),
     ([1e-30, 1.0], [1, 2], 9, "profits times 1000000000000000000000000000000 must sum to at most"),
@@ -223,6 +229,10 @@ def test_arrays_carry_the_whole_instance():
 def test_arrays_that_lack_something_are_refused():
     with pytest.raises(ProblemError, match="lack 'weights'; got profits, capacity"):
         Knapsack.from_arrays({"profits": np.array([1]), "capacity": np.array(3)}, "x")
+    with pytest.raises(ProblemError, match="optimum must be an integer; got 'x'"):
+        Knapsack.from_arrays({**Knapsack([1], [2], 3).to_arrays(), "optimum": np.array("x")}, "x")
+    with pytest.raises(ProblemError, match=r"capacity must be one value; got an array of shape \(2,\)"):
+        Knapsack.from_arrays({**Knapsack([1], [2], 3).to_arrays(), "capacity": np.array([1, 2])}, "x")
     with pytest.raises(ProblemError, match="item 0 has weight -1"):
         Knapsack.from_arrays({"profits": np.array([1]), "weights": np.array([-1]), "capacity": np.array(3)}, "x")
 

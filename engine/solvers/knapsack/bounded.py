@@ -93,6 +93,12 @@ class ZeroOne:
         """Whether the packs are copies of at most ``most`` different items, and no table was chosen."""
         return variant == "auto" and bool((self.copies > 1).any()) and len(np.unique(self.item)) <= most
 
+    def decided(self, n: int, packs: NDArray[np.int64]) -> int:
+        """How many of the n items of the original problem have none among some packs."""
+        undecided = np.zeros(n, bool)
+        undecided[self.item[packs]] = True
+        return n - int(np.count_nonzero(undecided if self.kind is None else undecided[self.kind]))
+
     def copies_of(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Copies of each item (or kind of equal items) in some packs, shape (greatest item + 1,)."""
         size = int(self.item.max(initial=-1)) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = [
     "integers",
     "item_indices",
     "require_host_memory",
+    "scalar",
     "shown",
 ]
 
@@ -55,11 +57,15 @@ class Origin:
 
 def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
     """One-dimensional values as 64-bit integers without any loss; an error names the first that is not one."""
-    plural = "item indices" if noun == "solution" else f"{noun}s"
+    plural = {"solution": "item indices", "class": "classes"}.get(noun, f"{noun}s")
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:
-        raise origin.error(f"{plural} must be a one-dimensional array of integers: {error}") from error
+        raise origin.error(f"{plural} must be a one-dimensional array of integers; got {shown(values)}") from error
+    if np.ma.is_masked(values):
+        raise origin.error(f"{plural} must be integers; got a masked array that lacks some")
+    if array.ndim == 0:
+        raise origin.error(f"{plural} must be a one-dimensional array of integers; got {shown(values)}")
     if array.ndim != 1:
         raise origin.error(f"{plural} must be one-dimensional; got an array of shape {array.shape}")
     if array.dtype.kind == "b":
@@ -141,13 +147,13 @@ def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin
         raise origin.error(f"the {noun}s sum to {total}; their sum must fit a 64-bit signed integer ({INT64_MAX})")
 
 
-def capacity_of(value: object, origin: Origin) -> int:
+def capacity_of(value: object, origin: Origin, noun: str = "capacity") -> int:
     """A capacity as an integer of at least 0."""
     capacity = _whole(value)
     if isinstance(capacity, str):
-        raise origin.capacity_error(f"capacity {capacity}; got {shown(value)}")
+        raise origin.capacity_error(f"{noun} {capacity}; got {shown(value)}")
     if capacity < 0:
-        raise origin.capacity_error(f"capacity must be at least 0; got {capacity}")
+        raise origin.capacity_error(f"{noun} must be at least 0; got {capacity}")
     return capacity
 
 
@@ -161,6 +167,13 @@ def device_shortage(what: str, needed: int, largest: int, info: DeviceInfo, shar
         most = bytes_text(info.max_allocation)
         return f"{what} needs one buffer of {bytes_text(largest)} on {info.id}, which allows {most} at once"
     return None
+
+
+def scalar(arrays: Mapping[str, NDArray[Any]], name: str) -> Any:
+    """The one value of an array of a problem."""
+    if arrays[name].size != 1:
+        raise ProblemError(f"{name} must be one value; got an array of shape {arrays[name].shape}")
+    return arrays[name].item()
 
 
 def require_host_memory(size: int, what: str, advice: str) -> None:

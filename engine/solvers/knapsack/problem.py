@@ -15,7 +15,7 @@ from ...errors import ProblemError
 from ...formats import knapsack as formats
 from ...formats.instances import instance_name
 from ...util.text import counted
-from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices
+from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices, scalar
 from .choice.problems import ItemProblem
 from .constraints.problem import MultidimensionalKnapsack
 from .scaling import scale_of, scaled_profits
@@ -326,8 +326,8 @@ class Knapsack(ItemProblem):
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again."""
         require_arrays(arrays, ("profits", "weights", "capacity"), "a knapsack instance")
-        problem = cls(arrays["profits"], arrays["weights"], arrays["capacity"].item(), name, arrays.get("counts"))
+        problem = cls(arrays["profits"], arrays["weights"], scalar(arrays, "capacity"), name, arrays.get("counts"))
         problem.scale = scale_of(arrays)
-        problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
+        problem.optimum = capacity_of(scalar(arrays, "optimum"), Origin(), "optimum") if "optimum" in arrays else None
         problem.format = str(arrays["format"]) if "format" in arrays else None
         return problem

@@ -83,7 +83,7 @@ class _Solving:
                 lambda: not run.keeps_checkpoints and run.overdue > 0.0,
                 self._packs.copies,
             )
-            self._progress.items_fixed = problem.n - len(self._reduced.open)
+            self._progress.items_fixed = self._packs.decided(self._original.n, self._reduced.open)
         if options.items:
             self._packs.require_listable(self._reduced.best)
 
@@ -99,7 +99,7 @@ class _Solving:
             return
         run.poll()
         if self._options.reduce and run.restored is None:
-            run.notice(f"{self._progress.items_fixed} of {self._problem.n} items fixed by bounds")
+            run.notice(f"{self._progress.items_fixed} of {self._original.n} items fixed by bounds")
             if self._search_core() or self._search_kinds():
                 return
             run.poll()
@@ -166,7 +166,7 @@ class _Solving:
         self._publish()
         if not reduced.solved:
             reduced.fix(self._problem)
-            self._progress.items_fixed = self._problem.n - len(reduced.open)
+            self._progress.items_fixed = self._packs.decided(self._original.n, reduced.open)
             self._publish()
         if reduced.solved:
             self._say("core of the items, searched on the host")

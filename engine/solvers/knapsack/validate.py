@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import OptionError, OutOfDeviceMemory, ProblemError
+from ...util.text import counted
 from .bits.table import SubsetSums
 from .bounded import ZeroOne
 from .checks import require_host_memory, shown
@@ -63,13 +64,15 @@ def given_solution(problem: Knapsack, options: Options) -> NDArray[np.int64] | N
         return None
     outside = [item for item in options.initial if not 0 <= item < problem.n]
     if outside:
-        raise OptionError(f"initial must hold items from 0 to {problem.n - 1}; got {shown(outside[0])}")
+        allowed = f"must hold items from 0 to {problem.n - 1}" if problem.n else "must be empty, as there are no items"
+        raise OptionError(f"initial {allowed}; got {shown(outside[0])}")
     items = np.array(options.initial, np.int64)
     copies = np.bincount(items, minlength=problem.n)
     most = np.ones(problem.n, np.int64) if problem.counts is None else problem.counts
     if (copies > most).any():
         item = int(np.argmax(copies > most))
-        raise OptionError(f"initial takes item {item} {copies[item]} times; at most {most[item]} is allowed")
+        taken = counted(int(copies[item]), "copy", "copies")
+        raise OptionError(f"initial takes {taken} of item {item}; at most {most[item]} can be taken")
     weight = sum(problem.weights[items].tolist())
     if weight > problem.capacity:
         raise OptionError(f"initial has the weight {weight}; the capacity is {problem.capacity}")

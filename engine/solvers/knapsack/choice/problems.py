@@ -14,7 +14,7 @@ from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
 from ....util.text import counted
-from ..checks import Origin, capacity_of, check_range, integers, item_indices
+from ..checks import Origin, capacity_of, check_range, integers, item_indices, scalar
 from ..scaling import scale_of, scaled_profits
 
 __all__ = ["ItemProblem", "MultipleChoiceKnapsack"]
@@ -178,6 +178,6 @@ class MultipleChoiceKnapsack(ItemProblem):
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "classes", "capacity"), "a knapsack instance")
-        problem = cls(arrays["profits"], arrays["weights"], arrays["classes"], arrays["capacity"].item(), name)
+        problem = cls(arrays["profits"], arrays["weights"], arrays["classes"], scalar(arrays, "capacity"), name)
         problem.scale = scale_of(arrays)
         return problem

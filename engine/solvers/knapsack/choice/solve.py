@@ -12,6 +12,7 @@ from ....base.result import Result, Status
 from ....devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
 from ....errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
+from ....util.text import counted
 from ..checkpoint import checked_state
 from ..checks import Origin, integers, require_host_memory
 from ..constraints.problem import MultidimensionalKnapsack
@@ -146,7 +147,7 @@ class _ChoiceRun:
         run.notice(f"{self._fixed} of {self._problem.n} items decided by bounds")
         table = ChoiceTable.of(found.open)
         capacities = " x ".join(f"{capacity + 1:,}" for capacity in table.capacities.tolist() if capacity)
-        self._say(f"table of {len(table.stages):,} stages and {capacities} capacities")
+        self._say(f"table of {counted(len(table.stages), 'stage')} and {capacities} capacities")
         fitting = [member for member in self._pool.members if table.shortage(member.info) is None]
         if not fitting:
             raise OutOfDeviceMemory(f"{table.shortage(self._pool.members[0].info)}; add a device with more memory")

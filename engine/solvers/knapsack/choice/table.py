@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ....devices import Buffer, Capabilities, Device, DeviceInfo
 from ....devices.kernels.variants import unique_variants
+from ....util.text import counted
 from ..checks import device_shortage
 from ..programs import NUMPY_TYPES
 from ..runs import cut_into_runs
@@ -124,7 +125,7 @@ class ChoiceTable:
             return f"a stage has {self.most_options:,} options; {1 << 16:,} are possible"
         choices = int(self.cells.max()) * np.dtype(NUMPY_TYPES[self.choice]).itemsize
         needed = 2 * self.row_bytes + choices + 32 * len(self.stages.profits)
-        rows = f"the table of {len(self.stages):,} stages x {self.row_cells:,} cells"
+        rows = f"the table of {counted(len(self.stages), 'stage')} x {counted(self.row_cells, 'cell')}"
         return device_shortage(rows, needed, self.row_bytes, info, _MEMORY_SHARE)
 
 

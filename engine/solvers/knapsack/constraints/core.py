@@ -77,7 +77,7 @@ class Core:
         """What fits, in the order of profit for the share of the capacities that an item takes."""
         shares = (self.weights / np.maximum(self.capacities, 1)[:, None]).sum(axis=0)
         left, mask = self.capacities.copy(), np.zeros(len(self), bool)
-        for item in np.argsort(-self.profits / np.maximum(shares, 1e-300), kind="stable").tolist():
+        for item in np.argsort(-self.profits / np.maximum(shares, 1e-100), kind="stable").tolist():
             if (self.weights[:, item] <= left).all():
                 left -= self.weights[:, item]
                 mask[item] = True

@@ -14,7 +14,7 @@ from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
 from ....util.text import counted
-from ..checks import Origin, capacity_of, check_range, integers
+from ..checks import Origin, capacity_of, check_range, integers, scalar, shown
 from ..choice.problems import ItemProblem
 from ..scaling import scale_of, scaled_profits
 
@@ -77,8 +77,11 @@ class MultidimensionalKnapsack(ItemProblem):
         self, profits: ArrayLike, weights: Sequence[ArrayLike], capacities: Sequence[int], name: str | None = None
     ) -> None:
         origin = Origin()
+        weights, capacities = _listed(weights, "weights"), _listed(capacities, "capacities")
         if len(weights) != len(capacities) or not len(weights):
-            given = f"{len(weights)} rows of weights and {len(capacities)} capacities"
+            given = (
+                f"{counted(len(weights), 'row')} of weights and {counted(len(capacities), 'capacity', 'capacities')}"
+            )
             raise ProblemError(f"there must be a row of weights for each capacity, and at least one; got {given}")
         self.profits, self.scale = scaled_profits(profits, origin)
         rows = [integers(row, "weight", origin) for row in weights]
@@ -163,5 +166,12 @@ class MultidimensionalKnapsack(ItemProblem):
         require_arrays(arrays, ("profits", "weights", "capacities"), "a knapsack instance")
         problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
         problem.scale = scale_of(arrays)
-        problem.optimum = int(arrays["optimum"]) if "optimum" in arrays else None
+        problem.optimum = capacity_of(scalar(arrays, "optimum"), Origin(), "optimum") if "optimum" in arrays else None
         return problem
+
+
+def _listed(values: Any, noun: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError as error:
+        raise ProblemError(f"{noun} must be a list with an entry for each constraint; got {shown(values)}") from error

@@ -13,6 +13,7 @@ from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
 from ....devices import DeviceInfo, DevicePool
 from ....errors import AuditError, OptionError, ProblemError
+from ....util.text import counted
 from ..choice import solve as stages
 from ..choice.stages import stages_of
 from ..choice.table import ChoiceTable
@@ -132,7 +133,7 @@ class _ConstraintRun:
     def _by_search(self, began: float) -> None:
         able = [member for member in self._pool.members if member.info.capabilities.fp64]
         member = min(able, key=lambda member: member.info.capabilities.simt)
-        self._say(f"branch and bound over {len(self._core)} items and {self._problem.m} constraints")
+        self._say(f"branch and bound over {self._size()}")
         table_seconds = self._table_seconds()
         saved = time.monotonic()
 
@@ -154,6 +155,9 @@ class _ConstraintRun:
             self._lower(search.bound)
             self._fixed = self._problem.n - len(self._core) + search.fixed
 
+    def _size(self) -> str:
+        return f"{counted(len(self._core), 'item')} and {counted(self._problem.m, 'constraint')}"
+
     def _table_seconds(self) -> float:
         """How long a table of all values of the capacities may take; infinite where there is none."""
         if self._problem.m > 2 or self._options.variant != "auto":
@@ -167,7 +171,7 @@ class _ConstraintRun:
 
     def _by_highs(self) -> None:
         core, base = self._core, self._core.base
-        self._say(f"HiGHS's branch and bound over {len(core)} items and {self._problem.m} constraints")
+        self._say(f"HiGHS's branch and bound over {self._size()}")
         start = np.isin(core.items, self._best).astype(np.int64)
         with Mip(_program(core), self._run.time_left, start) as mip:
             while not mip.step():

@@ -143,7 +143,7 @@ class DenseTable:
         wanted = []
         for member, count in zip(members, sharing, strict=True):
             if self._task.options.keep_memory is not None:
-                wanted.append(int(self._task.options.keep_memory * 1e6) // size)
+                wanted.append(min(int(self._task.options.keep_memory * 1e6) // size, int(widths.sum())))
             elif member.info.capabilities.host_visible_memory:
                 wanted.append(int(widths.max()))
             else:
