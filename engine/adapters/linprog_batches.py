@@ -20,10 +20,9 @@ from ..events import Progress
 from ..runs.publisher import as_observers
 from ..settings import config
 from ..solvers import solver_named
-from ..solvers.linprog.batches.by_highs import solved_by_highs
 from ..solvers.linprog.batches.family import VARYING, Family
 from ..solvers.linprog.batches.results import FamilyResult, Solved
-from ..solvers.linprog.batches.solve_family import solve_family
+from ..solvers.linprog.batches.solve import solve_family, solved_by_highs
 from ..solvers.linprog.batches.together import fits
 from ..solvers.linprog.problem import LinearProgram
 

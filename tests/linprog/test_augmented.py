@@ -17,12 +17,13 @@ import engine
 from engine.api.engine import Engine
 from engine.devices import Member
 from engine.errors import OptionError
-from engine.solvers.linprog.forms.columns import ShardData, with_slacks
+from engine.solvers.linprog.forms.standard import ShardData, with_slacks
 from engine.solvers.linprog.highs.process import ChildError
+from engine.solvers.linprog.multifrontal import form
 from engine.solvers.linprog.multifrontal.form import cheaper_form
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
-from engine.solvers.linprog.sparse import augmented, products
-from engine.solvers.linprog.sparse.dense_columns import DenseColumns
+from engine.solvers.linprog.sparse import products
+from engine.solvers.linprog.sparse.products import DenseColumns
 from engine.solvers.linprog.systems import host, pending
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.examples import examples
@@ -62,9 +63,9 @@ def data(m: int, n: int, long: int) -> ShardData:
     total = n + long + rows.size
     return ShardData(
         A=sp.csr_array(sp.hstack([a, wide])),
-        c=np.zeros((1, total)),
-        upper=np.full((1, total), np.inf),
-        free=np.zeros((1, total), bool),
+        c=np.zeros(total),
+        upper=np.full(total, np.inf),
+        free=np.zeros(total, bool),
         slack_rows=rows,
         slack_signs=random.choice([-1.0, 1.0], rows.size),
         m=m,
@@ -85,12 +86,12 @@ def test_solutions_are_those_of_the_normal_equations(
     full = with_slacks(given).toarray()
     for _ in range(2):  # the pattern is analysed once
         theta = 10.0 ** random.uniform(-2, 2, given.N)
-        rhs = random.standard_normal((1, m))
+        rhs = random.standard_normal(m)
         shards.form(found, theta)
-        assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
-        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
+        assert not found.factor(0.0, 0.1)
+        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs)
         size = np.abs(expected).max()
-        assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
+        assert np.allclose(found.solve(rhs), expected, rtol=1e-8, atol=1e-8 * size)
     assert found._augmented is not None
     assert found.statistics().nonzeros > 0
     found.close()
@@ -102,7 +103,7 @@ def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
     found = HostSystem(given, "augmented", shards.get_theta)
     for theta in (-1.0, np.nan):
         shards.form(found, np.full(given.N, theta))
-        assert found.factor(np.zeros(1), np.zeros(1)).any()
+        assert found.factor(0.0, 0.0)
     found.close()
 
 
@@ -114,14 +115,14 @@ def test_normal_equations_follow_factors_that_fail(library: str) -> None:
     shards.form(found, np.full(given.N, -1.0))
     assert found._augmented is not None
     for _ in range(host._FAILURES):
-        assert found.factor(np.zeros(1), np.zeros(1)).any()
+        assert found.factor(0.0, 0.0)
     assert found._augmented is None
     shards.form(found, np.ones(given.N))
-    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    assert not found.factor(0.0, 0.1)
     full = with_slacks(given).toarray()
-    rhs = np.random.default_rng(1).standard_normal((1, 300))
-    expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0])
-    assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    rhs = np.random.default_rng(1).standard_normal(300)
+    expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs)
+    assert np.allclose(found.solve(rhs), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
     found.close()
 
 
@@ -132,12 +133,12 @@ def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypat
     shards = GivenTheta()
     found = HostSystem(given, "augmented", shards.get_theta)
     shards.form(found, np.ones(given.N))
-    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    assert not found.factor(0.0, 0.1)
     assert found._augmented is not None
     full = with_slacks(given).toarray()
-    rhs = np.random.default_rng(1).standard_normal((1, 300))
-    expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0])
-    assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    rhs = np.random.default_rng(1).standard_normal(300)
+    expected = np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs)
+    assert np.allclose(found.solve(rhs), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
     assert found._augmented is None
     found.close()
 
@@ -149,8 +150,8 @@ def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
     found = HostSystem(given, "auto", shards.get_theta)
     found.close()
     shards.form(found, np.ones(given.N))
-    assert found.factor(np.zeros(1), np.zeros(1)).all()
-    assert np.isnan(found.solve(np.ones((1, 300)))).all()
+    assert found.factor(0.0, 0.0)
+    assert np.isnan(found.solve(np.ones(300))).all()
 
 
 def form_of(columns: Any) -> Any:
@@ -192,11 +193,11 @@ def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_o
 
     shards = GivenTheta()
     found = pending.PendingSystem(shards, given, device.info, "auto", False, warnings.append)
-    theta, rhs = np.ones(given.N), np.ones((1, given.m))
+    theta, rhs = np.ones(given.N), np.ones(given.m)
     shards.form(found, theta)
-    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    assert not found.factor(0.0, 0.1)
     full = with_slacks(given).toarray()
-    assert np.allclose(found.solve(rhs)[0], np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs[0]), rtol=1e-7)
+    assert np.allclose(found.solve(rhs), np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs), rtol=1e-7)
     assert isinstance(found._present, HostSystem)
     assert found._present._augmented is not None
     assert not warnings
@@ -292,9 +293,9 @@ def test_a_time_limit_ends_an_analysis(device: Member, monkeypatch: pytest.Monke
 
 def test_entries_are_estimated_before_anything_is_formed() -> None:
     columns = sp.csc_array(sp.hstack([sp.eye_array(50), np.ones((50, 2))]))
-    assert augmented.augmented_entries(columns) == 0.5 * 50 + 100 + 50
-    assert augmented.fills_in(columns)
-    assert not augmented.fills_in(sp.csc_array(sp.eye_array(50)))
+    assert form.augmented_entries(columns) == 0.5 * 50 + 100 + 50
+    assert form.fills_in(columns)
+    assert not form.fills_in(sp.csc_array(sp.eye_array(50)))
 
 
 def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner: Engine) -> None:

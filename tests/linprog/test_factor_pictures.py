@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.multifrontal import picture
+from engine.solvers.linprog.multifrontal import symbolic
 from engine.solvers.linprog.multifrontal.symbolic import analyse
 from engine.solvers.linprog.sparse import factors
 from tests.support.matrices import MATRICES, filled, lower_pattern, tree_of
@@ -42,9 +42,9 @@ def by_fronts(columns: Any) -> tuple[Any, np.ndarray, np.ndarray]:
 def test_blocks_of_fronts_have_the_entries_that_are_stored(
     name: str, blocks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(picture, "PICTURED", blocks)
+    monkeypatch.setattr(symbolic, "PICTURED", blocks)
     fronts, stored, exact = by_fronts(MATRICES[name])
-    counts, table = picture.picture_of_fronts(fronts)
+    counts, table = symbolic.picture_of_fronts(fronts)
     k = min(blocks, len(stored))
     assert (exact <= stored).all()
     assert counts.tolist() == in_blocks(stored, k).tolist()

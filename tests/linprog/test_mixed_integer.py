@@ -148,10 +148,10 @@ def test_a_start_is_used_and_a_gap_is_enough() -> None:
 
 
 def test_what_is_not_feasible_on_the_host_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.solvers.linprog.highs import mixed_integer
+    from engine.solvers.linprog.highs import child
 
-    run = mixed_integer.MixedInteger.run
-    monkeypatch.setattr(mixed_integer.MixedInteger, "run", lambda self: run(self) | {"x": np.array([3.6, 1.0])})
+    run = child.MixedInteger.run
+    monkeypatch.setattr(child.MixedInteger, "run", lambda self: run(self) | {"x": np.array([3.6, 1.0])})
     problem = engine.LinearProgram([-1.0, -1.0], A_ub=[[1.0, 1.0]], b_ub=[3.5], bounds=(0, 3), integrality=[1, 1])
     result = engine.solve(problem)
     assert result.status == "iteration_limit"

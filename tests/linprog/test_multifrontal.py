@@ -16,7 +16,7 @@ import engine
 from engine.devices import Device, Member
 from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
-from engine.solvers.linprog.forms.columns import ShardData
+from engine.solvers.linprog.forms.standard import ShardData
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
 from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.methods import interior as racer
@@ -227,9 +227,9 @@ def data(columns: Any) -> ShardData:
     nothing = np.zeros(0, np.int64)
     return ShardData(
         A=sp.csr_array(columns),
-        c=np.zeros((1, count)),
-        upper=np.full((1, count), np.inf),
-        free=np.zeros((1, count), bool),
+        c=np.zeros(count),
+        upper=np.full(count, np.inf),
+        free=np.zeros(count, bool),
         slack_rows=nothing,
         slack_signs=nothing.astype(float),
         m=m,
@@ -247,12 +247,12 @@ def test_dense_columns_are_taken_into_account(device: Member) -> None:
     theta = 10.0 ** random.uniform(-2, 2, columns.shape[1])
     found, shards = on(device, data(columns), [])
     shards.form(found, theta)
-    assert not found.factor(np.zeros(1), np.full(1, 0.1)).any()
+    assert not found.factor(0.0, 0.1)
     assert isinstance(found._present, FrontSystem)
     full = columns.toarray()
-    matrix, rhs = (full * theta) @ full.T + 0.1 * np.eye(400), random.standard_normal((1, 400))
-    expected = np.linalg.solve(matrix, rhs[0])
-    assert np.allclose(found.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    matrix, rhs = (full * theta) @ full.T + 0.1 * np.eye(400), random.standard_normal(400)
+    expected = np.linalg.solve(matrix, rhs)
+    assert np.allclose(found.solve(rhs), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
     assert (found.statistics().nonzeros or 0) < 400 * 401 // 2
     found.close()
 
@@ -261,7 +261,7 @@ def test_a_matrix_that_is_not_definite_is_reported(device: Member) -> None:
     found, shards = on(device, data(MATRICES["grid"]), [])
     for theta in (-1.0, np.nan):
         shards.form(found, np.full(MATRICES["grid"].shape[1], theta))
-        assert found.factor(np.zeros(1), np.zeros(1)).any()
+        assert found.factor(0.0, 0.0)
     found.close()
 
 
@@ -277,7 +277,7 @@ def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pyte
     warnings: list[str] = []
     found, shards = on(device, data(MATRICES["grid"]), warnings)
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
-    assert not found.factor(np.zeros(1), np.zeros(1)).any()
+    assert not found.factor(0.0, 0.0)
     assert isinstance(found._present, HostSystem)
     assert (found.statistics().nonzeros or 0) > 0
     assert ["on the host" in text and "free" in text for text in warnings] == [True]
@@ -291,7 +291,7 @@ def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch:
     threading.Timer(0.1, found.close).start()
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert not ended.is_set()
-    assert found.factor(np.zeros(1), np.zeros(1)).any()
+    assert found.factor(0.0, 0.0)
     ended.set()
 
 
@@ -355,16 +355,16 @@ def test_an_order_that_takes_long_ends_with_the_run(
     found.close()
     assert isinstance(analysis.exception(timeout=60), ChildError)
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
-    assert found.factor(np.zeros(1), np.zeros(1)).any()
+    assert found.factor(0.0, 0.0)
 
 
 def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
     found, shards = on(device, data(MATRICES["grid"]), [])
     theta = np.ones(MATRICES["grid"].shape[1])
     shards.form(found, theta)
-    assert not found.factor(np.zeros(1), np.ones(1)).any()
+    assert not found.factor(0.0, 1.0)
     found.close()
-    assert found.factor(np.zeros(1), np.ones(1)).any()
+    assert found.factor(0.0, 1.0)
 
 
 def sparse_problem(rows: int) -> engine.LinearProgram:

@@ -15,7 +15,7 @@ import engine
 from engine.devices import Device, Member
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.run import Run
-from engine.solvers.linprog import pdhg, pdhg_lines
+from engine.solvers.linprog import pdhg
 from engine.solvers.linprog.forms import scaled as scaling
 from engine.solvers.linprog.forms.scaled import scaled
 from engine.solvers.linprog.methods import start
@@ -114,7 +114,7 @@ def test_every_line_is_in_one_group() -> None:
         lengths = random.integers(0, random.choice([2, 40, 5000]), int(random.integers(0, 300)))
         starts = np.concatenate([[0], np.cumsum(lengths)])
         for block in (1, 256):
-            first = pdhg_lines.line_groups(starts, block, 8)
+            first = pdhg.line_groups(starts, block, 8)
             assert first[0] == 0
             assert first[-1] == lengths.size
             assert (np.diff(first) >= (1 if lengths.size else 0)).all()
@@ -186,13 +186,13 @@ def test_several_devices_make_the_iterates_of_one(
 
 @pytest.mark.parametrize("lines", [(0, 40), (7, 23), (12, 12)])
 def test_long_lines_are_split_into_pieces(monkeypatch: pytest.MonkeyPatch, lines: tuple[int, int]) -> None:
-    monkeypatch.setattr(pdhg_lines, "_LONG", 12)
-    monkeypatch.setattr(pdhg_lines, "_GROUP_NONZEROS", 5)
+    monkeypatch.setattr(pdhg, "_LONG", 12)
+    monkeypatch.setattr(pdhg, "_GROUP_NONZEROS", 5)
     random = np.random.default_rng(2)
     matrix = sp.csr_array(sp.random_array((40, 90), density=0.12, rng=random))
     matrix.sort_indices()
     first, last = lines
-    (starts, indices, values), (long_indices, long_values), pieces = pdhg_lines.split_long_lines(matrix, first, last)
+    (starts, indices, values), (long_indices, long_values), pieces = pdhg.split_long_lines(matrix, first, last)
     v = random.standard_normal(90)
     sums = [long_values[a:b] @ v[long_indices[a:b]] for a, b in itertools.pairwise(pieces)]
     assert max(np.diff(pieces), default=0) <= 5
@@ -212,8 +212,8 @@ def test_long_lines_change_the_iterates_by_rounding_alone(
     problem = program(3, 60, 90, 0.2)  # its first row is dense, and so is a column
     found = []
     for long, devices in ((1000, 1), (10, 1), (10, 3)):
-        monkeypatch.setattr(pdhg_lines, "_LONG", long)
-        monkeypatch.setattr(pdhg_lines, "_GROUP_NONZEROS", 7)
+        monkeypatch.setattr(pdhg, "_LONG", long)
+        monkeypatch.setattr(pdhg, "_GROUP_NONZEROS", 7)
         names = [device.info.id] * devices
         given = {"method": "pdhg", "presolve": False, "pdhg_iterations": 320}
         found.append(engine.solve(problem, devices=names, **given))

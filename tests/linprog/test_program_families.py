@@ -11,10 +11,10 @@ import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Progress
-from engine.solvers.linprog.batches import chunks
+from engine.solvers.linprog.batches import family as families
 from engine.solvers.linprog.batches.audits import audit_family
 from engine.solvers.linprog.batches.family import Family
-from engine.solvers.linprog.batches.solve_family import solve_family
+from engine.solvers.linprog.batches.solve import solve_family
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.audit import audit
@@ -189,8 +189,8 @@ def test_audits_do_not_depend_on_how_programs_are_shared_by_threads(monkeypatch:
     random = np.random.default_rng(0)
     x, y = random.random((40, 8)), random.standard_normal((40, 5))
     expected = audit_family(programs, np.arange(40), x, y)
-    monkeypatch.setattr(chunks, "_CHUNK", 13 * 3)
-    monkeypatch.setattr(chunks, "host_cores", lambda: 3)
+    monkeypatch.setattr(families, "_CHUNK", 13 * 3)
+    monkeypatch.setattr(families, "host_cores", lambda: 3)
     places = np.arange(39, -1, -1)
     found = audit_family(programs, places, x[places], y[places])
     assert np.allclose(found.error[places], expected.error, rtol=1e-12)

@@ -12,8 +12,7 @@ import engine
 from engine.cli import command_line
 from engine.devices import Member
 from engine.events import Finished
-from engine.solvers.linprog.verification.rays import proves_infeasible
-from engine.solvers.linprog.verification.reasons import reason_of_infeasibility, reason_of_unboundedness
+from engine.solvers.linprog.verification.rays import proves_infeasible, reason_of_infeasibility, reason_of_unboundedness
 
 pytestmark = pytest.mark.host
 

@@ -17,29 +17,28 @@ from engine.devices import Device, DevicePool, Member, gather
 from engine.numerics.linear_algebra import linear_algebra
 from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.references.linprog import HostShard
-from engine.solvers.linprog.forms.columns import ShardData
-from engine.solvers.linprog.forms.standard import Prepared, prepare
+from engine.solvers.linprog.forms.standard import Prepared, ShardData, prepare
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
-from engine.solvers.linprog.systems.sherman_morrison import ShermanMorrison
+from engine.solvers.linprog.systems.updates import ShermanMorrison
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.sums import product
 
 
-def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
-    random = np.random.default_rng([batch, m, n])
+def shard_data(m: int, n: int, sparse: bool) -> ShardData:
+    random = np.random.default_rng([m, n])
     rows = np.sort(random.choice(m, size=m // 2 + 1, replace=True))
     total = n + rows.size
-    a: Any = random.standard_normal((batch, m, n))
+    a: Any = random.standard_normal((m, n))
     if sparse:
         a = sp.random_array((m, n), density=0.3, rng=random, format="csr")
-    kind = random.integers(0, 3, (batch, total))
-    kind[:, n:] = np.minimum(kind[:, n:], 1)
+    kind = random.integers(0, 3, total)
+    kind[n:] = np.minimum(kind[n:], 1)
     return ShardData(
         A=a,
-        c=random.standard_normal((batch, total)),
-        upper=np.where(kind == 1, random.random((batch, total)) * 9.0, np.inf),
+        c=random.standard_normal(total),
+        upper=np.where(kind == 1, random.random(total) * 9.0, np.inf),
         free=kind == 2,
         slack_rows=rows,
         slack_signs=random.choice([-1.0, 1.0], rows.size),
@@ -48,19 +47,17 @@ def shard_data(batch: int, m: int, n: int, sparse: bool) -> ShardData:
 
 
 @pytest.mark.few(6)
-@pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
 @pytest.mark.parametrize("kind", ["own", "gpu"])
-def test_a_device_takes_the_same_steps_as_numpy(
-    device: Member, kind: str, batch: int, sparse: bool, m: int, n: int
-) -> None:
-    data = shard_data(batch, m, n, sparse)
+def test_a_device_takes_the_same_steps_as_numpy(device: Member, kind: str, sparse: bool, m: int, n: int) -> None:
+    data = shard_data(m, n, sparse)
     random = np.random.default_rng(1)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    y, dy = random.standard_normal((2, batch, m))
-    rho = np.full(batch, 1e-3)
-    steps = random.random((2, batch))
-    nothing = np.zeros(batch)
+    y, dy = random.standard_normal((2, m))
+    rho = 1e-3
+    steps = random.random(2)
+    nothing = 0.0
 
     def walk(shard: Any) -> list[NDArray[Any]]:
         out: list[NDArray[Any]] = []
@@ -68,10 +65,10 @@ def test_a_device_takes_the_same_steps_as_numpy(
         out += [*shard.assess(y, rho, 2 * rho), shard.target("affine", nothing, *steps), shard.transposed(y)]
         out += [shard.times(point[1]), shard.scale(rho, 3 * rho)]
         shard.form()
-        assert not shard.factor(np.full(batch, 1e-10), np.full(batch, 1e-3)).any()
+        assert not shard.factor(1e-10, 1e-3)
         out += [shard.solve(y), shard.normal(y)]
         for kind in ("affine", "second_order", "centrality"):
-            out.append(shard.target(kind, 0.3 + nothing, steps[0], steps[1]))
+            out.append(shard.target(kind, 0.3 + nothing, *steps))
             if kind == "centrality":
                 shard.swap_slots()
             out += [shard.direction(dy), shard.complete()]
@@ -106,12 +103,12 @@ def test_a_device_takes_the_same_steps_as_numpy(
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700), (3, 9000)])
 def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bool, m: int, n: int) -> None:
-    data = shard_data(1, m, n, sparse)
+    data = shard_data(m, n, sparse)
     random = np.random.default_rng(2)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    y, rp = random.standard_normal((2, 1, m))
-    rho, nothing = np.full(1, 1e-3), np.zeros(1)
-    steps = random.random((2, 1))
+    y, rp = random.standard_normal((2, m))
+    rho, nothing = 1e-3, 0.0
+    steps = random.random(2)
 
     def walk(shard: Any) -> list[NDArray[Any]]:
         system, out = System(data, [shard]), []
@@ -119,7 +116,7 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
         for share in (0.3, 0.2):
             out += system.assess(y, rho, 2 * rho)  # the second time where a step has led to
             system.form()
-            assert not system.factor(np.full(1, 1e-10), np.ones(1)).any()
+            assert not system.factor(1e-10, 1.0)
             out += [*system.search_direction("affine", nothing, nothing, nothing, rp), system.complete()]
             out += [*system.search_direction("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
             first = system.transposed(y)
@@ -129,7 +126,7 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
             ]
             if share == 0.2:
                 system.swap_slots()  # the one before is taken
-            furthest = np.maximum(np.maximum(out[-1], out[-4])[:, :2].max(axis=1), 1.0)
+            furthest = max(np.maximum(out[-1], out[-4])[:2].max(), 1.0)
             system.advance(share / furthest, 0.9 * share / furthest)
             out.append(first)
         out += [system.scale(rho, rho), system.get_point()[0], system.times(point[0])]
@@ -148,22 +145,16 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("kind", "batch", "sparse", "m", "n"),
-    [
-        ("own", 1, False, 40, 33),
-        ("own", 1, True, 7, 30),
-        ("own", 3, False, 1, 3),
-        ("gpu", 1, True, 40, 33),
-        ("gpu", 3, False, 7, 30),
-    ],
+    ("kind", "sparse", "m", "n"),
+    [("own", False, 40, 33), ("own", True, 7, 30), ("own", False, 1, 3), ("gpu", True, 40, 33), ("gpu", False, 7, 30)],
 )
 def test_matrices_of_several_devices_are_added_in_their_order(
-    device: Member, kind: str, batch: int, sparse: bool, m: int, n: int
+    device: Member, kind: str, sparse: bool, m: int, n: int
 ) -> None:
-    data = shard_data(batch, m, n, sparse)
+    data = shard_data(m, n, sparse)
     random = np.random.default_rng(3)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    rho = np.full(batch, 1e-3)
+    rho = 1e-3
 
     def make(running: Device, part: ShardData) -> DeviceShard:
         if kind == "own":
@@ -176,7 +167,7 @@ def test_matrices_of_several_devices_are_added_in_their_order(
         def lower_triangles() -> list[NDArray[np.float64]]:
             return gather(
                 [
-                    member.submit(lambda running, shard: np.tril(running.get(shard._matrix("M"))), shard)
+                    member.submit(lambda running, shard: np.tril(running.get(shard._matrix("M"))[0]), shard)
                     for member, shard in zip(pool.members, system.shards, strict=True)
                 ]
             )
@@ -193,13 +184,13 @@ def test_matrices_of_several_devices_are_added_in_their_order(
     reference = HostShard(data)
     reference.set_point(*point)
     reference.scale(rho, 3 * rho)
-    probes = np.stack([reference.normal(np.repeat(unit[None], batch, axis=0)) for unit in np.eye(m)], axis=2)
+    probes = np.stack([reference.normal(unit) for unit in np.eye(m)], axis=1)
     assert np.allclose(first, np.tril(probes), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_a_device_that_fails_holds_up_no_other(device: Member, failing: int) -> None:
-    data = shard_data(1, 40, 33, False)
+    data = shard_data(40, 33, False)
 
     def make(running: Device, part: ShardData) -> DeviceShard:
         shard = make_shard(running, part, None)
@@ -228,13 +219,13 @@ def test_a_device_that_fails_holds_up_no_other(device: Member, failing: int) -> 
         system.form()
 
 
-@pytest.mark.parametrize(("batch", "sparse"), [(1, False), (1, True), (3, False)])
-def test_directions_of_several_devices_are_those_of_numpy(device: Member, batch: int, sparse: bool) -> None:
-    data = shard_data(batch, 40, 90, sparse)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_directions_of_several_devices_are_those_of_numpy(device: Member, sparse: bool) -> None:
+    data = shard_data(40, 90, sparse)
     random = np.random.default_rng(4)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    y, rp = random.standard_normal((2, batch, 40))
-    rho, nothing = np.full(batch, 1e-3), np.zeros(batch)
+    y, rp = random.standard_normal((2, 40))
+    rho, nothing = 1e-3, 0.0
 
     def walk(system: System) -> list[NDArray[Any]]:
         out: list[NDArray[Any]] = []
@@ -242,7 +233,7 @@ def test_directions_of_several_devices_are_those_of_numpy(device: Member, batch:
         for share in (0.3, 0.2):
             out += system.assess(y, rho, 2 * rho)
             system.form()
-            assert not system.factor(np.full(batch, 1e-10), np.ones(batch)).any()
+            assert not system.factor(1e-10, 1.0)
             out += [*system.search_direction("affine", nothing, nothing, nothing, rp), system.complete()]
             out += [*system.search_direction("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
             out += [

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import engine
 from engine.devices import Member
-from engine.solvers.linprog.forms.columns import ShardData, with_slacks
+from engine.solvers.linprog.forms.standard import ShardData, with_slacks
 from engine.solvers.linprog.sparse import products
 from engine.solvers.linprog.systems import host
 from engine.solvers.linprog.systems.host import HostSystem
@@ -38,9 +38,9 @@ def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
     total = n + rows.size
     return ShardData(
         A=sp.csr_array(a),
-        c=np.zeros((1, total)),
-        upper=np.full((1, total), np.inf),
-        free=np.zeros((1, total), bool),
+        c=np.zeros(total),
+        upper=np.full(total, np.inf),
+        free=np.zeros(total, bool),
         slack_rows=rows,
         slack_signs=random.choice([-1.0, 1.0], rows.size),
         m=m,
@@ -61,12 +61,12 @@ def test_solutions_are_those_of_dense_factors(
     full = with_slacks(given).toarray()
     for _ in range(2):  # the pattern is analysed once
         theta = 10.0 ** random.uniform(-2, 2, given.N)
-        rhs = random.standard_normal((1, m))
+        rhs = random.standard_normal(m)
         shards.form(equations, theta)
-        assert not equations.factor(np.zeros(1), np.full(1, 0.1)).any()
-        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs[0])
+        assert not equations.factor(0.0, 0.1)
+        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs)
         size = np.abs(expected).max()
-        assert np.allclose(equations.solve(rhs)[0], expected, rtol=1e-8, atol=1e-8 * size)
+        assert np.allclose(equations.solve(rhs), expected, rtol=1e-8, atol=1e-8 * size)
     assert equations.statistics().nonzeros > 0
     equations.close()
 
@@ -77,12 +77,12 @@ def test_a_process_that_ends_is_a_failed_factor(monkeypatch: pytest.MonkeyPatch)
     shards = GivenTheta()
     equations = HostSystem(given, "normal", shards.get_theta)
     shards.form(equations, np.ones(given.N))
-    assert not equations.factor(np.zeros(1), np.ones(1)).any()
+    assert not equations.factor(0.0, 1.0)
     assert equations._child is not None
     equations._child._process._process.kill()
     equations._child._process._process.wait()
-    assert equations.factor(np.zeros(1), np.ones(1)).any()
-    assert np.isnan(equations.solve(np.ones((1, 40)))).all()
+    assert equations.factor(0.0, 1.0)
+    assert np.isnan(equations.solve(np.ones(40))).all()
     equations.close()
 
 
@@ -91,9 +91,9 @@ def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
     shards = GivenTheta()
     equations = HostSystem(given, "normal", shards.get_theta)
     shards.form(equations, np.full(given.N, -1.0))
-    assert equations.factor(np.zeros(1), np.zeros(1)).any()
+    assert equations.factor(0.0, 0.0)
     shards.form(equations, np.full(given.N, np.nan))
-    assert equations.factor(np.zeros(1), np.zeros(1)).any()
+    assert equations.factor(0.0, 0.0)
     equations.close()
 
 
@@ -120,5 +120,5 @@ def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception(library: s
     shards.form(equations, np.ones(given.N))
     if library.startswith("in"):  # nothing to end
         return
-    assert equations.factor(np.zeros(1), np.zeros(1)) == 1
-    assert np.isnan(equations.solve(np.ones((1, 40)))).all()
+    assert equations.factor(0.0, 0.0) == 1
+    assert np.isnan(equations.solve(np.ones(40))).all()

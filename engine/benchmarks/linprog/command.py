@@ -28,7 +28,7 @@ from ...solvers.linprog.forms.standard import Prepared, prepare, shard_data
 from ...solvers.linprog.interior.method import InteriorPoint, Settings
 from ...solvers.linprog.interior.system import System
 from ...solvers.linprog.problem import LinearProgram
-from ...solvers.linprog.systems.sherman_morrison import ShermanMorrison
+from ...solvers.linprog.systems.updates import ShermanMorrison
 from ..tables import median_seconds, number_table
 from .collection import bench_collection
 from .peers import HighsRun, highs, highs_apart
@@ -331,11 +331,11 @@ def _numpy_seconds(problem: LinearProgram) -> float:
     began = time.perf_counter()
     prepared = prepare(problem)
     assert isinstance(prepared, Prepared)
-    data = shard_data([prepared.standard])
-    method = InteriorPoint(System(data, [HostShard(data)]), prepared.standard.b[None], Settings())
+    data = shard_data(prepared.standard)
+    method = InteriorPoint(System(data, [HostShard(data)]), prepared.standard.b, Settings())
     method.start()
     while True:
         method.measure()
-        if (method.done | method.stuck).all():
+        if method.done or method.stuck:
             return time.perf_counter() - began
         method.iterate()

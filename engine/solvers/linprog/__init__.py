@@ -2,11 +2,11 @@
 
 Divakar, *Primal dual affine scaling on GPUs*, corrected, step by step (``method="pdas"``):
 
-- standard form ``A x = b``, ``0 <= x <= u``: ``forms/standard``, ``forms/columns``
+- standard form ``A x = b``, ``0 <= x <= u``: ``forms/standard``
 - an interior solution to begin with: ``interior/method``, ``InteriorPoint.start``
 - ``D = X / S`` and ``A D A^T dy = A D g``: ``interior/worker`` and the kernels ``linprog/point``, ``linprog/matrix``
-- that system by updates of ``(A A^T)^-1``: ``systems/updates``, ``systems/sherman_morrison`` and its kernels; by
-  factors: ``systems/dense``, ``systems/host``, ``systems/fronts``; which of them: ``systems/choose``, ``systems/costs``
+- that system by updates of ``(A A^T)^-1``: ``systems/updates`` and its kernels; by
+  factors: ``systems/base``, ``systems/host``, ``systems/fronts``; which of them: ``systems/choose``, ``systems/costs``
 - the ratio test and the step: ``interior/method``, ``InteriorPoint.iterate``
 - what an answer is worth: ``verification/audit``, ``verification/verdict``
 

@@ -56,19 +56,7 @@ BoundsLike = ArrayLike | Sequence[float | None] | Sequence[Sequence[float | None
 
 
 def vector(values: ArrayLike, noun: str) -> Vector:
-    """A one-dimensional array of numbers, none of them NaN.
-
-    Parameters
-    ----------
-    values : array-like
-    noun : str
-        What messages call it.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If it is no dense array of numbers with one dimension, or an entry is NaN.
-    """
+    """A one-dimensional array of numbers, none of them NaN."""
     if values is None or sp.issparse(values):
         raise ProblemError(f"{noun} must be a dense array of numbers; got {_kind(values)}")
     try:
@@ -86,35 +74,13 @@ def vector(values: ArrayLike, noun: str) -> Vector:
 
 
 def infinite_from(values: Vector) -> Vector:
-    """Bounds or sides, with infinity in place of what is 1e20 or more by size, as in files.
-
-    Parameters
-    ----------
-    values : ndarray
-    """
+    """Bounds or sides, with infinity in place of what is 1e20 or more by size, as in files."""
     huge = np.abs(values) >= INFINITY
     return np.where(huge, np.copysign(np.inf, values), values) if huge.any() else values
 
 
 def side(matrix: Any, sides: ArrayLike | None, n: int, suffix: str) -> tuple[Matrix, Vector]:
-    """A matrix and its right-hand sides, checked; none of them is no rows.
-
-    Parameters
-    ----------
-    matrix : array-like or sparse, optional
-        Shape (m, n).
-    sides : array-like, optional
-        Shape (m,).
-    n : int
-        Variables.
-    suffix : {"ub", "eq"}
-        Of the names in messages.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If one is missing, a shape does not fit, or an entry is not a number.
-    """
+    """A matrix and its right-hand sides, checked; none of them is no rows."""
     if matrix is None and sides is None:
         return np.zeros((0, n)), np.zeros(0)
     if matrix is None or sides is None:
@@ -164,19 +130,7 @@ def _ragged(matrix: Any) -> str | None:
 
 
 def require_finite(matrix: Matrix, noun: str) -> None:
-    """Refuse the first entry, by rows, that is NaN or infinite.
-
-    Parameters
-    ----------
-    matrix : ndarray or scipy.sparse array, shape (m, n)
-    noun : str
-        What the message calls it.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        With the row and the column of that entry.
-    """
+    """Refuse the first entry, by rows, that is NaN or infinite."""
     values = matrix.data if sp.issparse(matrix) else matrix
     if np.isfinite(values).all():
         return
@@ -191,38 +145,14 @@ def require_finite(matrix: Matrix, noun: str) -> None:
 
 
 def stacked(upper: Matrix, equal: Matrix) -> Matrix:
-    """Two matrices, one above the other: sparse if one is.
-
-    Parameters
-    ----------
-    upper : ndarray or csr_array, shape (m_ub, n)
-    equal : ndarray or csr_array, shape (m_eq, n)
-    """
+    """Two matrices, one above the other: sparse if one is."""
     if sp.issparse(upper) or sp.issparse(equal):
         return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(equal)], format="csr"))
     return np.concatenate([np.asarray(upper), np.asarray(equal)])
 
 
 def bounds_of(bounds: Any, n: int) -> tuple[Vector, Vector]:
-    """Lower and upper bounds from one pair or one a variable.
-
-    Parameters
-    ----------
-    bounds : sequence
-        One ``(low, high)``, or one for each variable; None is no bound.
-    n : int
-        Variables.
-
-    Returns
-    -------
-    ndarray, ndarray, shape (n,)
-        Lower and upper bounds, infinite where there are none.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If these are no such pairs, or a bound is NaN.
-    """
+    """Lower and upper bounds from one pair or one a variable."""
     if bounds is None or (isinstance(bounds, (list, tuple)) and len(bounds) == 0):
         bounds = (0, None)
     if isinstance(bounds, str):

@@ -41,24 +41,7 @@ def restore(run: RunContext) -> Restored | None:
 
 
 def audit(restored: Restored, prepared: Prepared, program: LinearProgram, options: Options) -> None:
-    """Refuse a checkpoint that does not belong to the program after presolve.
-
-    Parameters
-    ----------
-    restored : tuple
-        Arrays and state of the checkpoint.
-    prepared : Prepared
-        The standard form of the program.
-    program : LinearProgram
-        What the methods work on.
-    options : Options
-        Those of the resumed run.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If sizes differ, or an iterate is not inside the bounds or not finite.
-    """
+    """Refuse a checkpoint that does not belong to the program after presolve."""
     arrays, state = restored
     sizes = state.rows, state.variables
     if sizes != (prepared.standard.m, prepared.standard.n):
@@ -95,25 +78,7 @@ def save(
     pdhg_alone: bool,
     restored: Restored | None = None,
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and state of a checkpoint.
-
-    Parameters
-    ----------
-    methods : sequence of Method
-        Those at work.
-    ended : sequence of Method
-        Those that have ended.
-    form : str
-        Of the program that they work on.
-    counters : dict
-        Of what has ended, and of earlier starts; the work of the methods is added.
-    history : list of rows
-        Of what has ended, and of earlier starts.
-    pdhg_alone : bool
-        Whether the history is that of PDHG.
-    restored : tuple, optional
-        The checkpoint of the start before: a method that has not begun may still go on from its iterate.
-    """
+    """Arrays and state of a checkpoint."""
     arrays: dict[str, NDArray[Any]] = {}
     interior = next((method for method in methods if isinstance(method, InteriorMethod)), None)
     pdhg = next((method for method in methods if isinstance(method, PdhgMethod)), None)

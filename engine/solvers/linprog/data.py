@@ -13,7 +13,7 @@ from ...base.problem import Problem, frozen, require_arrays, sparse_rows
 from ...errors import ProblemError
 from .arguments import Matrix, infinite_from, require_finite, sp
 
-__all__ = ["ProgramData"]
+__all__ = ["KeptBasis", "ProgramData"]
 
 Vector = NDArray[np.float64]
 _HANDY = 1 << 14  # entries, zeros counted, of a sparse matrix that is audited as a dense one
@@ -304,3 +304,24 @@ def _unit(values: Vector) -> float:
 
 def _without_matrix(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in arrays.items() if name not in ("data", "indices", "indptr")}
+
+
+class KeptBasis:
+    """What HiGHS's simplex method begins with; shared by programs, and by threads. A copy elsewhere begins empty."""
+
+    def __init__(self) -> None:
+        self.basis: Any = None
+        self._failures = 0
+
+    def __reduce__(self) -> tuple[type[KeptBasis], tuple[()]]:
+        return KeptBasis, ()
+
+    @property
+    def is_of_use(self) -> bool:
+        """Whether the simplex method is in time: with a basis it may fail once."""
+        return self._failures <= (self.basis is not None)
+
+    def keep(self, basis: Any) -> None:
+        """Keep the basis of an optimum; None says that there was none in time."""
+        self._failures = self._failures + 1 if basis is None else 0
+        self.basis = self.basis if basis is None else basis

@@ -20,7 +20,7 @@ from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...errors import ProblemError
 from .highs.model import model_of
-from .highs.presolve import mixed_integer, simplex_here
+from .highs.presolve import child_module, simplex_here
 from .highs.process import ChildError
 from .highs.threads import start_thread, wait_for
 from .interior.driver import Counters
@@ -28,10 +28,9 @@ from .methods.base import first_counters
 from .options import Options
 from .problem import LinearProgram
 from .verification.audit import infeasibility_of_sides
-from .verification.by_highs import judge_by_highs
 from .verification.outcome import Proof
 from .verification.sums import exact_sum, product
-from .verification.verdict import Verdict
+from .verification.verdict import Verdict, judge_by_highs
 
 __all__ = ["solve_mixed_integer", "solve_mixed_integer_here"]
 
@@ -58,7 +57,7 @@ class _Found:
 def solve_mixed_integer(problem: LinearProgram, options: Options, run: RunContext) -> Result:
     """Solve a program with integer variables; see the module."""
     sign = -1.0 if problem.maximize else 1.0
-    work = mixed_integer(_model(problem), _highs_options(options, run.time_left), _start(options))
+    work = child_module().MixedInteger(_model(problem), _highs_options(options, run.time_left), _start(options))
     shown: list[Any] = [None, -math.inf]
 
     def poll() -> None:
@@ -91,7 +90,7 @@ def solve_mixed_integer(problem: LinearProgram, options: Options, run: RunContex
 def solve_mixed_integer_here(problem: LinearProgram, options: Options, seconds: float) -> Result | None:
     """The result of a small program that HiGHS solves on this thread within so many seconds; None for others."""
     until = time.perf_counter() + seconds
-    work = mixed_integer(_model(problem), _highs_options(options, seconds), _start(options))
+    work = child_module().MixedInteger(_model(problem), _highs_options(options, seconds), _start(options))
     found = _found(work.run())
     if found.status == "time limit reached" or time.perf_counter() > until:
         return None
@@ -117,13 +116,7 @@ def _highs_options(options: Options, seconds: float) -> dict[str, Any]:
 
 
 def _found(outcome: dict[str, Any]) -> _Found:
-    """What HiGHS has returned.
-
-    Raises
-    ------
-    engine.errors.ProblemError
-        If it refuses the program.
-    """
+    """What HiGHS has returned."""
     if outcome["status"] in ("failed", "not set", "model error", "load error", "solve error"):
         raise ProblemError(_REFUSED)
     x = outcome.get("x")
@@ -216,7 +209,7 @@ def _unbounded(
 ) -> Result:
     """Of a program whose relaxation is unbounded: unbounded if it has a solution at all (for rational data)."""
     model = _model(problem)
-    work = mixed_integer(model | {"c": np.zeros(problem.n)}, _highs_options(options, math.inf), None)
+    work = child_module().MixedInteger(model | {"c": np.zeros(problem.n)}, _highs_options(options, math.inf), None)
     any_solution = _found(wait_for(start_thread(work.run), poll))
     if any_solution.x is not None and _audited(problem, any_solution.x, options.acceptable, poll) is not None:
         return proof.result(problem, counters)

@@ -27,8 +27,7 @@ from .arguments import (
     stacked,
     vector,
 )
-from .data import ProgramData
-from .highs.kept_basis import KeptBasis
+from .data import KeptBasis, ProgramData
 
 __all__ = ["LinearProgram", "Matrix", "sp"]
 

@@ -11,7 +11,7 @@ from . import pdhg
 from .batches import together
 from .interior import worker
 from .multifrontal import factor
-from .systems import sherman_morrison
+from .systems import updates
 
 __all__ = ["kernel_variants"]
 
@@ -20,7 +20,7 @@ __all__ = ["kernel_variants"]
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every template of this solver with the constants for one device."""
     yield from worker.kernel_variants(capabilities)
-    yield from sherman_morrison.kernel_variants(capabilities)
+    yield from updates.kernel_variants(capabilities)
     yield from factor.kernel_variants(capabilities)
     yield from pdhg.kernel_variants(capabilities)
     yield from together.kernel_variants(capabilities)

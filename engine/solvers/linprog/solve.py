@@ -41,11 +41,10 @@ from .options import Options
 from .problem import LinearProgram
 from .reports import report_error, report_race
 from .schema import Form
-from .validate import PRESOLVE_DENSITY, SPARSE, is_presolved, method_for
-from .verification.by_highs import judge_balanced_by_highs, judge_by_highs
+from .validate import PRESOLVE_DENSITY, SPARSE, initial_point, is_presolved, method_for
 from .verification.search import Certificates
+from .verification.verdict import judge_balanced_by_highs, judge_by_highs
 from .verification.vertex import lacks_basis, move_to_vertex
-from .warm_start import initial_point
 
 __all__ = ["solve"]
 
@@ -58,33 +57,7 @@ _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pd
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> Result:
-    """Solve a linear program.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : Options
-    pool : DevicePool
-        mpc and pdas work on the first; where it has no room for the matrix and its factor, on as few as have, which
-        share the columns. For pdhg devices share the rows and columns of large programs.
-    run : RunContext
-
-    Returns
-    -------
-    Result
-        ``solution`` is x; ``arrays`` and ``counters`` are those of
-        :data:`engine.solvers.linprog.schema.SCHEMA`. The status is *optimal* if gap and infeasibilities of the program
-        as given, recomputed on the host, are at most ``options.acceptable``; *infeasible* and *unbounded* if a
-        certificate has been checked on the host (*unbounded* also takes a feasible point). Any other end is an
-        iteration limit.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the matrix and the factor do not fit.
-    engine.errors.RunFolderError
-        If a checkpoint does not belong to the program.
-    """
+    """Solve a linear program."""
     if problem.relaxed:
         one = problem.relaxed == 1
         which = "1 variable is" if one else f"{problem.relaxed} variables are"

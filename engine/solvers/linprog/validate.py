@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from ...devices import DeviceInfo
 from ...errors import DeviceError, OptionError
 from ...util.text import counted
-from .forms.columns import ShardData
+from .forms.standard import ShardData
 from .interior.memory import planned_bytes, require_fit
 from .multifrontal.factor import GROUP
 from .options import Options
 from .pdhg import pdhg_bytes
 from .problem import LinearProgram
-from .warm_start import initial_point
 
 __all__ = [
     "PRESOLVE_DENSITY",
     "SPARSE",
+    "Point",
     "given_basis",
+    "initial_point",
     "is_presolved",
     "method_for",
     "require_mixed_integer",
@@ -49,17 +50,7 @@ def method_for(problem: LinearProgram, options: Options) -> str:
 
 
 def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Check the rules that join problem, options and devices.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If options exclude each other, or what they ask for is not for this problem or these devices.
-    engine.errors.DeviceError
-        If a device has no float64.
-    engine.errors.OutOfDeviceMemory
-        If the matrix and the factor do not fit.
-    """
+    """Check the rules that join problem, options and devices."""
     initial_point(problem, options)
     given_basis(problem, options)
     if problem.integrality is not None:
@@ -95,12 +86,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
 
 
 def require_mixed_integer(problem: LinearProgram, options: Options) -> None:
-    """Refuse options that are for continuous variables.
-
-    Raises
-    ------
-    engine.errors.OptionError
-    """
+    """Refuse options that are for continuous variables."""
     default = type(options)()
     for name in ("method", "linear_solver", "provider", "basis", "ranging", "initial_basis", "initial_duals"):
         given = getattr(options, name)
@@ -112,13 +98,7 @@ def require_mixed_integer(problem: LinearProgram, options: Options) -> None:
 
 
 def given_basis(problem: LinearProgram, options: Options) -> tuple[NDArray[np.int8], NDArray[np.int8]] | None:
-    """Statuses of the variables and the rows that the options give; None without any.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If there are not as many as variables and rows, or one is no status.
-    """
+    """Statuses of the variables and the rows that the options give; None without any."""
     if options.initial_basis is None:
         return None
     given = np.array(options.initial_basis)
@@ -139,10 +119,9 @@ def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequen
     if options.presolve and is_presolved(problem):
         return
     slacks = int((problem.row_lower != problem.row_upper).sum())
-    shape = (1, problem.n + slacks)
-    nothing = np.zeros(shape, bool)
+    nothing = np.zeros(problem.n + slacks, bool)
     data = ShardData(
-        A=problem.A if problem.is_sparse else problem.A[None],
+        A=problem.A,
         c=nothing,
         upper=nothing,
         free=nothing,
@@ -161,3 +140,27 @@ def is_presolved(problem: LinearProgram) -> bool:
     if problem.is_sparse or problem.m * problem.n <= _PRESOLVE_DENSE:
         return problem.m > 0
     return problem.nonzeros <= PRESOLVE_DENSITY * problem.m * problem.n
+
+
+Point = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+"""Values (n,), and row duals (m,) if they are known."""
+
+
+def initial_point(problem: LinearProgram, options: Options) -> Point | None:
+    """Values and row duals, as of a minimization; None if the options give no point."""
+    if options.initial is None:
+        if options.initial_duals is not None:
+            raise OptionError("initial_duals are given without initial")
+        return None
+    values = np.array(options.initial)
+    _require(values, "initial", problem.n, "variable")
+    if options.initial_duals is None:
+        return np.clip(values, problem.lower, problem.upper), None
+    duals = (-1.0 if problem.maximize else 1.0) * np.array(options.initial_duals)
+    _require(duals, "initial_duals", problem.m, "row")
+    return np.clip(values, problem.lower, problem.upper), duals
+
+
+def _require(found: NDArray[np.float64], name: str, count: int, what: str) -> None:
+    if found.size != count or not np.isfinite(found).all():
+        raise OptionError(f"{name} must be {count} finite numbers, one for each {what}; got {found.size} values")

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .chunks import by_chunks, places
-from .family import Family
+from .family import Family, by_chunks, places
 
 __all__ = ["Audits", "audit_family", "products"]
 
@@ -25,19 +24,10 @@ _CLEAR = 1e-10  # violations below this part of a row's side, or of a column's c
 
 @dataclass(frozen=True)
 class Audits:
-    """Points of k programs, inside their bounds, with their row duals and what they are worth, as of minimizations.
+    """Points of k programs, inside their bounds, with their row duals and what they are worth, as of minimizations."""
 
-    Attributes
-    ----------
-    x, reduced_costs : ndarray, shape (k, n)
-    y, activities : ndarray, shape (k, m)
-    primal, dual, objective_error, primal_infeasibility, dual_infeasibility, size : ndarray, shape (k,)
-        As of :class:`engine.solvers.linprog.verification.audit.Audit`; the infeasibilities, which do not consider how
-        little a repair may change the objective, are never less than those of the audit of one program.
-    """
-
-    x: Vector
-    y: Vector
+    x: Vector  # (k, n)
+    y: Vector  # (k, m)
     activities: Vector
     reduced_costs: Vector
     primal: Vector
@@ -55,17 +45,7 @@ class Audits:
 
 
 def audit_family(family: Family, chosen: NDArray[np.int64], x: Vector, y: Vector) -> Audits:
-    """Audit points of some programs of a family.
-
-    Parameters
-    ----------
-    family : Family
-    chosen : ndarray of int, shape (count,)
-        The programs that the points are of.
-    x : ndarray, shape (count, n)
-    y : ndarray, shape (count, m)
-        Row duals, as of minimizations.
-    """
+    """Audit points of some programs of a family."""
     m, n = family.A.shape[1:]
     parts = by_chunks(
         lambda here: _audit(family, places(chosen[here]), x[here], y[here]),
@@ -198,18 +178,7 @@ def _row_sizes(matrices: Any) -> Vector:
 
 
 def products(matrices: Any, vectors: Vector) -> Vector:
-    """``A v`` of each program: blocks of columns, whose sums are added with their rounding errors.
-
-    Parameters
-    ----------
-    matrices : ndarray, shape (count, m, n) or (1, m, n)
-        One for each vector, or one that all vectors are multiplied by.
-    vectors : ndarray, shape (count, n)
-
-    Returns
-    -------
-    ndarray, shape (count, m)
-    """
+    """``A v`` of each program: blocks of columns, whose sums are added with their rounding errors."""
     shared = matrices.shape[0] == 1
     total = np.zeros((vectors.shape[0], matrices.shape[1]))
     error = np.zeros_like(total)

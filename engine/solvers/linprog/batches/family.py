@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....devices.host import host_cores
 from ....errors import ProblemError
+from ....numerics.blas_threads import one_thread
 from ..arguments import infinite_from
+from ..data import KeptBasis
 from ..forms.standard import equilibrate
-from ..highs.kept_basis import KeptBasis
 from ..problem import LinearProgram, sp
-from .chunks import by_chunks
 
-__all__ = ["VARYING", "Family"]
+__all__ = ["VARYING", "Family", "by_chunks", "places"]
 
 Vector = NDArray[np.float64]
 VARYING = ("c", "b_ub", "b_eq", "row_lower", "row_upper", "lower", "upper")
@@ -26,30 +28,17 @@ _NEAR_ONE = 0.25, 64.0  # largest entries of rows and columns that are not scale
 
 @dataclass(frozen=True)
 class Family:
-    """k programs of m rows and n variables, as minimizations.
+    """k programs of m rows and n variables, as minimizations."""
 
-    Attributes
-    ----------
-    A : ndarray, shape (k, m, n) or (1, m, n)
-        One matrix for each program, or one for all. As it was given, (m, n) and perhaps sparse, where the programs are
-        only taken one by one.
-    c, lower, upper : ndarray, shape (k, n)
-    row_lower, row_upper : ndarray, shape (k, m)
-    offset, sign : ndarray, shape (k,)
-        Constants of the objectives, as of minimizations; -1 where the program given is a maximization.
-    kept_basis : KeptBasis, optional
-        Shared by programs that are solved one after the other.
-    """
-
-    A: Any
-    c: Vector
+    A: Any  # (k, m, n), or (1, m, n) if all have one; as given, perhaps sparse, where programs are taken one by one
+    c: Vector  # (k, n)
     lower: Vector
     upper: Vector
-    row_lower: Vector
+    row_lower: Vector  # (k, m)
     row_upper: Vector
     offset: Vector
-    sign: Vector
-    kept_basis: KeptBasis | None = None
+    sign: Vector  # -1 where the program given is a maximization
+    kept_basis: KeptBasis | None = None  # shared by programs that are solved one after the other
 
     def __len__(self) -> int:
         return int(self.c.shape[0])
@@ -77,13 +66,7 @@ class Family:
 
     @classmethod
     def varied(cls, problem: LinearProgram, given: Mapping[str, ArrayLike | None], dense: bool = True) -> Family:
-        """The programs that have the matrix of one, and vectors of their own.
-
-        Raises
-        ------
-        ProblemError
-            If an array has another shape, or breaks a rule of linear programs.
-        """
+        """The programs that have the matrix of one, and vectors of their own."""
         arrays = {name: np.asarray(values, np.float64) for name, values in given.items() if values is not None}
         if not arrays:
             raise ProblemError(f"one program needs at least one of {', '.join(VARYING)} as an array for many")
@@ -196,3 +179,26 @@ def _largest(matrices: Vector) -> tuple[Vector, Vector]:
 
 def _row(wrong: NDArray[np.bool_]) -> int:
     return int(np.argmax(wrong.any(axis=1)))
+
+
+T = TypeVar("T")
+_CHUNK = 1 << 17  # numbers of each array in a chunk: they stay in a core's cache
+_MOST_THREADS = 8
+
+
+def by_chunks(function: Callable[[slice], T], count: int, numbers: int) -> list[T]:
+    """What a function returns for each chunk of programs, in order."""
+    step = max(1, _CHUNK // max(1, numbers))
+    chunks = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
+    workers = min(_MOST_THREADS, host_cores(), len(chunks))
+    with one_thread():
+        if workers <= 1:
+            return [function(chunk) for chunk in chunks]
+        with ThreadPoolExecutor(workers) as threads:
+            return list(threads.map(function, chunks))
+
+
+def places(chosen: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """The same places as a slice if they follow each other: nothing is copied then."""
+    first, last = (int(chosen[0]), int(chosen[-1])) if chosen.size else (0, -1)
+    return slice(first, last + 1) if last - first + 1 == chosen.size and (np.diff(chosen) == 1).all() else chosen

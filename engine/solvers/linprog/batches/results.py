@@ -22,28 +22,13 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Solved:
-    """Optima of some programs of a family.
-
-    Attributes
-    ----------
-    family : Family
-    chosen : ndarray of int, shape (count,)
-        Which programs the audits and iterations are of.
-    audits : Audits
-    iterations : ndarray of int, shape (count,)
-    good : ndarray of bool, shape (count,)
-        Which of them are optimal to the tolerance.
-    seconds : float
-    device_bytes : int
-    backend : str
-    devices : tuple of str
-    """
+    """Optima of some programs of a family."""
 
     family: Family
-    chosen: NDArray[np.int64]
+    chosen: NDArray[np.int64]  # (count,): which programs the audits and iterations are of
     audits: Audits
-    iterations: NDArray[np.int32]
-    good: NDArray[np.bool_]
+    iterations: NDArray[np.int32]  # (count,)
+    good: NDArray[np.bool_]  # (count,): which of them are optimal to the tolerance
     seconds: float
     device_bytes: int
     backend: str

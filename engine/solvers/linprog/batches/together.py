@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ....devices import Capabilities, Device
 from ....devices.pool.slices import SliceLength
 from ....numerics.memory import Memory
-from .chunks import places
-from .family import Family
+from .family import Family, places
 
 __all__ = ["LARGEST_ROWS", "TogetherWorker", "fits", "kernel_variants", "together_bytes"]
 
@@ -61,37 +60,14 @@ def _chunk(m: int, n: int, shared: bool) -> int:
 
 
 def together_bytes(capabilities: Capabilities, count: int, m: int, n: int, shared: bool) -> int:
-    """Bytes that :class:`TogetherWorker` takes on its device for so many programs.
-
-    Parameters
-    ----------
-    capabilities : Capabilities
-        Of the device.
-    count : int
-        Programs.
-    m, n : int
-        Rows and variables of each.
-    shared : bool
-        Whether all have the same matrix.
-    """
+    """Bytes that :class:`TogetherWorker` takes on its device for so many programs."""
     count = min(count, _chunk(m, n, shared))
     matrices = 2 * 8 * m * n * (1 if shared else count)
     return matrices + 8 * count * (4 * n + 3 * m + 2) + 8 * _groups(capabilities, count) * _scratch(m, n) + (1 << 20)
 
 
 class TogetherWorker:
-    """The method on one device; made and used on its thread.
-
-    Parameters
-    ----------
-    device : Device
-    family : Family
-    scales : tuple of ndarray
-        Powers of two of rows and of columns.
-    tolerance : float
-    most : int
-        Iterations of each program.
-    """
+    """The method on one device; made and used on its thread."""
 
     def __init__(
         self, device: Device, family: Family, scales: tuple[Vector, Vector], tolerance: float, most: int
@@ -109,15 +85,7 @@ class TogetherWorker:
         self._memory.release()
 
     def solve(self, chosen: NDArray[np.int64], progress: Callable[[int], None]) -> Points:
-        """Solve some of the programs.
-
-        Returns
-        -------
-        x : ndarray, shape (count, n)
-        y : ndarray, shape (count, m)
-            Points and row duals of the programs as given; not audited.
-        iterations : ndarray of int, shape (count,)
-        """
+        """Solve some of the programs."""
         step = _chunk(self._m, self._n, self._family.shared)
         parts = [self._chunk(chosen[begin : begin + step], progress) for begin in range(0, chosen.size, step)]
         x, y, iterations = (np.concatenate([part[place] for part in parts]) for place in range(3))

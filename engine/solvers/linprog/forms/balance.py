@@ -25,32 +25,15 @@ _STEPS = 60  # of the least-squares method
 
 @dataclass(frozen=True)
 class Balanced:
-    """A scaled program, a minimization, and the way back from its points.
-
-    Attributes
-    ----------
-    program : LinearProgram
-    row_scale, column_scale : ndarray
-        Powers of two: a row of the scaled program is ``row_scale`` times that of the given one, a value of the given
-        program ``column_scale`` times that of the scaled one.
-    cost_scale : float
-    """
+    """A scaled program, a minimization, and the way back from its points."""
 
     program: LinearProgram
-    row_scale: Vector
-    column_scale: Vector
+    row_scale: Vector  # powers of two: scaled rows by rows,
+    column_scale: Vector  # and values of the program given by scaled ones
     cost_scale: float
 
     def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """Values (n,) and row duals (m,) of the given program, as a minimization.
-
-        Parameters
-        ----------
-        x : ndarray, shape (n,)
-            Values of the scaled program.
-        y : ndarray, shape (m,)
-            Its row duals.
-        """
+        """Values (n,) and row duals (m,) of the given program, as a minimization."""
         return self.column_scale * x, self.row_scale * y / self.cost_scale
 
 

@@ -48,13 +48,7 @@ class ScaledProgram:
     offset: float
 
     def scale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """A point of the program as given in scaled units.
-
-        Parameters
-        ----------
-        x : ndarray, shape (n,)
-        y : ndarray, shape (m,)
-        """
+        """A point of the program as given in scaled units."""
         return x / self.column_scale * self.bound_scale, y / self.row_scale * self.cost_scale
 
     def unscale_point(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:

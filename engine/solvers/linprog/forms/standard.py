@@ -8,6 +8,7 @@ is HiGHS's (:mod:`engine.solvers.linprog.highs`) and comes before.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import LinearProgram, Matrix, sp
-from .columns import ShardData
 
-__all__ = ["NoOptimum", "Prepared", "Standard", "equilibrate", "prepare", "shard_data"]
+__all__ = [
+    "NoOptimum",
+    "Prepared",
+    "ShardData",
+    "Standard",
+    "cut",
+    "equilibrate",
+    "prepare",
+    "shard_data",
+    "with_slacks",
+]
 
 Vector = NDArray[np.float64]
 
@@ -60,57 +70,27 @@ class NoOptimum:
 
 @dataclass
 class Prepared:
-    """The standard form of a program, and what leads back from its points.
-
-    Attributes
-    ----------
-    problem : LinearProgram
-    standard : Standard
-    rows, columns : ndarray of int64
-        What is left of the program's rows and variables.
-    values : ndarray, shape (problem.n,)
-        Values of the variables that were removed.
-    column_scale, column_shift : ndarray, shape (standard.n,)
-        A variable is ``column_shift + column_scale * x``.
-    row_scale : ndarray, shape (standard.m,)
-        A row's dual is ``row_scale * y``.
-    removed : dict
-        What was removed, and how many of it.
-    """
+    """The standard form of a program, and what leads back from its points."""
 
     problem: LinearProgram
     standard: Standard
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64]  # what is left of the program's rows and variables
     columns: NDArray[np.int64]
-    values: Vector
-    column_scale: Vector
+    values: Vector  # (problem.n,): values of the variables that were removed
+    column_scale: Vector  # (standard.n,): A variable is `column_shift + column_scale * x`
     column_shift: Vector
-    row_scale: Vector
-    removed: dict[str, int] = field(default_factory=dict)
+    row_scale: Vector  # (standard.m,): A row's dual is `row_scale * y`
+    removed: dict[str, int] = field(default_factory=dict)  # what was removed, and how many of it
 
     def from_standard(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """Values (n,) and row duals (m,) of the program.
-
-        Parameters
-        ----------
-        x : ndarray, shape (standard.n,)
-            Values of the standard form.
-        y : ndarray, shape (standard.m,)
-            Its row duals.
-        """
+        """Values (n,) and row duals (m,) of the program."""
         values = self.values.copy()
         values[self.columns] = self.column_shift + self.column_scale * x
         values = np.clip(values, self.problem.lower, self.problem.upper)
         return values, self.duals(y)
 
     def to_standard(self, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """The inverse of :meth:`from_standard`: values of the variables, then of the slacks, and duals of the rows.
-
-        Parameters
-        ----------
-        x : ndarray, shape (n,)
-        y : ndarray, shape (m,), optional
-        """
+        """The inverse of :meth:`from_standard`: values of the variables, then of the slacks, and duals of the rows."""
         standard = self.standard
         values = (x[self.columns] - self.column_shift) / self.column_scale
         slacks = (standard.sign * (standard.b - np.asarray(standard.A @ values)))[standard.sign != 0.0]
@@ -237,19 +217,7 @@ def _submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int6
 
 
 def equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
-    """Powers of two that bring the largest entry of every row and column near one.
-
-    Parameters
-    ----------
-    matrix : ndarray or csr_array, shape (m, n)
-    passes : int
-        Of the alternating scaling.
-
-    Returns
-    -------
-    ndarray, shape (m,), and ndarray, shape (n,)
-        Factors of the rows and of the columns.
-    """
+    """Powers of two that bring the largest entry of every row and column near one."""
     m, n = matrix.shape
     rows, columns = np.ones(m), np.ones(n)
     if isinstance(matrix, sp.csr_array):
@@ -287,42 +255,73 @@ def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vec
     return out
 
 
-def shard_data(programs: list[Standard], elastic: bool = False) -> ShardData:
-    """A batch of programs of one shape for the devices, slacks ordered by rows."""
-    first = programs[0]
-    slack_rows = np.flatnonzero(first.sign)
-    signs = first.sign[slack_rows]
-    tops = np.stack([program.slack_upper[slack_rows] for program in programs])
-    costs = np.zeros((len(programs), slack_rows.size))
+@dataclass(frozen=True)
+class ShardData:
+    """Columns of a program of m rows in standard form, and slacks by their rows.
+
+    ``A`` is (m, n), dense or sparse; ``c``, ``upper`` and ``free`` are (N,): columns, then slacks; slack i is in row
+    ``slack_rows[i]`` with coefficient ``slack_signs[i]``.
+    """
+
+    A: Matrix
+    c: Vector
+    upper: Vector
+    free: NDArray[np.bool_]
+    slack_rows: NDArray[np.int64]
+    slack_signs: Vector
+    m: int
+
+    @property
+    def n(self) -> int:
+        """Columns of A."""
+        return int(self.A.shape[1])
+
+    @property
+    def N(self) -> int:
+        """Columns and slacks."""
+        return int(self.c.size)
+
+
+def shard_data(program: Standard, elastic: bool = False) -> ShardData:
+    """A program for the devices, slacks ordered by rows; with ``elastic`` every row may lack something, at a cost."""
+    slack_rows = np.flatnonzero(program.sign)
+    signs, tops, costs = program.sign[slack_rows], program.slack_upper[slack_rows], np.zeros(slack_rows.size)
     if elastic:
-        rows = np.arange(first.m)
+        m, rows = program.m, np.arange(program.m)
         slack_rows = np.concatenate([slack_rows, rows, rows])
-        signs = np.concatenate([signs, np.ones(first.m), -np.ones(first.m)])
-        tops = np.concatenate([tops, np.full((len(programs), 2 * first.m), np.inf)], axis=1)
-        costs = np.concatenate([costs, np.ones((len(programs), 2 * first.m))], axis=1)
         order = np.argsort(slack_rows, kind="stable")
-        slack_rows, signs, tops, costs = slack_rows[order], signs[order], tops[:, order], costs[:, order]
-    if sp.issparse(first.A):
-        matrix: Any = first.A if len(programs) == 1 else _on_diagonal([program.A for program in programs])
-    else:
-        stacked = [np.asarray(program.A) for program in programs]
-        matrix = stacked[0][None] if len(stacked) == 1 else np.stack(stacked)
+        slack_rows, signs = slack_rows[order], np.concatenate([signs, np.ones(m), -np.ones(m)])[order]
+        tops, costs = (
+            np.concatenate(pair)[order] for pair in ((tops, np.full(2 * m, np.inf)), (costs, np.ones(2 * m)))
+        )
     return ShardData(
-        A=matrix,
-        c=np.concatenate([np.stack([program.c for program in programs]), costs], axis=1),
-        upper=np.concatenate([np.stack([program.upper for program in programs]), tops], axis=1),
-        free=np.concatenate([np.stack([program.free for program in programs]), np.zeros(costs.shape, bool)], axis=1),
+        A=program.A,
+        c=np.concatenate([program.c, costs]),
+        upper=np.concatenate([program.upper, tops]),
+        free=np.concatenate([program.free, np.zeros(costs.size, bool)]),
         slack_rows=slack_rows.astype(np.int64),
         slack_signs=signs,
-        m=first.m,
+        m=program.m,
     )
 
 
-def _on_diagonal(matrices: list[Any]) -> Any:
-    """Matrices of one sorted pattern as the blocks of a diagonal."""
-    first, count = matrices[0], len(matrices)
-    numbers = np.arange(count, dtype=np.int64)[:, None]
-    indices = (first.indices + first.shape[1] * numbers).ravel()
-    starts = np.append((first.indptr[:-1] + first.nnz * numbers).ravel(), count * first.nnz)
-    data = np.concatenate([matrix.data for matrix in matrices])
-    return sp.csr_array((data, indices, starts), shape=(count * first.shape[0], count * first.shape[1]))
+def cut(data: ShardData, ends: list[int]) -> list[ShardData]:
+    """The columns of A cut at ``ends``; the slacks stay with the first part."""
+    parts = []
+    for begin, end in itertools.pairwise([0, *ends]):
+        columns, keep = np.arange(begin, end), slice(0, 0)
+        if begin == 0:
+            columns, keep = np.concatenate([columns, np.arange(data.n, data.N)]), slice(None)
+        vectors = {name: getattr(data, name)[columns] for name in ("c", "upper", "free")}
+        slacks = {name: getattr(data, name)[keep] for name in ("slack_rows", "slack_signs")}
+        parts.append(ShardData(A=data.A[:, begin:end], m=data.m, **vectors, **slacks))
+    return parts
+
+
+def with_slacks(data: ShardData) -> Any:
+    """The sparse A with the columns of its slacks."""
+    matrix, slacks = sp.csr_array(data.A), data.N - data.n
+    if not slacks:
+        return matrix
+    places = data.slack_rows, np.arange(slacks)
+    return sp.hstack([matrix, sp.csr_array((data.slack_signs, places), shape=(data.m, slacks))])

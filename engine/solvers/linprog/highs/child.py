@@ -11,6 +11,7 @@ Messages are pickled tuples of a name and its arguments; the child answers each 
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import pickle
 import sys
@@ -60,13 +61,7 @@ def presolve_statuses() -> dict[Any, str]:
 
 
 def quiet(**options: Any) -> Any:
-    """A HiGHS instance without output, which drops no entry of a matrix that it can keep.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS refuses an option.
-    """
+    """A HiGHS instance without output, which drops no entry of a matrix that it can keep."""
     return quiet_highs(**{"small_matrix_value": _SMALLEST_ENTRY, **options})
 
 
@@ -83,12 +78,7 @@ def to_highs(model: Model) -> Any:
 
 
 def pass_model(highs: Any, model: Model) -> Any:
-    """Give a program to a HiGHS instance; arrays are passed whole where that is possible, not number by number.
-
-    Returns
-    -------
-    highspy.HighsStatus
-    """
+    """Give a program to a HiGHS instance; arrays are passed whole where that is possible, not number by number."""
     n, m, entries = len(model["c"]), len(model["row_lower"]), len(model["values"])
     if not m or not entries or entries > _MOST_ENTRIES:
         return highs.passModel(to_highs(model))
@@ -120,21 +110,6 @@ class Presolved:
 
     Nothing is done before :meth:`run`. :meth:`solve` may be called from one thread while another calls :meth:`restore`
     or :meth:`stop`.
-
-    Parameters
-    ----------
-    **options
-        HiGHS's.
-
-    Attributes
-    ----------
-    status : str
-        ``"reduced"``, ``"empty"`` (nothing is left, and :meth:`restore` of an empty point is an optimum),
-        ``"not_reduced"``, ``"infeasible"``, ``"unbounded_or_infeasible"`` or ``"failed"``.
-    model : dict or None
-        The reduced program, if it is ``"reduced"``.
-    interior_stopped : bool
-        Set it to let :meth:`solve_interior` end soon, and nothing else.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -143,8 +118,8 @@ class Presolved:
         self._simplex: Any = None
         self._stopped = self.interior_stopped = False
         self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
-        self.status = "failed"
-        self.model: Model | None = None
+        self.status = "failed"  # or "reduced", "not_reduced", "empty", "infeasible", "unbounded_or_infeasible"
+        self.model: Model | None = None  # the reduced program
 
     def run(self, model: Model) -> Presolved:
         """Presolve a program."""
@@ -261,14 +236,9 @@ def from_solution(highs: Any) -> Point:
 
 
 def solve(model: Model, options: dict[str, Any]) -> Point:
-    """Solve a program.
+    """Solve a program: ``status`` (HiGHS's, in lower case), ``seconds``, ``iterations``, and what there is of the rest.
 
-    Returns
-    -------
-    dict
-        ``status`` (``"optimal"``, ``"infeasible"``, ``"unbounded"`` or another of HiGHS's, in lower case), ``seconds``,
-        ``iterations``; ``x`` and ``row_duals`` where HiGHS has values; ``farkas`` (m,) or ``ray`` (n,) where HiGHS has
-        a ray.
+    That is ``x`` and ``row_duals``, and the rays ``farkas`` (m,) and ``ray`` (n,).
     """
     began = time.perf_counter()
     highs = quiet(**options)
@@ -319,12 +289,8 @@ def _rays(highs: Any) -> Point:
 def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     """A basic optimal point, and HiGHS's basis: by crossover from an optimal point, or by the simplex method.
 
-    Returns
-    -------
-    dict
-        As :func:`solve`, with ``column_status`` (n,) and ``row_status`` (m,) of int8: 0 at the lower bound, 1 basic, 2
-        at the upper bound, 3 free and zero, 4 nonbasic. With ``ranging`` also ``cost_from``, ``cost_to`` (n,),
-        ``side_from`` and ``side_to`` (m,): where costs and sides may lie while the basis stays optimal.
+    As :func:`solve`, with ``column_status`` (n,) and ``row_status`` (m,): 0 at the lower bound, 1 basic, 2 at the upper
+    bound, 3 free and zero, 4 nonbasic. With ``ranging`` also where costs and sides may lie while it stays optimal.
     """
     options = {"solver": "simplex", "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
     highs = quiet(**({} if point is not None else options))
@@ -366,13 +332,7 @@ def simplex(
     ranging: bool | None = None,
     keeps_basis: bool = False,
 ) -> Point:
-    """Solve by the simplex method, from a ``HighsBasis`` or from statuses of variables and rows, if one is given.
-
-    Returns
-    -------
-    dict
-        As :func:`solve`, as :func:`vertex` if a basis is wanted, and ``kept_basis``, a ``HighsBasis``, if it is kept.
-    """
+    """As :func:`vertex`, by the simplex method from a ``HighsBasis`` or statuses of variables and rows, if given."""
     highs = _kept_highs(options)
     try:
         found = _simplex(highs, model, basis, ranging)
@@ -464,3 +424,51 @@ if __name__ == "__main__":
         _serve()
     except (BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
+
+
+class MixedInteger:
+    """A mixed-integer program, solved by HiGHS's branch and bound.
+
+    :meth:`stop` may be called from another thread, which may also read ``latest`` meanwhile.
+    """
+
+    def __init__(self, model: Model, options: dict[str, Any], start: Any = None) -> None:
+        self._highs = quiet(**options)
+        self._model, self._start = model, start
+        self._stopped = False
+        self.latest: tuple[Any, float] = (None, -math.inf)
+        self._highs.cbMipImprovingSolution += self._take_point
+        self._highs.cbMipInterrupt += self._look
+
+    def _take_point(self, event: Any) -> None:
+        x = np.array(event.data_out.mip_solution)[: len(self._model["c"])]  # semi-continuous ones have columns more
+        self.latest = x, max(self.latest[1], float(event.data_out.mip_dual_bound))
+
+    def _look(self, event: Any) -> None:
+        self.latest = self.latest[0], max(self.latest[1], float(event.data_out.mip_dual_bound))
+        if self._stopped:
+            event.interrupt()
+
+    def stop(self) -> None:
+        """Let the work end soon; it returns what it has."""
+        self._stopped = True
+        self._highs.setOptionValue("time_limit", 0.0)
+
+    def run(self) -> Point:
+        """Solve the program."""
+        highs, model = self._highs, self._model
+        lp = to_highs(model)
+        lp.integrality_ = [highspy.HighsVarType(int(kind)) for kind in model["integrality"]]
+        if highs.passModel(lp) == highspy.HighsStatus.kError:
+            return {"status": "failed", "iterations": 0, "nodes": 0, "bound": -math.inf}
+        if self._start is not None:
+            solution = highspy.HighsSolution()
+            solution.col_value, solution.value_valid = self._start.tolist(), True
+            highs.setSolution(solution)
+        if self._stopped:
+            highs.setOptionValue("time_limit", 0.0)
+        highs.run()
+        info = highs.getInfo()
+        found = outcome(highs) | {"nodes": int(max(0, info.mip_node_count)), "bound": float(info.mip_dual_bound)}
+        highs.clearCallbacks()
+        return found

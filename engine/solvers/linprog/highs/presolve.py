@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data import KeptBasis
 from ..problem import LinearProgram
-from .kept_basis import KeptBasis
 from .model import Model, Scaling, model_of, program_of
 from .process import ChildError, ChildProcess, new_child
 from .threads import call_in_thread, start_in_kept_thread, wait_for
 
-__all__ = ["HighsHere", "Presolve", "highs_outcome", "simplex_here", "to_vertex"]
+__all__ = ["HighsHere", "Presolve", "child_module", "highs_outcome", "simplex_here", "to_vertex"]
 
 Vector = NDArray[np.float64]
 _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
@@ -33,32 +33,18 @@ _SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
 _REFUSALS = RuntimeError, TypeError, ValueError, MemoryError  # what HiGHS, or its interface, fails with
 
 
-def _highs(module: str = "child") -> ModuleType:
-    """The functions of the child, to be called here, or another module with HiGHS.
-
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be imported.
-    """
+def child_module() -> ModuleType:
+    """The functions of the child, to be called here; :class:`ChildError` if HiGHS cannot be imported."""
     try:
-        return importlib.import_module(f"{__package__}.{module}")
+        return importlib.import_module(f"{__package__}.child")
     except ImportError as error:
         raise ChildError(f"HiGHS cannot be imported: {error}") from error
 
 
 class HighsHere:
-    """HiGHS's presolve and simplex method in this process, for a thread.
+    """HiGHS's presolve and simplex method in this process, for a thread."""
 
-    Attributes
-    ----------
-    presolved : Future
-        The :class:`engine.solvers.linprog.highs.child.Presolved`, once presolve has ended.
-    scaling : Scaling
-        Of the program that it works on; set with ``presolved``.
-    """
-
-    scaling: Scaling
+    scaling: Scaling  # of the program that it works on; set with `presolved`
 
     def __init__(self) -> None:
         self.presolved: Future[Any] = Future()
@@ -66,13 +52,7 @@ class HighsHere:
         self._stopped = False
 
     def run(self, problem: LinearProgram, options: dict[str, Any]) -> dict[str, Any]:
-        """Presolve and solve a program; see :func:`highs_outcome`.
-
-        Raises
-        ------
-        ChildError
-            If HiGHS cannot be imported, or refuses the program or an option.
-        """
+        """Presolve and solve a program; see :func:`highs_outcome`."""
         try:
             try:
                 work = self._presolve(problem, options)
@@ -93,7 +73,7 @@ class HighsHere:
             raise _child_error(error) from error
 
     def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
-        self._work = work = _highs().Presolved(**options)
+        self._work = work = child_module().Presolved(**options)
         if self._stopped:
             work.stop()
         model = model_of(problem)
@@ -117,18 +97,7 @@ def _child_error(error: BaseException) -> BaseException:
 
 
 def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callable[[], None]) -> dict[str, Any]:
-    """Solve with HiGHS: by the simplex method in a thread of this process, or, a large program, in a child process.
-
-    Returns
-    -------
-    dict
-        What :func:`engine.solvers.linprog.highs.child.solve` returns.
-
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be used.
-    """
+    """Solve with HiGHS: by the simplex method in a thread of this process, or, a large program, in a child process."""
     if problem.nonzeros <= _IN_PROCESS:
         work = HighsHere()
         return call_in_thread(lambda: work.run(problem, options), poll, work.stop)
@@ -147,40 +116,13 @@ def simplex_here(
     poll: Callable[[], None] | None,
     kept: KeptBasis | None = None,
 ) -> dict[str, Any]:
-    """Solve by HiGHS's simplex method in this process.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    options : dict
-        HiGHS's, with a time limit.
-    basis : (ndarray, ndarray), optional
-        Statuses of variables and rows to begin with.
-    ranging : bool, optional
-        Whether the final basis is wanted with ranges; None if it is not wanted. A program that has to be scaled for
-        HiGHS is returned without one.
-    poll : callable, optional
-        Called meanwhile; may raise to end the waiting. Without it HiGHS is called on this thread.
-    kept : KeptBasis, optional
-        Begins with its basis, if none is given, and keeps the final one.
-
-    Returns
-    -------
-    dict
-        What :func:`engine.solvers.linprog.highs.child.simplex` returns.
-
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be used.
-    """
+    """Solve by HiGHS's simplex method in this process."""
     model = model_of(problem)
     scaling = Scaling(model)
     scaled = scaling.scaled(model)
-    highs = _highs()
     begin = kept.basis if kept is not None and basis is None else basis
     asked = ranging if scaled is model else None
-    work = functools.partial(highs.simplex, scaled, options, begin, asked, kept is not None)
+    work = functools.partial(child_module().simplex, scaled, options, begin, asked, kept is not None)
     try:
         found = scaling.back(work() if poll is None else wait_for(start_in_kept_thread(work), poll))
     except _REFUSALS as error:
@@ -190,42 +132,13 @@ def simplex_here(
     return found
 
 
-def mixed_integer(model: Model, options: dict[str, Any], start: Vector | None) -> Any:
-    """HiGHS's branch and bound, to be run; see :class:`engine.solvers.linprog.highs.mixed_integer.MixedInteger`.
-
-    Parameters
-    ----------
-    model : dict
-    options : dict
-        HiGHS's.
-    start : ndarray, shape (n,), optional
-
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be imported.
-    """
-    return _highs("mixed_integer").MixedInteger(model, options, start)
-
-
 def to_vertex(
     problem: LinearProgram, point: dict[str, Any], poll: Callable[[], None], ranging: bool = False
 ) -> dict[str, Any]:
-    """A vertex and its basis, by crossover in a child process; by the simplex method here if the program is small.
-
-    Returns
-    -------
-    dict
-        What :func:`engine.solvers.linprog.highs.child.vertex` returns.
-
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be used.
-    """
+    """A vertex and its basis, by crossover in a child process; by the simplex method here if the program is small."""
     model = model_of(problem)
     if model["values"].size <= _SIMPLEX_HERE:
-        found: dict[str, Any] = _highs().vertex(model, None, ranging)
+        found: dict[str, Any] = child_module().vertex(model, None, ranging)
         if found["status"] == "optimal":
             return found
     with new_child() as process:
@@ -234,32 +147,7 @@ def to_vertex(
 
 
 class Presolve:
-    """HiGHS's presolve of a program, here or in a process of its own, and the way back.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    poll : callable
-        Called while a process or a thread works; may raise to end it.
-    here : HighsHere, optional
-        What presolves the program already, in a thread of this process.
-    patience : float
-        Seconds after which a presolve of a large program is given up.
-
-    Attributes
-    ----------
-    status : str
-        ``"reduced"``, ``"empty"``, ``"infeasible"`` or another of HiGHS's presolve.
-    program : LinearProgram or None
-        The reduced program (a minimization), if it was reduced to one that is not empty.
-
-    Raises
-    ------
-    ChildError
-        If HiGHS cannot be used.
-    TimeoutError
-        If the patience is over.
-    """
+    """HiGHS's presolve of a program, here or in a process of its own, and the way back."""
 
     def __init__(
         self,
@@ -290,7 +178,7 @@ class Presolve:
         self._scaling = Scaling(model)
         model = self._scaling.scaled(model)
         if model["values"].size <= (_PATIENT if self._until < math.inf else _IN_PROCESS):
-            presolved = _highs().Presolved()
+            presolved = child_module().Presolved()
             work = functools.partial(presolved.run, model)
             self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll, presolved.stop)
             self._take(self._local.status, self._local.model)
@@ -321,18 +209,7 @@ class Presolve:
             self._process = None
 
     def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """The point of the original program, as a minimization, that belongs to one of the reduced program.
-
-        Returns
-        -------
-        ndarray, shape (n,), and ndarray, shape (m,)
-            Values and row duals of the original program.
-
-        Raises
-        ------
-        ChildError
-            If the process that presolved it has ended.
-        """
+        """The point of the original program, as a minimization, that belongs to one of the reduced program."""
         empty = np.zeros(0)
         point = {"x": empty, "reduced_costs": empty, "activities": empty, "row_duals": empty}
         if self.program is not None:

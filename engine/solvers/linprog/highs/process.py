@@ -35,11 +35,6 @@ class ChildProcess:
     """A child process that answers one request at a time.
 
     Use it as a context manager: the process is ended on leaving, whatever it is doing.
-
-    Raises
-    ------
-    ChildError
-        If the process cannot be started.
     """
 
     def __init__(self) -> None:
@@ -96,13 +91,7 @@ class ChildProcess:
             self._process.kill()
 
     def request(self, name: str, *arguments: Any) -> Future[Any]:
-        """Send a request.
-
-        Returns
-        -------
-        Future
-            Its answer, or :class:`ChildError` if the process ends before it has answered.
-        """
+        """Send a request."""
         answer: Future[Any] = Future()
         with self._lock:
             ended = self._ended
@@ -114,13 +103,7 @@ class ChildProcess:
         return answer
 
     def call(self, poll: Callable[[], None], name: str, *arguments: Any) -> Any:
-        """Send a request and wait for its answer.
-
-        Raises
-        ------
-        ChildError
-            If the process ends without an answer.
-        """
+        """Send a request and wait for its answer."""
         answer = self.request(name, *arguments)
         while True:
             poll()
@@ -153,13 +136,7 @@ def is_ready(module: str = "") -> bool:
 
 
 def new_child(module: str = "") -> ChildProcess:
-    """A child that has started already, if one is ready; else a new one.
-
-    Raises
-    ------
-    ChildError
-        If it cannot be started.
-    """
+    """A child that has started already, if one is ready; else a new one."""
     while True:
         try:
             process = _ready[module].popleft()

@@ -12,7 +12,7 @@ from ....devices import Device, DevicePool, Member
 from ....devices.info import bytes_text
 from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import OutOfDeviceMemory
-from ..forms.columns import ShardData
+from ..forms.standard import ShardData
 from ..multifrontal.form import FormChoice
 from ..options import Options
 from ..problem import sp
@@ -53,25 +53,6 @@ def open_system(
     A sparse program gets sparse normal equations where they are predicted to be faster than a dense factor on the first
     device, or where that would not fit; a GPU factorises them itself where that is predicted to be faster than on the
     host.
-
-    Parameters
-    ----------
-    data : ShardData
-    options : Options
-    pool : DevicePool
-    members : sequence of Member
-        Those of the pool that share the matrix.
-    counters : dict
-        Gets the planned memory of a device.
-    notice : callable
-        Called with a sentence if the linear algebra is not the fastest one.
-    dense_meanwhile : bool
-        Whether a dense factor may be used until a sparse one's pattern has been analysed.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the matrix and the factor do not fit.
     """
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
     kind, dense_fits = _preferred(data, options, members, what)
@@ -137,15 +118,7 @@ def _preferred(data: ShardData, options: Options, members: Sequence[Member], wha
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:
-    """The method that the options ask for, before its start.
-
-    Parameters
-    ----------
-    system : System
-    b : ndarray, shape (k, m)
-        Right-hand sides.
-    options : Options
-    """
+    """The method that the options ask for, before its start."""
     settings = Settings(
         method="pdas" if options.method == "pdas" else "mpc",
         correctors=options.correctors if system.data.m > _FEW_ROWS else min(2, options.correctors),
@@ -164,7 +137,7 @@ def iterate(
         measures = method.measure()
         if note is not None:
             note(measures)
-        if (method.done | method.stuck).all() or method.state.iteration >= most:
+        if method.done or method.stuck or method.state.iteration >= most:
             return measures
         method.iterate()
         if time.perf_counter() - began >= seconds and method.state.iteration < most:

@@ -18,7 +18,7 @@ from ....devices import Device
 from ....numerics.linear_algebra import Provider, linear_algebra
 from ....numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from ....numerics.linear_algebra.lapack import Lapack
-from ..forms.columns import ShardData
+from ..forms.standard import ShardData
 from ..problem import sp
 from .loading import Launch
 from .worker import DeviceShard
@@ -38,13 +38,13 @@ def make_shard(device: Device, data: ShardData, provider: Provider | None, notic
     algebra = linear_algebra(device, provider, notice)
     traits = device.capabilities
     lapack = provider == "lapack" or (provider is None and traits.linear_algebra == "lapack")
-    if data.batch == 1 and lapack and traits.host_visible_memory and not traits.simt:
+    if lapack and traits.host_visible_memory and not traits.simt:
         probe = device.empty(1, np.float64)
         shared = device.shared_array(probe) is not None
         device.release(probe)
         if shared:
             if sp.issparse(data.A) and data.m * data.n <= _KEPT_SPARSE:
-                data = replace(data, A=data.A.toarray()[None])
+                data = replace(data, A=data.A.toarray())
             return HostMemoryShard(device, data, cast(Lapack, algebra))
     return DeviceShard(device, data, algebra)
 
@@ -55,11 +55,6 @@ class HostMemoryShard(DeviceShard):
     Passes over all variables and products with a sparse A are kernels, as on other devices. The arrays here are the
     buffers' own memory, accessed while the device is idle: a kernel for a small matrix, a copy or a mapping would cost
     more than the work itself. It halves the time of dense programs of up to some hundred rows on two cores.
-
-    Parameters
-    ----------
-    device, data, algebra
-        As for :class:`DeviceShard`.
     """
 
     algebra: Lapack
@@ -117,21 +112,19 @@ class HostMemoryShard(DeviceShard):
             found = self._arrays[name] = seen.reshape(buffer.shape[1:]) if len(buffer.shape) == 3 else seen
         return found
 
-    def _scalars(self, *values: Vector) -> Any:
+    def _scalars(self, *values: float) -> Any:
         self._sync()
-        array = self._array("scalars")
-        for place, value in enumerate(values):
-            array[place] = value[0]
+        self._array("scalars")[: len(values)] = values
         return self._buffers["scalars"]
 
     def _results(self, width: int) -> Vector:
         self._sync()
-        return self._array("results")[: self._parts * width].reshape(1, self._parts, width).copy()
+        return self._array("results")[: self._parts * width].reshape(self._parts, width).copy()
 
     @override
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         self._sync()
-        x, s, w, z = (self._array(name)[None].copy() for name in ("x", "s", "w", "z"))
+        x, s, w, z = (self._array(name).copy() for name in ("x", "s", "w", "z"))
         return x, s, w, z
 
     def _times(self, name: str) -> Vector:
@@ -147,7 +140,7 @@ class HostMemoryShard(DeviceShard):
                 out[self.data.slack_rows] += more
             else:
                 np.add.at(out, self.data.slack_rows, more)
-        return np.asarray(out)[None]
+        return np.asarray(out)
 
     def _transposed(self, y: Vector) -> None:
         if self._sparse:
@@ -156,9 +149,9 @@ class HostMemoryShard(DeviceShard):
         self._sync()
         out = self._array("aty")
         with self.algebra.threads(2.0 * self._m * self._n):
-            np.matmul(y[0], self._array("A"), out=out[: self._n])
+            np.matmul(y, self._array("A"), out=out[: self._n])
         if self._slacks:
-            np.multiply(self.data.slack_signs, y[0, self.data.slack_rows], out=out[self._n :])
+            np.multiply(self.data.slack_signs, y[self.data.slack_rows], out=out[self._n :])
 
     @override
     def normal(self, p: Vector) -> Vector:
@@ -199,13 +192,13 @@ class HostMemoryShard(DeviceShard):
         return self._array(name).reshape(-1)[:: self._m + 1]
 
     @override
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+    def factor(self, relative: float, absolute: float) -> int:
         self._sync()
         factor = self._array("L")
         np.copyto(factor, self._array("M"))
         diagonal = self._diagonal("L")
-        diagonal *= 1.0 + relative[0]
-        diagonal += absolute[0]
+        diagonal *= 1.0 + relative
+        diagonal += absolute
         if self._m > _BLOCKED_ROWS:
             status = cholesky_in_blocks(factor.reshape(self._m, self._m), self._cancelled, self.algebra.threads)
         else:
@@ -213,12 +206,12 @@ class HostMemoryShard(DeviceShard):
                 status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
         if not status and np.isnan(diagonal).any():  # which LAPACK may not report
             status = int(np.argmax(np.isnan(diagonal))) + 1
-        return np.array([status], np.int32)
+        return int(status)
 
     @override
     def solve(self, rhs: Vector) -> Vector:
         self._sync()
-        upper, out = self._array("L").T, rhs[0].copy()
+        upper, out = self._array("L").T, rhs.copy()
         for trans in (1, 0):
             _BLAS.dtrsv(upper, out, lower=0, trans=trans, overwrite_x=1)
-        return np.asarray(out[None])
+        return out

@@ -58,18 +58,7 @@ def launch_kernel(device: Device, program: Program, entry: str, grid: int, block
 
 
 class PhaseSeconds:
-    """Seconds of the phases of a method on devices.
-
-    Parameters
-    ----------
-    phases : sequence of str
-    devices : sequence of Device
-        What is built for them meanwhile is the phase ``"kernels"``.
-
-    Attributes
-    ----------
-    seconds : dict
-    """
+    """Seconds of the phases of a method on devices."""
 
     def __init__(self, phases: Sequence[str], devices: Sequence[Device]) -> None:
         self.seconds = dict.fromkeys([*phases, "kernels"], 0.0)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from ....devices import DeviceInfo
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
-from ..forms.columns import ShardData
+from ..forms.standard import ShardData
 from ..options import Options
 from ..problem import sp
-from ..systems.sherman_morrison import updates_bytes
-from .shard import shard_bytes
+from ..systems.updates import updates_bytes
 
 __all__ = ["planned_bytes", "require_fit"]
 
+_VECTORS = 22  # of length N, on the device
 _LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
 
 
@@ -22,7 +22,7 @@ def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal:
     """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices."""
     nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
     m = data.m if dense_normal else 0
-    needed, largest = shard_bytes(data.batch, m, -(-data.n // devices), data.N - data.n, nonzeros)
+    needed, largest = shard_bytes(m, -(-data.n // devices), data.N - data.n, nonzeros)
     if not dense_normal:
         needed += 8 * 3 * data.m
     if options.linear_solver == "sherman_morrison":
@@ -33,24 +33,7 @@ def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal:
 def require_fit(
     devices: Sequence[DeviceInfo], needed: int, largest: int, what: str, *, dense: bool = False, sparse: bool = False
 ) -> None:
-    """Refuse a plan that exceeds a device's memory, its largest allocation, or what its linear algebra can index.
-
-    Parameters
-    ----------
-    devices : sequence of DeviceInfo
-    needed, largest : int
-        Bytes on each device (a device that is listed twice has twice as many), and of the largest buffer.
-    what : str
-        What the plan is for.
-    dense : bool
-        Whether the matrix is given as a dense one and may be given as a sparse one.
-    sparse : bool
-        Whether a dense factor of a sparse matrix has been asked for.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-    """
+    """Refuse a plan that exceeds a device's memory, its largest allocation, or what its linear algebra can index."""
     ways = ["add devices, which share the matrix", "use one with more memory"]
     ways += ["give the matrix as a sparse one"] if dense else []
     ways += ['leave linear_solver = "auto", which takes a sparse factor'] if sparse else []
@@ -71,3 +54,16 @@ def require_fit(
                 f"{what} needs one buffer of {bytes_text(largest)} on {info.id}, which allows {bytes_text(limit)}; "
                 f"{advice}"
             )
+
+
+def shard_bytes(m: int, n: int, slacks: int, nonzeros: int | None) -> tuple[int, int]:
+    """Bytes that a shard takes on its device, and those of its largest buffer.
+
+    There are two matrices of m x m: M, and its factor, whose memory first receives the M of other shards. Shards that
+    do not factorise have a packed copy of M's lower triangle instead of the factor.
+    """
+    vectors = _VECTORS * 8 * (n + slacks)
+    matrix = 8 * m * n if nonzeros is None else 24 * nonzeros + 8 * (m + n)
+    normal = 8 * m * m
+    strip = min(8 * m * n, 1 << 29) if nonzeros is None else 0
+    return vectors + matrix + 2 * normal + strip + (16 << 20), max(8 * m * n if nonzeros is None else 0, normal)

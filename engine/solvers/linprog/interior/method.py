@@ -1,7 +1,6 @@
 """Interior-point methods on a :class:`~engine.solvers.linprog.interior.system.System`: Mehrotra's, and the paper's.
 
-Vectors over rows are (k, m) arrays here on the host, numbers of each program (k,). All programs of a batch take every
-step together; one that is done stays where it is.
+Vectors over rows are (m,) arrays here on the host, those over variables and slacks (N,).
 
 References
 ----------
@@ -14,13 +13,15 @@ affine scaling on GPUs*.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .system import System
+from .worker import Target
 
 __all__ = ["LEAST_GOAL", "InteriorPoint", "Measures", "Settings"]
 
@@ -52,83 +53,57 @@ class Settings:
 
 @dataclass
 class Measures:
-    """Where each program stands, (k,) each, in the scaled standard form; errors are relative."""
+    """Where the program stands, in the scaled standard form; errors are relative."""
 
-    primal_objective: Vector
-    dual_objective: Vector
-    gap: Vector
-    primal_infeasibility: Vector
-    dual_infeasibility: Vector
-    mu: Vector
+    primal_objective: float
+    dual_objective: float
+    gap: float
+    primal_infeasibility: float
+    dual_infeasibility: float
+    mu: float
 
     @property
-    def error(self) -> Vector:
+    def error(self) -> float:
         """The greatest of gap and infeasibilities; inf for NaN."""
-        worst = np.maximum(self.gap, np.maximum(self.primal_infeasibility, self.dual_infeasibility))
-        return np.where(np.isnan(worst), np.inf, worst)
+        worst = max(self.gap, self.primal_infeasibility, self.dual_infeasibility)
+        return math.inf if math.isnan(self.gap + self.primal_infeasibility + self.dual_infeasibility) else worst
 
 
 @dataclass
 class _State:
     y: Vector
     iteration: int = 0
-    primal_step: Vector = field(default_factory=lambda: np.zeros(0))
-    dual_step: Vector = field(default_factory=lambda: np.zeros(0))
-    spread: Vector = field(default_factory=lambda: np.zeros(0))
+    last_step: tuple[float, float, float] | None = None  # primal, dual, and the spread of d that led there
 
 
 class InteriorPoint:
-    """One run of a method from a start to where it ends.
-
-    Parameters
-    ----------
-    system : System
-    b : ndarray, shape (k, m)
-    settings : Settings
-
-    Attributes
-    ----------
-    done : ndarray of bool, shape (k,)
-        Programs that meet ``goal``.
-    stuck : ndarray of bool, shape (k,)
-        Programs that no longer improve.
-    goal : ndarray, shape (k,)
-        The error at which a program is done; lowered where points fail the audit.
-    """
+    """One run of a method from a start to where it ends; ``b`` is (m,)."""
 
     def __init__(self, system: System, b: Vector, settings: Settings) -> None:
         data = system.data
         self.system = system
         self.settings = settings
         self.b = b
-        k = data.batch
-        self.k = k
         bounded = np.isfinite(data.upper)
-        self.pairs = np.maximum((~data.free).sum(axis=1) + bounded.sum(axis=1), 1).astype(np.float64)
+        self.pairs = float(max((~data.free).sum() + bounded.sum(), 1))
         self._b_size = 1.0 + _largest(b)
         self._c_size = 1.0 + _largest(data.c)
-        self._u_size = 1.0 + np.where(bounded, data.upper, 0.0).max(axis=1, initial=0.0)
+        self._u_size = 1.0 + float(np.where(bounded, data.upper, 0.0).max(initial=0.0))
         self.state = _State(np.zeros_like(b))
-        self.goal = np.full(k, settings.tolerance)
-        self.done = np.zeros(k, bool)
-        self.stuck = np.zeros(k, bool)
-        self._absolute = np.full(k, _ABSOLUTE)
-        self._relative = np.full(k, _RELATIVE)
-        self._rho, self._rho_free = np.full(k, _RHO), np.full(k, _RHO_FREE)
-        self._dual_error = np.full(k, np.inf)
-        self._error = np.full(k, np.inf)
-        self._best = np.full(k, np.inf)
-        self._best_at = np.zeros(k, np.int64)
-        self._least_infeasibility = np.full(k, np.inf)
-        self._halved = np.full(k, np.inf)  # the best error when it was last halved
-        self._halved_at = np.zeros(k, np.int64)
+        self.goal = settings.tolerance  # the error at which it is done; lowered where points fail the audit
+        self.done = self.stuck = False
+        self._absolute, self._relative = _ABSOLUTE, _RELATIVE
+        self._rho, self._rho_free = _RHO, _RHO_FREE
+        self._dual_error = self._error = self._best = self._least_infeasibility = math.inf
+        self._best_at = self._halved_at = 0
+        self._halved = math.inf  # the best error when it was last halved
         self._best_point: tuple[Vector, ...] | None = None
         self.rp = b.copy()
-        self._enough = np.zeros(k)
-        self._mu = np.ones(k)
-        self._products = np.ones(k)
-        self._spread = np.ones((k, 2))
+        self._enough = 0.0
+        self._mu = self._products = 1.0
+        self._spread = np.ones(2)
         self._relaxed = True
+        self._failed_factor = False
         self.refinements = 0
 
     # --- the start ----------------------------------------------------------------------------------------------
@@ -138,7 +113,7 @@ class InteriorPoint:
         system, data = self.system, self.system.data
         system.unit_scale()
         system.form()
-        self._factor(np.full(self.k, 1e-12), np.full(self.k, 1e-10))
+        self._factor(1e-12, 1e-10)
         lower, bounded = ~data.free, np.isfinite(data.upper)
         upper = np.where(bounded, data.upper, 0.0)
         x = system.transposed(system.solve(self.b))
@@ -148,22 +123,22 @@ class InteriorPoint:
         s = np.where(bounded, np.maximum(reduced, 0.0), reduced)
         z = np.where(bounded, np.maximum(-reduced, 0.0), 0.0)
 
-        def least(values: Vector, mask: NDArray[np.bool_]) -> Vector:
-            return np.asarray(np.where(mask, values, np.inf).min(axis=1, initial=0.0))
+        def least(values: Vector, mask: NDArray[np.bool_]) -> float:
+            return float(np.where(mask, values, np.inf).min(initial=0.0))
 
-        primal = np.maximum(0.0, -1.5 * np.minimum(least(x, lower), least(w, bounded)))[:, None]
-        dual = np.maximum(0.0, -1.5 * least(s, lower))[:, None]
+        primal = max(0.0, -1.5 * min(least(x, lower), least(w, bounded)))
+        dual = max(0.0, -1.5 * least(s, lower))
         x, w = np.where(lower, x + primal, x), np.where(bounded, w + primal, 1.0)
         s, z = np.where(lower, s + dual, 1.0), np.where(bounded, z + dual, 1.0)
 
-        def total(low: Vector, high: Vector) -> Vector:
-            return np.asarray((np.where(lower, low, 0.0) + np.where(bounded, high, 0.0)).sum(axis=1, keepdims=True))
+        def total(low: Vector, high: Vector) -> float:
+            return float((np.where(lower, low, 0.0) + np.where(bounded, high, 0.0)).sum())
 
         products = total(x * s, w * z)
-        more_primal = 0.5 * products / np.maximum(total(s, z), 1e-300)
-        more_dual = 0.5 * products / np.maximum(total(x, w), 1e-300)
-        more_primal = np.where(products > 0.0, np.maximum(more_primal, np.where(primal == 0.0, 1e-3, 0.0)), 1.0)
-        more_dual = np.where(products > 0.0, np.maximum(more_dual, np.where(dual == 0.0, 1e-3, 0.0)), 1.0)
+        more_primal = more_dual = 1.0
+        if products > 0.0:
+            more_primal = max(0.5 * products / max(total(s, z), 1e-300), 1e-3 if primal == 0.0 else 0.0)
+            more_dual = max(0.5 * products / max(total(x, w), 1e-300), 1e-3 if dual == 0.0 else 0.0)
         x, w = np.where(lower, x + more_primal, x), np.where(bounded, w + more_primal, 1.0)
         s, z = np.where(lower, s + more_dual, 1.0), np.where(bounded, z + more_dual, 1.0)
         if self.settings.method == "mpc":
@@ -172,25 +147,17 @@ class InteriorPoint:
         self.state.y = y
 
     def start_near(self, x: Vector, y: Vector | None) -> None:
-        """Begin near a point, such as the optimum of a similar program.
+        """Begin near a point (N,) and row duals (m,), such as the optimum of a similar program.
 
         Values and dual slacks are kept from zero by a part of those of Mehrotra's start, which also has the duals if
         they are not given.
-
-        Parameters
-        ----------
-        x : ndarray, shape (k, N)
-        y : ndarray, shape (k, m), optional
-            Row duals.
         """
         self.start()
         system, data = self.system, self.system.data
         start = system.get_point()
         lower, bounded = ~data.free, np.isfinite(data.upper)
-        count = np.maximum(lower.sum(axis=1, keepdims=True), 1)
-        least_x, least_s = (
-            _INSIDE * np.where(lower, values, 0.0).sum(axis=1, keepdims=True) / count for values in start[:2]
-        )
+        count = max(int(lower.sum()), 1)
+        least_x, least_s = (_INSIDE * float(np.where(lower, values, 0.0).sum()) / count for values in start[:2])
         x = np.where(lower, np.maximum(x, least_x), x)
         w = np.where(bounded, np.maximum(data.upper - x, least_x), 1.0)
         s, z = start[1], start[3]
@@ -204,163 +171,138 @@ class InteriorPoint:
     # --- checkpoints --------------------------------------------------------------------------------------------
 
     def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The iterate, to go on from; the state has the first program's last steps and spread of d, for reports."""
-        x, s, w, z = self.system.get_point()
-        arrays = {
-            "x": x,
-            "s": s,
-            "w": w,
-            "z": z,
-            "y": self.state.y,
-            "goal": self.goal,
-            "regularisation": self._absolute,
-        }
-        parts = (self.state.primal_step, self.state.dual_step, self.state.spread)
-        step = [float(part[0]) for part in parts] if all(part.size for part in parts) else None
-        return arrays, {"iteration": self.state.iteration, "last_step": step}
+        """The iterate, to go on from, as arrays of one row; and its scalars."""
+        arrays = dict(zip(("x", "s", "w", "z"), (values[None] for values in self.system.get_point()), strict=True))
+        arrays |= {"y": self.state.y[None], "goal": np.array([self.goal]), "regularisation": np.array([self._absolute])}
+        return arrays, {"iteration": self.state.iteration, "last_step": self.state.last_step}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
         """Go on from :meth:`save`."""
-        self.system.set_point(*(arrays[name] for name in ("x", "s", "w", "z")))
-        self.state.y = arrays["y"]
-        self.goal = arrays["goal"]
-        self._absolute = arrays["regularisation"]
-        self.state.iteration = int(state["iteration"])
-        if state["last_step"] is not None:
-            parts = (np.full(len(self.goal), value) for value in state["last_step"])
-            self.state.primal_step, self.state.dual_step, self.state.spread = parts
-        self._best_at[:] = self._halved_at[:] = self.state.iteration
+        self.system.set_point(*(arrays[name][0] for name in ("x", "s", "w", "z")))
+        self.state = _State(arrays["y"][0], int(state["iteration"]), state["last_step"])
+        self.goal, self._absolute = float(arrays["goal"][0]), float(arrays["regularisation"][0])
+        self._best_at = self._halved_at = self.state.iteration
 
     # --- an iteration -------------------------------------------------------------------------------------------
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def measure(self) -> Measures:
-        """Residuals of the present point; updates ``done`` and ``stuck``, and keeps a lone program's best point."""
+        """Residuals of the present point; updates ``done`` and ``stuck``, and keeps the best point."""
         ax, sums = self.system.assess(self.state.y, self._rho, self._rho_free)
         self.rp = self.b - ax
-        self._products, self._spread = sums[:, 0], sums[:, 5:]
-        mu = self._mu = sums[:, 0] / self.pairs
-        primal, dual = sums[:, 1], (self.b * self.state.y).sum(axis=1) - sums[:, 2]
+        self._products, primal, priced, dual_residual, bound_residual = (float(value) for value in sums[:5])
+        self._spread = sums[5:]
+        self._mu = self._products / self.pairs
+        dual = float((self.b * self.state.y).sum()) - priced
         lacking = _largest(self.rp)
-        self._enough = np.maximum(1e-3 * lacking, np.maximum(0.01 * self.goal, 1e-11) * self._b_size)
+        self._enough = float(np.maximum(1e-3 * lacking, max(0.01 * self.goal, 1e-11) * self._b_size))
         found = Measures(
             primal_objective=primal,
             dual_objective=dual,
-            gap=np.abs(primal - dual) / (1.0 + np.abs(primal)),
-            primal_infeasibility=np.maximum(lacking / self._b_size, sums[:, 4] / self._u_size),
-            dual_infeasibility=sums[:, 3] / self._c_size,
-            mu=mu,
+            gap=abs(primal - dual) / (1.0 + abs(primal)),
+            primal_infeasibility=float(np.maximum(lacking / self._b_size, bound_residual / self._u_size)),
+            dual_infeasibility=dual_residual / self._c_size,
+            mu=self._mu,
         )
         self._relax(found.dual_infeasibility)
-        error = self._error = found.error
+        error, iteration = found.error, self.state.iteration
+        self._error = error
         better = error < self._best
-        if self.k == 1 and better[0] and error[0] < 1e-3:
-            self._best_point = (*self.system.get_point(), self.state.y.copy())
-        self._best = np.where(better, error, self._best)
-        infeasibility = np.maximum(found.primal_infeasibility, found.dual_infeasibility)
-        closer = (infeasibility < _CLOSER * self._least_infeasibility) & (infeasibility > self.goal)
-        self._least_infeasibility = np.where(closer, infeasibility, self._least_infeasibility)
-        self._best_at = np.where(better | closer, self.state.iteration, self._best_at)
-        halved = self._best <= 0.5 * self._halved
-        self._halved = np.where(halved, self._best, self._halved)
-        self._halved_at = np.where(halved, self.state.iteration, self._halved_at)
+        if better:
+            self._best = error
+            if error < 1e-3:
+                self._best_point = (*self.system.get_point(), self.state.y.copy())
+        infeasibility = max(found.primal_infeasibility, found.dual_infeasibility)
+        closer = self.goal < infeasibility < _CLOSER * self._least_infeasibility
+        if closer:
+            self._least_infeasibility = infeasibility
+        if better or closer:
+            self._best_at = iteration
+        if self._best <= 0.5 * self._halved:
+            self._halved, self._halved_at = self._best, iteration
         self.done = error <= self.goal
         patience = _PATIENCE[self.settings.method]
-        self.stuck = ~self.done & (
-            ~np.isfinite(error)
-            | (self.state.iteration - self._best_at > patience)
-            | (self.state.iteration - self._halved_at > _HALVING * patience)
-            | self._failed_factor
+        self.stuck = not self.done and (
+            not math.isfinite(error)
+            or iteration - self._best_at > patience
+            or iteration - self._halved_at > _HALVING * patience
+            or self._failed_factor
         )
         return found
 
-    def _relax(self, error: Vector) -> None:
+    def _relax(self, error: float) -> None:
         """Hold variables less where that keeps the dual residual up: a full step leaves ``rho dx`` of it."""
-        self._relaxed = False
-        if self.state.iteration and self.state.dual_step.size:
-            held = (self.state.dual_step > 0.9) & (error > self.goal) & (error > 0.5 * self._dual_error)
-            self._relaxed = bool(held.any())
-            self._rho = np.where(held, np.maximum(0.1 * self._rho, 1e-16), self._rho)
-            self._rho_free = np.where(held, np.maximum(0.1 * self._rho_free, 1e-14), self._rho_free)
+        step = self.state.last_step
+        stays = error > self.goal and error > 0.5 * self._dual_error
+        self._relaxed = self.state.iteration > 0 and step is not None and step[1] > 0.9 and stays
+        if self._relaxed:
+            self._rho, self._rho_free = max(0.1 * self._rho, 1e-16), max(0.1 * self._rho_free, 1e-14)
         self._dual_error = error
-
-    _failed_factor: NDArray[np.bool_] | bool = False
 
     def return_to_best(self) -> None:
         """Return to the best point there was, if one was kept."""
         if self._best_point is not None:
-            x, s, w, z, y = self._best_point
-            self.system.set_point(x, s, w, z)
+            *point, y = self._best_point
+            self.system.set_point(*point)
             self.state.y = y
 
-    def _factor(self, relative: Vector, absolute: Vector) -> bool:
-        """Factorise, adding more to the diagonal where that fails; whether it still fails for some program."""
+    def _factor(self, relative: float, absolute: float) -> bool:
+        """Factorise, adding more to the diagonal where that fails; whether it still fails."""
         for _ in range(8):
-            failed = self.system.factor(relative, absolute) != 0
-            failed &= ~(self.done | self.stuck)
-            if not failed.any():
+            if not self.system.factor(relative, absolute):
                 return False
-            relative = np.where(failed, np.maximum(100.0 * relative, 1e-12), relative)
-            absolute = np.where(failed, 100.0 * absolute, absolute)
-        self._failed_factor = failed | self._failed_factor
+            relative, absolute = max(100.0 * relative, 1e-12), 100.0 * absolute
+        self._failed_factor = True
         return True
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a point may run away; then it is stuck
     def iterate(self) -> None:
-        """One step of every program that is not done; :meth:`measure` comes before."""
+        """One step, if the program is not done; :meth:`measure` comes before."""
         if self._relaxed:
             self._spread = self.system.scale(self._rho, self._rho_free)
-        self.state.spread = self._spread[:, 1] / self._spread[:, 0]
+        spread = float(self._spread[1] / self._spread[0])
         self.system.form()
-        failed = self._factor(self._relative, self._absolute)
-        if failed:
+        if self._factor(self._relative, self._absolute):
             return
-        if self.settings.method == "mpc":
-            dy, primal, dual = self._predict_and_correct()
-        else:
-            dy, primal, dual = self._affine()
-        moving = ~(self.done | self.stuck)
-        primal, dual = np.where(moving, primal, 0.0), np.where(moving, dual, 0.0)
+        dy, primal, dual = self._predict_and_correct() if self.settings.method == "mpc" else self._affine()
         self.system.advance(primal, dual)
-        self.state.y = np.where((dual != 0.0)[:, None], self.state.y + dual[:, None] * dy, self.state.y)
-        self.state.primal_step, self.state.dual_step = primal, dual
+        if dual != 0.0:
+            self.state.y = self.state.y + dual * dy
+        self.state.last_step = primal, dual, spread
         self.state.iteration += 1
 
-    def _predict_and_correct(self) -> tuple[Vector, Vector, Vector]:
-        nothing = np.zeros(self.k)
-        mu = np.maximum(self._mu, 1e-300)
-        self._solve_direction("affine", nothing, nothing, nothing)
+    def _predict_and_correct(self) -> tuple[Vector, float, float]:
+        mu = max(self._mu, 1e-300)
+        self._solve_direction("affine")
         found = self.system.complete()
         primal, dual = _within(found)
-        after = (self._products + primal * found[:, 2] + dual * found[:, 3] + primal * dual * found[:, 4]) / self.pairs
+        after = (self._products + primal * found[2] + dual * found[3] + primal * dual * found[4]) / self.pairs
         sigma = np.clip((after / mu) ** 3, 1e-8, 1.0)
-        wanted = np.where(np.isfinite(sigma), sigma, 1.0) * mu
-        dy = self._solve_direction("second_order", wanted, nothing, nothing)
+        wanted = float(sigma if np.isfinite(sigma) else 1.0) * mu
+        dy = self._solve_direction("second_order", wanted)
         ratios = self.system.complete()
         primal, dual = _within(ratios)
-        for _ in range(self.settings.correctors if self.k == 1 else 0):
-            if min(primal[0], dual[0]) > 0.95:
+        for _ in range(self.settings.correctors):
+            if min(primal, dual) > 0.95:
                 break
-            longer = np.minimum(1.0, primal + _LONGER), np.minimum(1.0, dual + _LONGER)
+            longer = min(1.0, primal + _LONGER), min(1.0, dual + _LONGER)
             other_dy = self._solve_direction("centrality", wanted, *longer, keep_previous=True)
             other = self.system.complete()
             other_primal, other_dual = _within(other)
-            if other_primal[0] + other_dual[0] < primal[0] + dual[0] + _GAIN:
+            if other_primal + other_dual < primal + dual + _GAIN:
                 self.system.swap_slots()
                 break
             dy, ratios, primal, dual = other_dy, other, other_primal, other_dual
-        part = np.where(self._error < _NEAR, 0.9999, 0.99)
-        return dy, *_within(ratios, part[:, None])
+        return dy, *_within(ratios, 0.9999 if self._error < _NEAR else 0.99)
 
-    def _affine(self) -> tuple[Vector, Vector, Vector]:
+    def _affine(self) -> tuple[Vector, float, float]:
         """The paper's direction, to zero products, and its ratio test: a step of ``alpha / psi`` (at most 1)."""
-        nothing = np.zeros(self.k)
-        dy = self._solve_direction("affine", nothing, nothing, nothing)
-        step = np.minimum(1.0, self.settings.step / np.maximum(self.system.complete()[:, :2].max(axis=1), 1e-300))
+        dy = self._solve_direction("affine")
+        step = float(np.minimum(1.0, self.settings.step / np.maximum(self.system.complete()[:2].max(), 1e-300)))
         return dy, step, step
 
     def _solve_direction(
-        self, kind: Any, wanted: Vector, primal: Vector, dual: Vector, keep_previous: bool = False
+        self, kind: Target, wanted: float = 0.0, primal: float = 0.0, dual: float = 0.0, keep_previous: bool = False
     ) -> Vector:
         """dy, with A dx = rp but for rounding errors; dx stays on the devices."""
         system, enough = self.system, self._enough
@@ -368,65 +310,55 @@ class InteriorPoint:
         residual = self.rp - ax
         for _ in range(3):
             error = _largest(residual)
-            bad = (error > enough) & ~(self.done | self.stuck)
-            if not bad.any():
+            if not error > enough:
                 break
-            change = np.where(bad[:, None], self._conjugate_gradients(residual, 0.1 * enough, bad), 0.0)
-            refined = dy + change
+            refined = dy + self._conjugate_gradients(residual, 0.1 * enough)
             new = self.rp - system.direction(refined)
             after = _largest(new)
-            better = after < error
-            if not better.all() and (bad & ~better).any():
-                dy = np.where((better | ~bad)[:, None], refined, dy)
+            if not after < error:
                 system.direction(dy)
                 break
             dy, residual = refined, new
-            if not (after < 0.9 * error)[bad].any():
+            if not after < 0.9 * error:
                 break
         return dy
 
-    def _conjugate_gradients(self, residual: Vector, enough: Vector, wanted: NDArray[np.bool_]) -> Vector:
+    def _conjugate_gradients(self, residual: Vector, enough: float) -> Vector:
         """A better solution of ``A Theta A^T e = residual``, with the factor as its preconditioner."""
         system = self.system
-        e = np.zeros_like(residual)
+        e = best = np.zeros_like(residual)
         first_error = best_error = _largest(residual)
-        best, r = e, residual
-        z = system.solve(r)
-        p, rz = z, (r * z).sum(axis=1)
-        going = wanted.copy()
+        r = residual
+        p = z = system.solve(r)
+        rz = float((r * z).sum())
         for step in range(12):
             self.refinements += 1
             q = system.normal(p)
-            pq = (p * q).sum(axis=1)
-            going &= (pq > 0.0) & np.isfinite(pq) & (rz > 0.0)
-            if not going.any():
+            pq = float((p * q).sum())
+            if not (0.0 < pq < math.inf and rz > 0.0):
                 break
-            alpha = np.where(going, rz / np.where(going, pq, 1.0), 0.0)[:, None]
+            alpha = rz / pq
             e, r = e + alpha * p, r - alpha * q
             error = _largest(r)
-            better = going & (error < best_error)
-            best = np.where(better[:, None], e, best)
-            best_error = np.where(better, error, best_error)
-            going &= (error > enough) & ((step + 1 < _TRIED) | (best_error <= 0.5 * first_error))
-            if not going.any():
+            if error < best_error:
+                best, best_error = e, error
+            if not error > enough or not (step + 1 < _TRIED or best_error <= 0.5 * first_error):
                 break
             z = system.solve(r)
-            new = (r * z).sum(axis=1)
-            p = z + np.where(going, new / np.where(going, rz, 1.0), 0.0)[:, None] * p
-            rz = new
+            before, rz = rz, float((r * z).sum())
+            p = z + rz / before * p
         return best
 
 
-def _within(ratios: Vector, part: Vector | float = 1.0) -> tuple[Vector, Vector]:
-    """Steps of at most 1, and at most ``part``, (k, 1) or one for all, of the way to the boundary.
+def _within(ratios: Vector, part: float = 1.0) -> tuple[float, float]:
+    """Steps of at most 1, and at most ``part`` of the way to the boundary; 0 for NaN.
 
     The first two of ``ratios`` are the greatest ``-dx / x`` and ``-ds / s``.
     """
-    steps = part / np.maximum(ratios[:, :2], part)
-    steps[np.isnan(steps)] = 0.0
-    return steps[:, 0], steps[:, 1]
+    primal, dual = (part / np.maximum(ratios[:2], part)).tolist()
+    return 0.0 if math.isnan(primal) else primal, 0.0 if math.isnan(dual) else dual
 
 
-def _largest(values: Vector) -> Vector:
-    """The greatest entry of each program by size."""
-    return np.asarray(np.abs(values).max(axis=1, initial=0.0))
+def _largest(values: Vector) -> float:
+    """The greatest entry by size; NaN if there is one."""
+    return float(np.abs(values).max(initial=0.0))

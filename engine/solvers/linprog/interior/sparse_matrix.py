@@ -18,19 +18,7 @@ _MOST_SUMS = 1 << 20  # of the chunks of long rows: 8 MiB
 
 
 class SparseMatrix:
-    """A sparse matrix with its slacks on a device.
-
-    Parameters
-    ----------
-    device : Device
-    matrix : sparse array, shape (m, N)
-    buffers : dict of str to Buffer
-        Gets what is allocated, for who releases it.
-    block : int
-        Work-items of a group.
-    grid : callable
-        Groups of a launch over so many items.
-    """
+    """A sparse matrix with its slacks on a device."""
 
     def __init__(
         self, device: Device, matrix: Any, buffers: dict[str, Buffer], block: int, grid: Callable[[int], int]

@@ -1,4 +1,4 @@
-"""A batch of programs spread over devices, as one: sums over shards, factors on the first device."""
+"""A program spread over devices, as one: sums over shards, factors on the first device."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing_extensions import override
 
 from ....devices import Device, Member
 from ....devices.pool.group import WorkerGroup
-from ..forms.columns import ShardData, cut
-from ..systems.base import LinearSystem
-from ..systems.dense import DenseSystem
+from ..forms.standard import ShardData, cut
+from ..systems.base import DenseSystem, LinearSystem
 from .loading import PhaseSeconds, devices_of
-from .shard import Shard, Target
-from .worker import DeviceShard
+from .worker import DeviceShard, Target, joined_extents, joined_measures
 
 __all__ = ["PoolSystem", "System"]
 
@@ -29,24 +27,7 @@ P = ParamSpec("P")
 class System:
     """All shards together, called from one thread (:class:`PoolSystem` for shards on several).
 
-    Shapes are those of :class:`~engine.solvers.linprog.interior.shard.Shard`.
-
-    Parameters
-    ----------
-    data : ShardData
-    shards : sequence of Shard
-    ends : list of int, optional
-        Where the columns of each shard end.
-
-    Attributes
-    ----------
-    seconds : dict
-        Time spent in each phase.
-    linear_system : LinearSystem
-        A dense factor until another one is set.
-    factorizations : int
-    warnings : list of str
-        Messages for the user; they are removed when they are reported.
+    Shapes are those of :class:`DeviceShard`.
     """
 
     def __init__(self, data: ShardData, shards: Sequence[Any], ends: list[int] | None = None) -> None:
@@ -78,56 +59,51 @@ class System:
     def _split(self, values: Vector) -> list[Vector]:
         out, begin = [], 0
         for rank, end in enumerate(self.ends):
-            part = values[:, begin:end]
-            out.append(np.concatenate([part, values[:, self.data.n :]], axis=1) if rank == 0 else part)
+            part = values[begin:end]
+            out.append(np.concatenate([part, values[self.data.n :]]) if rank == 0 else part)
             begin = end
         return out
 
     def _joined(self, parts: list[Vector]) -> Vector:
         first = self.ends[0]
-        return np.concatenate([parts[0][:, :first], *parts[1:], parts[0][:, first:]], axis=1)
+        return np.concatenate([parts[0][:first], *parts[1:], parts[0][first:]])
 
     def set_point(self, *point: Vector) -> None:
-        """Take a point: x, s, w, z (k, N)."""
+        """Take a point: x, s, w, z (N,)."""
         split = [self._split(values) for values in point]
-        self.map(Shard.set_point, list(zip(*split, strict=True)))
+        self.map(DeviceShard.set_point, list(zip(*split, strict=True)))
 
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
         """The present point."""
-        parts = self.each(Shard.get_point)
+        parts = self.each(DeviceShard.get_point)
         x, s, w, z = (self._joined([part[i] for part in parts]) for i in range(4))
         return x, s, w, z
 
     def times(self, v: Vector) -> Vector:
-        """``A v`` (k, m)."""
-        return _sum(self.map(Shard.times, [(part,) for part in self._split(v)]))
+        """``A v`` (m,)."""
+        return _sum(self.map(DeviceShard.times, [(part,) for part in self._split(v)]))
 
     def transposed(self, y: Vector) -> Vector:
-        """``A^T y`` (k, N)."""
-        return self._joined(self.each(Shard.transposed, y))
+        """``A^T y`` (N,)."""
+        return self._joined(self.each(DeviceShard.transposed, y))
 
     # --- as for a shard -----------------------------------------------------------------------------------------
 
-    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
+    def assess(self, y: Vector, rho: float, rho_free: float) -> tuple[Vector, Vector]:
         """``A x`` of all shards, and their sums, largest and smallest values together."""
         began = self._phases.begin()
-        found = self.each(Shard.assess, y, rho, rho_free)
-        sums = found[0][1]
-        if len(found) > 1:
-            each = np.stack([part[1] for part in found])
-            ends = each[:, :, 3:5].max(axis=0), each[:, :, 5:6].min(axis=0), each[:, :, 6:].max(axis=0)
-            sums = np.concatenate([each[:, :, :3].sum(axis=0), *ends], axis=1)
+        found = self.each(DeviceShard.assess, y, rho, rho_free)
         self._phases.end("products", began)
-        return _sum([part[0] for part in found]), sums
+        return _sum([part[0] for part in found]), joined_measures(np.stack([part[1] for part in found]))
 
-    def scale(self, rho: Vector, rho_free: Vector) -> Vector:
-        """Theta for other ``rho``; its smallest and largest value (k, 2)."""
-        found = np.stack(self.each(Shard.scale, rho, rho_free))
-        return np.stack([found[:, :, 0].min(axis=0), found[:, :, 1].max(axis=0)], axis=1)
+    def scale(self, rho: float, rho_free: float) -> Vector:
+        """Theta for other ``rho``; its smallest and largest value (2,)."""
+        found = np.stack(self.each(DeviceShard.scale, rho, rho_free))
+        return np.array([found[:, 0].min(), found[:, 1].max()])
 
     def unit_scale(self) -> None:
         """Theta = 1."""
-        self.each(Shard.unit_scale)
+        self.each(DeviceShard.unit_scale)
 
     def form(self) -> None:
         """The matrix of the linear system."""
@@ -135,7 +111,7 @@ class System:
         self.linear_system.form()
         self._phases.end("form", began)
 
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+    def factor(self, relative: float, absolute: float) -> int:
         """Factorise it with a larger diagonal; not 0 where that fails."""
         began = self._phases.begin()
         status = self.linear_system.factor(relative, absolute)
@@ -163,77 +139,58 @@ class System:
 
     def get_theta(self) -> Vector:
         """The present theta (N,)."""
-        found: Vector = self._joined(self.each(Shard.get_theta))[0]
+        found: Vector = self._joined(self.each(DeviceShard.get_theta))
         return found
 
     def form_normal(self) -> None:
         """The dense matrix on the first shard; those of the others are added in their order."""
         if self.is_one:
-            self.first(Shard.form)
+            self.first(DeviceShard.form)
             return
         found: list[Any] = self.map(DeviceShard.form_lower, [(rank > 0,) for rank in range(len(self.shards))])
         self.first(DeviceShard.add_lower, found[1:])
 
     def normal(self, p: Vector) -> Vector:
-        """``A Theta A^T p`` (k, m)."""
+        """``A Theta A^T p`` (m,)."""
         began = self._phases.begin()
-        found = _sum(self.each(Shard.normal, p))
+        found = _sum(self.each(DeviceShard.normal, p))
         self._phases.end("products", began)
         return found
 
-    def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        """Right-hand sides of complementarity; ``A Theta g`` (k, m)."""
+    def target(self, kind: Target, sigma_mu: float, primal: float, dual: float) -> Vector:
+        """Right-hand sides of complementarity; ``A Theta g`` (m,)."""
         began = self._phases.begin()
-        found = _sum(self.each(Shard.target, kind, sigma_mu, primal, dual))
+        found = _sum(self.each(DeviceShard.target, kind, sigma_mu, primal, dual))
         self._phases.end("products", began)
         return found
 
     def direction(self, dy: Vector) -> Vector:
-        """The direction from dy; ``A dx`` (k, m)."""
+        """The direction from dy; ``A dx`` (m,)."""
         began = self._phases.begin()
-        found = _sum(self.each(Shard.direction, dy))
+        found = _sum(self.each(DeviceShard.direction, dy))
         self._phases.end("products", began)
         return found
 
     def search_direction(
-        self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector, rp: Vector, keep_previous: bool = False
+        self, kind: Target, sigma_mu: float, primal: float, dual: float, rp: Vector, keep_previous: bool = False
     ) -> tuple[Vector, Vector]:
-        """The direction toward a target.
-
-        Parameters
-        ----------
-        kind, sigma_mu, primal, dual
-            As for :meth:`Shard.target`.
-        rp : ndarray, shape (k, m)
-            Primal residual.
-        keep_previous : bool
-            Whether the direction goes to the other slot.
-
-        Returns
-        -------
-        ndarray, ndarray, shape (k, m)
-            dy, and A dx, which is rp but for rounding errors.
-        """
+        """The direction toward a target."""
         dy = self.solve(rp - self.target(kind, sigma_mu, primal, dual))
         if keep_previous:
             self.swap_slots()
         return dy, self.direction(dy)
 
     def complete(self) -> Vector:
-        """Extents of the last direction (k, 5)."""
-        found = self.each(Shard.complete)
-        if len(found) == 1:
-            return np.asarray(found[0])
-        each = np.stack(found)
-        return np.concatenate([each[:, :, :2].max(axis=0), each[:, :, 2:].sum(axis=0)], axis=1)
+        """Extents of the last direction (5,)."""
+        return joined_extents(np.stack(self.each(DeviceShard.complete)))
 
-    def advance(self, primal: Vector, dual: Vector) -> None:
+    def advance(self, primal: float, dual: float) -> None:
         """Take the step."""
-        self.each(Shard.advance, primal, dual)
+        self.each(DeviceShard.advance, primal, dual)
 
     def swap_slots(self) -> None:
         """Keep the present direction."""
-        self.each(Shard.swap_slots)
+        self.each(DeviceShard.swap_slots)
 
     def run(self, function: Callable[[], T]) -> T:
         """Call a function on the thread where the shards may be used."""
@@ -241,16 +198,7 @@ class System:
 
 
 class PoolSystem(System):
-    """Shards on the members of a pool, a context manager. With one member, :meth:`run` calls whole functions there.
-
-    Parameters
-    ----------
-    data : ShardData
-    members : sequence of Member
-        Devices that share the matrix, which is for its memory: several take no less time. At most one a column.
-    make : callable
-        ``make(device, data)`` makes a shard on the device's thread.
-    """
+    """Shards on the members of a pool, a context manager. With one member, :meth:`run` calls whole functions there."""
 
     def __init__(
         self,
@@ -317,7 +265,7 @@ class PoolSystem(System):
 
 
 def _of(shard: Any, method: Callable[Concatenate[Any, P], T]) -> Callable[P, T]:
-    """A shard's own version of a method of :class:`Shard` or :class:`DeviceShard`."""
+    """A shard's own version of a method of :class:`DeviceShard`."""
     found: Callable[P, T] = getattr(shard, method.__name__)
     return found
 

@@ -1,4 +1,4 @@
-"""Some columns of a batch of linear programs on one device: the kernels of ``linprog/point`` and ``linprog/matrix``."""
+"""Some columns of a linear program on one device: the kernels of ``linprog/point`` and ``linprog/matrix``."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from ....devices import Buffer, Capabilities, Device
 from ....numerics.groups import group_size
 from ....numerics.linear_algebra import LinearAlgebra
-from ..forms.columns import ShardData, with_slacks
+from ..forms.standard import ShardData, with_slacks
 from ..problem import sp
 from .loading import Launch, Launches, launch_kernel
-from .shard import Shard, Target
 from .sparse_matrix import SparseMatrix
 
-__all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "kernel_variants"]
+__all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "Target", "kernel_variants"]
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
+Target = Literal["affine", "second_order", "centrality"]
+"""Without or with the second-order terms of the last direction, or corrected for a longer step."""
 
 MODES: dict[Target, int] = {"affine": 0, "second_order": 1, "centrality": 2}
 _VECTORS = ("x", "s", "w", "z", "c", "u", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "aty")
@@ -31,17 +31,12 @@ _STEPS = ("dx", "ds", "dw", "dz")
 MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` write for each part
 
 
-class DeviceShard(Shard):
-    """A :class:`~engine.solvers.linprog.interior.shard.Shard` on a device, made and used on its thread.
+class DeviceShard:
+    """Some columns on a device: made and used on its thread.
 
-    The first shard also factorises and solves. Only methods that return numbers wait for the device.
-
-    Parameters
-    ----------
-    device : Device
-    data : ShardData
-    algebra : LinearAlgebra
-        Closed with the shard.
+    Vectors over rows (m,) are kept on the host; those over variables and slacks (N,) stay on the device. What several
+    shards return for rows, and their sums over variables, add up to those of the whole program. The first shard also
+    factorises and solves. Only methods that return numbers wait for the device.
     """
 
     _point_names = ("x", "s", "w", "z", "kind")
@@ -50,8 +45,8 @@ class DeviceShard(Shard):
         self.data = data
         self.device = device
         self.algebra = algebra
-        k, n, slacks, m = data.batch, data.n, data.N - data.n, data.m
-        self._k, self._n, self._slacks, self._m = k, n, slacks, m
+        n, slacks, m = data.n, data.N - data.n, data.m
+        self._n, self._slacks, self._m = n, slacks, m
         self._simt = device.capabilities.simt
         self._block = group_size(device.capabilities)
         self._groups = device.capabilities.compute_units * (8 if self._simt else 1)
@@ -59,16 +54,16 @@ class DeviceShard(Shard):
         self._span = -(-max(1, data.N) // self._parts)
         self._point_kernels = device.program("linprog/point", block=self._block)
         self._matrix_kernels = device.program("linprog/matrix", block=self._block)
-        self._buffers: dict[str, Buffer] = {name: device.empty(k * data.N, np.float64) for name in _VECTORS}
+        self._buffers: dict[str, Buffer] = {name: device.empty(data.N, np.float64) for name in _VECTORS}
         for slot in (0, 1):
             for name in _STEPS:
-                self._buffers[f"{name}{slot}"] = device.empty(k * data.N, np.float64)
+                self._buffers[f"{name}{slot}"] = device.empty(data.N, np.float64)
         self._slot = 0
         b = self._buffers
         bounded = np.isfinite(data.upper)
-        b["kind"] = device.put(self.flat(np.where(data.free, 2, np.where(bounded, 1, 0))).astype(np.uint8))
-        device.put(self.flat(data.c), b["c"])
-        device.put(self.flat(np.where(bounded, data.upper, 0.0)), b["u"])
+        b["kind"] = device.put(np.where(data.free, 2, np.where(bounded, 1, 0)).astype(np.uint8))
+        device.put(data.c, b["c"])
+        device.put(np.where(bounded, data.upper, 0.0), b["u"])
         self._sparse = sp.issparse(data.A)
         self._put_matrix()
         order = np.argsort(data.slack_rows, kind="stable")
@@ -78,12 +73,12 @@ class DeviceShard(Shard):
         b["slack_start"] = device.put(starts.astype(np.int32))
         b["slack_row"] = device.put(data.slack_rows.astype(np.int32))
         b["slack_sign"] = device.put(data.slack_signs.astype(np.float64))
-        b["rows_in"] = device.empty((k, m), np.float64)
-        b["rows_out"] = device.empty((k, m), np.float64)
-        b["rhs"] = device.empty((k, m), np.float64)
-        b["results"] = device.empty(k * self._parts * MEASURES, np.float64)
-        b["scalars"] = device.empty(k * 3, np.float64)
-        b["status"] = device.empty(k, np.int32)
+        b["rows_in"] = device.empty((1, m), np.float64)
+        b["rows_out"] = device.empty((1, m), np.float64)
+        b["rhs"] = device.empty((1, m), np.float64)
+        b["results"] = device.empty(self._parts * MEASURES, np.float64)
+        b["scalars"] = device.empty(3, np.float64)
+        b["status"] = device.empty(1, np.int32)
         self._heads: dict[str, Buffer] = {}
         self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
         self._launches = Launches(device)
@@ -92,7 +87,7 @@ class DeviceShard(Shard):
     def _put_matrix(self) -> None:
         data, device, b = self.data, self.device, self._buffers
         if not self._sparse:
-            b["A"] = device.put(np.asarray(data.A, np.float64))
+            b["A"] = device.put(np.asarray(data.A, np.float64)[None])
             return
         self._sparse_matrix = SparseMatrix(device, with_slacks(data), b, self._block, self._grid)
 
@@ -115,32 +110,22 @@ class DeviceShard(Shard):
         """Call a function with the shard, on the device's thread."""
         return function(self)
 
-    # --- the layout of vectors ----------------------------------------------------------------------------------
-
-    def flat(self, values: NDArray[Any]) -> NDArray[Any]:
-        """(k, N) as on the device: all columns, then all slacks."""
-        return np.concatenate([values[:, : self._n].ravel(), values[:, self._n :].ravel()])
-
-    def _unflat(self, values: NDArray[Any]) -> NDArray[Any]:
-        head = values[: self._k * self._n].reshape(self._k, self._n)
-        return np.concatenate([head, values[self._k * self._n :].reshape(self._k, self._slacks)], axis=1)
-
     def _head(self, name: str) -> Buffer:
-        """The columns' part of a vector, as (k, n)."""
+        """The columns' part of a vector, as (1, n)."""
         head = self._heads.get(name)
         if head is None:
-            head = self._heads[name] = replace(self._buffers[name], shape=(self._k, self._n))
+            head = self._heads[name] = replace(self._buffers[name], shape=(1, self._n))
         return head
 
-    @override
     def set_point(self, x: Vector, s: Vector, w: Vector, z: Vector) -> None:
+        """Take a point: values, duals of the lower bounds, slacks of the upper bounds, and their duals."""
         self._affine_target_ready = False
         for name, values in (("x", x), ("s", s), ("w", w), ("z", z)):
-            self.device.put(self.flat(values), self._buffers[name])
+            self.device.put(values, self._buffers[name])
 
-    @override
     def get_point(self) -> tuple[Vector, Vector, Vector, Vector]:
-        x, s, w, z = (self._unflat(self.device.get(self._buffers[name])) for name in ("x", "s", "w", "z"))
+        """The present point."""
+        x, s, w, z = (self.device.get(self._buffers[name]) for name in ("x", "s", "w", "z"))
         return x, s, w, z
 
     # --- launching ----------------------------------------------------------------------------------------------
@@ -152,16 +137,14 @@ class DeviceShard(Shard):
     def _pass(self, entry: str, *names: str, **others: Buffer | int) -> Launch:
         """One pass of ``point.mako`` with the buffers of these names, and with others."""
         kernel = self._point_kernels.kernel(entry)
-        sizes = {"batch": self._k, "n": self._n, "slacks": self._slacks, "parts": self._parts, "span": self._span}
+        sizes = {"batch": 1, "n": self._n, "slacks": self._slacks, "parts": self._parts, "span": self._span}
         buffers = {name: self._buffers[name] for name in names}
         bound = kernel.bind(**sizes, **buffers, **others)
-        grid, block = self._k * self._parts, self._block
-        return lambda: bound(grid, block)
+        return lambda: bound(self._parts, self._block)
 
     def _results(self, width: int) -> Vector:
-        """What the last pass with results has found in each part, (k, parts, width)."""
-        found = self.device.get(self._buffers["results"], 0, self._k * self._parts * width)
-        return found.reshape(self._k, self._parts, width)
+        """What the last pass with results has found in each part, (parts, width)."""
+        return self.device.get(self._buffers["results"], 0, self._parts * width).reshape(self._parts, width)
 
     def _grid(self, items: int) -> int:
         """Work-groups of a kernel of ``matrix.mako`` over so many items."""
@@ -178,17 +161,13 @@ class DeviceShard(Shard):
 
     @property
     def _slack_sizes(self) -> dict[str, int]:
-        return {"batch": self._k, "m": self._m, "n": self._n, "slacks": self._slacks}
+        return {"batch": 1, "m": self._m, "n": self._n, "slacks": self._slacks}
 
     def _step(self) -> dict[str, Buffer]:
         return {name: self._buffers[f"{name}{self._slot}"] for name in _STEPS}
 
-    def _scalars(self, *values: Vector) -> Buffer:
-        """Numbers of each program, side by side."""
-        packed = np.empty((self._k, len(values)))
-        for place, value in enumerate(values):
-            packed[:, place] = value
-        return self.device.put(packed.reshape(-1), self._buffers["scalars"])
+    def _scalars(self, *values: float) -> Buffer:
+        return self.device.put(np.array(values, np.float64), self._buffers["scalars"])
 
     # --- products with A ----------------------------------------------------------------------------------------
 
@@ -197,42 +176,48 @@ class DeviceShard(Shard):
         b = self._buffers
         out = b["rows_out"]
         if self._sparse:
-            self._multiply_sparse("row", self._k * self._m, b[name], out)
-            return self.device.get(out)
+            self._multiply_sparse("row", self._m, b[name], out)
+            return self._row_values(out)
         self.algebra.matvec(b["A"], self._head(name), out)
         if self._slacks:
             given = {name: b[name] for name in ("slack_start", "slack_sign")}
-            self._over("add_slacks", self._k * self._m, **self._slack_sizes, **given, v=b[name], out=out)
-        return self.device.get(out)
+            self._over("add_slacks", self._m, **self._slack_sizes, **given, v=b[name], out=out)
+        return self._row_values(out)
+
+    def _row_values(self, buffer: Buffer) -> Vector:
+        return self.device.get(buffer).reshape(-1)
 
     def _transposed(self, y: Vector) -> None:
         """A^T y, with the slacks, into ``aty``."""
         b = self._buffers
         self.device.put(y, b["rows_in"])
         if self._sparse:
-            self._multiply_sparse("column", self._k * (self._n + self._slacks), b["rows_in"], b["aty"])
+            self._multiply_sparse("column", self._n + self._slacks, b["rows_in"], b["aty"])
             return
         self.algebra.matvec(b["A"], b["rows_in"], self._head("aty"), transposed=True)
         if self._slacks:
             given = {name: b[name] for name in ("slack_row", "slack_sign")}
-            items = self._k * self._slacks
-            self._over("slack_columns", items, **self._slack_sizes, **given, y=b["rows_in"], out=b["aty"])
+            self._over("slack_columns", self._slacks, **self._slack_sizes, **given, y=b["rows_in"], out=b["aty"])
 
-    @override
     def transposed(self, y: Vector) -> Vector:
+        """``A^T y``."""
         self._transposed(y)
-        return self._unflat(self.device.get(self._buffers["aty"]))
+        return self.device.get(self._buffers["aty"])
 
-    @override
     def times(self, v: Vector) -> Vector:
+        """``A v``."""
         self._affine_target_ready = False
-        self.device.put(self.flat(v), self._buffers["weighed"])
+        self.device.put(v, self._buffers["weighed"])
         return self._times("weighed")
 
-    # --- see Shard ----------------------------------------------------------------------------------------------
+    # --- the steps of an iteration --------------------------------------------------------------------------------
 
-    @override
-    def assess(self, y: Vector, rho: Vector, rho_free: Vector) -> tuple[Vector, Vector]:
+    def assess(self, y: Vector, rho: float, rho_free: float) -> tuple[Vector, Vector]:
+        """``A x``, and (7,): sum of products, ``c x``, ``u z``, largest dual and bound residuals, range of theta.
+
+        ``rho`` is added to 1 / theta, ``rho_free`` stands for it where there is no bound. Residuals and theta stay for
+        what follows.
+        """
         self._transposed(y)
         self._scalars(rho, rho_free)
         names = ("c", "u", "aty", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "results")
@@ -240,21 +225,19 @@ class DeviceShard(Shard):
         ax = self._times("x")
         parts = self._results(MEASURES)
         self._affine_target_ready = True
-        sums, greatest = parts[:, :, :3].sum(axis=1), parts[:, :, 3:5].max(axis=1)
-        least, most = parts[:, :, 5:6].min(axis=1), parts[:, :, 6:].max(axis=1)
-        return ax, np.concatenate([sums, greatest, least, most], axis=1)
+        return ax, joined_measures(parts)
 
-    @override
-    def scale(self, rho: Vector, rho_free: Vector) -> Vector:
+    def scale(self, rho: float, rho_free: float) -> Vector:
+        """Theta of the present point for other ``rho``; its smallest and largest value (2,)."""
         self._affine_target_ready = False
         self._scalars(rho, rho_free)
         names = (*self._point_names, "theta", "results")
         self._run("scale", lambda: self._pass("scale", *names, rho=self._buffers["scalars"]))
         parts = self._results(2)
-        return np.stack([parts[:, :, 0].min(axis=1), parts[:, :, 1].max(axis=1)], axis=1)
+        return np.array([parts[:, 0].min(), parts[:, 1].max()])
 
-    @override
     def unit_scale(self) -> None:
+        """Theta = 1."""
         self._affine_target_ready = False
         theta = self._buffers["theta"]
         self._over("fill", theta.size, count=theta.size, value=1.0, values=theta)
@@ -264,18 +247,18 @@ class DeviceShard(Shard):
         """Where the present theta is; of one program, all columns and then the slacks."""
         return self._buffers["theta"]
 
-    @override
     def get_theta(self) -> Vector:
-        return self._unflat(self.device.get(self._buffers["theta"]))
+        """The present theta."""
+        return self.device.get(self._buffers["theta"])
 
     def _matrix(self, name: str) -> Buffer:
         """M or its factor L, allocated when first needed."""
         if name not in self._buffers:
-            self._buffers[name] = self.device.empty((self._k, self._m, self._m), np.float64)
+            self._buffers[name] = self.device.empty((1, self._m, self._m), np.float64)
         return self._buffers[name]
 
-    @override
     def form(self) -> None:
+        """M = A Theta A^T of these columns."""
         b = self._buffers
         normal = self._matrix("M")
         if self._sparse:
@@ -283,7 +266,7 @@ class DeviceShard(Shard):
         self.algebra.gram(b["A"], self._head("theta"), normal)
         if self._slacks:
             given = {name: b[name] for name in ("slack_start", "slack_sign", "theta")}
-            self._over("add_slack_diagonal", self._k * self._m, **self._slack_sizes, **given, M=normal)
+            self._over("add_slack_diagonal", self._m, **self._slack_sizes, **given, M=normal)
         return None
 
     def form_lower(self, is_sent: bool) -> Vector | None:
@@ -291,11 +274,11 @@ class DeviceShard(Shard):
         self.form()
         if not is_sent:
             return None
-        count = self._k * (self._m * (self._m + 1) // 2)
+        count = self._m * (self._m + 1) // 2
         if "packed" not in self._buffers:
             self._buffers["packed"] = self.device.empty(count, np.float64)
         packed = self._buffers["packed"]
-        self._over("pack_lower", count, batch=self._k, m=self._m, M=self._matrix("M"), packed=packed)
+        self._over("pack_lower", count, batch=1, m=self._m, M=self._matrix("M"), packed=packed)
         return self.device.get(packed)
 
     def add_lower(self, others: list[Vector]) -> None:
@@ -303,40 +286,35 @@ class DeviceShard(Shard):
         scratch, normal = self._matrix("L"), self._matrix("M")
         for packed in others:
             self.device.put(packed, scratch)
-            self._over("add_lower", packed.size, batch=self._k, m=self._m, packed=scratch, M=normal)
+            self._over("add_lower", packed.size, batch=1, m=self._m, packed=scratch, M=normal)
         self.device.sync()
 
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot, per program (k,).
-
-        Parameters
-        ----------
-        relative, absolute : ndarray, shape (k,)
-        """
+    def factor(self, relative: float, absolute: float) -> int:
+        """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot."""
         factor = self._matrix("L")
         self.device.copy(factor, self._matrix("M"))
         amounts = self._scalars(relative, absolute)
-        self._over("regularise", self._k * self._m, batch=self._k, m=self._m, amounts=amounts, M=factor)
+        self._over("regularise", self._m, batch=1, m=self._m, amounts=amounts, M=factor)
         status = self._buffers["status"]
         self.algebra.cholesky(factor, status)
-        return self.device.get(status)
+        return int(self.device.get(status)[0])
 
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor for a right-hand side (k, m)."""
+        """Solve with the factor for a right-hand side (m,)."""
         buffer = self.device.put(rhs, self._buffers["rhs"])
         self.algebra.solve(self._buffers["L"], buffer)
-        return self.device.get(buffer)
+        return self._row_values(buffer)
 
-    @override
     def normal(self, p: Vector) -> Vector:
+        """``A Theta A^T p``."""
         self._affine_target_ready = False
         self._transposed(p)
         self._run("weigh", lambda: self._pass("weigh", "theta", "aty", out=self._buffers["weighed"]))
         return self._times("weighed")
 
-    @override
-    def target(self, kind: Target, sigma_mu: Vector, primal: Vector, dual: Vector) -> Vector:
-        if not (self._affine_target_ready and kind == "affine" and not sigma_mu.any()):
+    def target(self, kind: Target, sigma_mu: float, primal: float, dual: float) -> Vector:
+        """Right-hand sides of complementarity for products ``sigma_mu`` and longer steps; ``A Theta g``."""
+        if not (self._affine_target_ready and kind == "affine" and sigma_mu == 0.0):
             self._affine_target_ready = False
             wanted = self._scalars(sigma_mu, primal, dual)
             names = ("rd", "ru", "theta", "rxs", "rwz", "g", "weighed")
@@ -348,20 +326,19 @@ class DeviceShard(Shard):
             )
         return self._times("weighed")
 
-    @override
     def direction(self, dy: Vector) -> Vector:
+        """The direction from dy, into the present slot; ``A dx``."""
         self._transposed(dy)
         names = ("aty", "theta", "g", "rxs", "rwz", "ru", "results")
         self._run(("direct", self._slot), lambda: self._pass("direct", *self._point_names, *names, **self._step()))
         return self._times(f"dx{self._slot}")
 
-    @override
     def complete(self) -> Vector:
-        parts = self._results(EXTENTS)
-        return np.concatenate([parts[:, :, :2].max(axis=1), parts[:, :, 2:].sum(axis=1)], axis=1)
+        """Of the last direction (5,): largest ``-dx / x`` and ``-ds / s``, sums of ``s dx``, ``x ds``, ``dx ds``."""
+        return joined_extents(self._results(EXTENTS))
 
-    @override
-    def advance(self, primal: Vector, dual: Vector) -> None:
+    def advance(self, primal: float, dual: float) -> None:
+        """Take steps of these lengths."""
         self._affine_target_ready = False
         given = {**self._step(), "steps": self._scalars(primal, dual)}
         self._run(("advance", self._slot), lambda: self._pass("advance", *self._point_names, **given))
@@ -370,9 +347,20 @@ class DeviceShard(Shard):
         """A context to hold while many of these methods are called in a row."""
         return contextlib.nullcontext()
 
-    @override
     def swap_slots(self) -> None:
+        """Keep the present direction; the next one is written to the other slot."""
         self._slot = 1 - self._slot
+
+
+def joined_measures(parts: NDArray[np.float64]) -> Vector:
+    """What `assess` has found in each part (parts, 7), of all: sums, largest residuals, the range of theta."""
+    each = parts[:, :3].sum(axis=0), parts[:, 3:5].max(axis=0), parts[:, 5:6].min(axis=0), parts[:, 6:].max(axis=0)
+    return np.concatenate(each)
+
+
+def joined_extents(parts: NDArray[np.float64]) -> Vector:
+    """What `direct` has found in each part (parts, 5), of all: largest ratios, sums."""
+    return np.concatenate([parts[:, :2].max(axis=0), parts[:, 2:].sum(axis=0)])
 
 
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,8 +23,7 @@ from ..mixed_integer import solve_mixed_integer_here
 from ..options import Options
 from ..problem import LinearProgram
 from ..validate import PRESOLVE_DENSITY, given_basis, require_mixed_integer
-from ..verification.by_highs import judge
-from ..verification.verdict import Verdict
+from ..verification.verdict import Verdict, judge
 from ..verification.vertex import basis_arrays, lacks_basis
 from .base import first_counters
 from .start import FIRST_WAIT, THREAD_NONZEROS, start_on_host
@@ -46,18 +45,9 @@ _FIRST_SECONDS = 5.0  # and of the first of programs that share a basis
 
 @dataclass(frozen=True)
 class AtOnce:
-    """What HiGHS's simplex method has done.
+    """What HiGHS's simplex method has done."""
 
-    Attributes
-    ----------
-    solved : bool
-        Whether the verdict has a proof or an optimum.
-    iterations : int
-    arrays : dict of str to ndarray
-        Of the result: who has solved the program, and its basis if the options ask for it.
-    """
-
-    solved: bool = False
+    solved: bool = False  # whether the verdict has a proof or an optimum
     iterations: int = 0
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -102,13 +92,7 @@ def solve_at_once(
     poll: Callable[[], None] | None = None,
     is_open: bool = True,
 ) -> AtOnce | None:
-    """Let the simplex method solve a small program, or one with a basis to begin with, in the time that it has.
-
-    Returns
-    -------
-    AtOnce or None
-        None if the options or the size leave the program to other methods.
-    """
+    """Let the simplex method solve a small program, or one with a basis to begin with, in the time that it has."""
     basis = given_basis(problem, options)
     filled = _is_filled(problem)
     sparse = _NONZEROS if poll is None else _IN_A_RUN

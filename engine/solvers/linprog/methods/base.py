@@ -25,13 +25,7 @@ Restore = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 
 def unchanged(x: Vector, y: Vector) -> tuple[Vector, Vector]:
-    """A point of the program as given.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n,)
-    y : ndarray, shape (m,)
-    """
+    """A point of the program as given."""
     return x, y
 
 
@@ -47,54 +41,26 @@ class Decided(Exception):
 
 @dataclass(frozen=True)
 class MethodUpdate:
-    """What a method has found since it was last asked.
+    """What a method has found since it was last asked."""
 
-    Attributes
-    ----------
-    point : tuple of ndarray, optional
-        x and y: of the program that the method works on, or, with ``original``, of the program as given.
-    original : bool
-    final : bool
-        Whether the method cannot improve the point.
-    farkas, ray : ndarray, optional
-        Unchecked certificates of the program as given.
-    ended : bool
-        Whether the method has ended.
-    """
-
+    # x and y of the program that the method works on, or, with `original`, of the program as given
     point: tuple[Vector, Vector] | None = None
     original: bool = False
-    final: bool = False
-    farkas: Vector | None = None
+    final: bool = False  # whether the method cannot improve the point
+    farkas: Vector | None = None  # unchecked certificates of the program as given
     ray: Vector | None = None
-    ended: bool = False
+    ended: bool = False  # whether the method has ended
 
 
 class Method(ABC):
-    """One method at work.
+    """One method at work."""
 
-    Attributes
-    ----------
-    name : str
-        For people.
-    future : Future
-        Done when :meth:`collect` has an update.
-    error : float
-        Error of the latest point, as the method measures it; nan if there is none.
-    refusals : int
-        Points that reached the method's goal, but failed the audit of the program as given.
-    restore : callable
-        From a point of the program that it works on to one of the program as given.
-    shows_last : bool
-        Whether :meth:`present_point` ends it, and takes longer than that of others.
-    """
-
-    name: str
-    future: Future[Any]
-    error: float = float("nan")
-    refusals: int = 0
+    name: str  # for people
+    future: Future[Any]  # done when collect has an update
+    error: float = float("nan")  # error of the latest point, as the method measures it; nan if there is none
+    refusals: int = 0  # points that reached the method's goal, but failed the audit of the program as given
     restore: Restore = staticmethod(unchanged)
-    shows_last: bool = False
+    shows_last: bool = False  # whether present_point ends it, and takes longer than that of others
 
     @abstractmethod
     def collect(self) -> MethodUpdate:

@@ -19,8 +19,7 @@ from ..highs.process import ChildError, new_child
 from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..problem import LinearProgram
-from ..verification.by_highs import judge
-from ..verification.verdict import Verdict
+from ..verification.verdict import Verdict, judge
 from .base import Method, MethodUpdate
 
 __all__ = ["HighsInteriorThread", "HighsMethod", "HighsThread"]
@@ -59,23 +58,7 @@ def _update_of(found: dict[str, Any], final: bool) -> MethodUpdate:
 
 
 class HighsThread(Method):
-    """HiGHS's simplex method in a thread of this process, which starts sooner than a process.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    tolerance : float
-        Of infeasibilities.
-
-    Attributes
-    ----------
-    here : HighsHere
-        Its presolve is that of our methods too.
-    is_final : bool
-        Whether its point cannot be improved.
-    gave_up : bool
-        Whether HiGHS has ended without a status, as it does for many programs without an optimum.
-    """
+    """HiGHS's simplex method in a thread of this process, which starts sooner than a process."""
 
     shows_last = is_final = True
     gave_up = False
@@ -136,14 +119,6 @@ class HighsInteriorThread(HighsThread):
     """HiGHS's interior-point method in a thread, on what its presolve has left for the simplex method.
 
     A point that is not exact enough is left to a child process, which solves the program again, with crossover.
-
-    Parameters
-    ----------
-    simplex : HighsThread
-    child : callable
-        Starts that process.
-    tolerance : float
-        Of infeasibilities.
     """
 
     is_final = False
@@ -191,24 +166,7 @@ class HighsInteriorThread(HighsThread):
 
 @dataclass(eq=False)
 class HighsMethod(Method):
-    """HiGHS in a child process, on the program as given.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    solver : {"simplex", "ipm"}
-    tolerance : float
-        Of infeasibilities.
-    crossover : {"after", "yes", "no"}
-        Whether an interior point is moved to a vertex: only after it was not exact enough, always, or never.
-    time_left : callable
-        Seconds that the run may take; HiGHS ends shortly before, since it has a point to show only then.
-
-    Raises
-    ------
-    ChildError
-        If the process cannot be started.
-    """
+    """HiGHS in a child process, on the program as given."""
 
     problem: LinearProgram
     solver: str

@@ -20,7 +20,7 @@ from ..interior.method import LEAST_GOAL, InteriorPoint, Measures
 from ..interior.system import PoolSystem
 from ..options import Options
 from ..schema import CheckpointState
-from ..warm_start import Point
+from ..validate import Point
 from .base import Method, MethodUpdate
 
 __all__ = ["InteriorMethod"]
@@ -30,31 +30,7 @@ _PATIENCE = 0.2  # seconds that a stop waits for an iteration
 
 
 class InteriorMethod(Method):
-    """An interior-point method on devices.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        The program in standard form; it must have rows and variables.
-    constant : float
-        Added to the standard form's objective, in the sense of minimization.
-    sign : float
-        -1 if the user's program is a maximization.
-    options : Options
-    pool : DevicePool
-    members : list of Member
-        Devices of the pool that share the matrix.
-    notice : callable
-        Called with a sentence if the linear algebra is not the fastest one.
-    counters : Counters
-        What the steps are counted in.
-    restored : tuple, optional
-        A checkpoint to go on from.
-    initial : tuple of ndarray, optional
-        Values and row duals of the program to begin near.
-    dense_meanwhile : bool
-        Whether the first iterations do not wait for the analysis of a sparse factor; rounding errors then vary.
-    """
+    """An interior-point method on devices."""
 
     def __init__(
         self,
@@ -77,10 +53,10 @@ class InteriorMethod(Method):
         self.limited = False  # whether the iterations have run out
         self._constant, self._sign = constant, sign
         standard = prepared.standard
-        data = shard_data([standard])
+        data = shard_data(standard)
         self._system: PoolSystem = open_system(data, options, pool, members, counters, notice, dense_meanwhile)
         try:
-            self.method: InteriorPoint = new_method(self._system, standard.b[None], options)
+            self.method: InteriorPoint = new_method(self._system, standard.b, options)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None
             self._first_iteration = 0
@@ -89,8 +65,8 @@ class InteriorMethod(Method):
                 self._first_iteration = state.iteration
                 self._kept = self._system.run(lambda: self._restored(arrays, state))
             elif initial is not None and options.method != "pdas":
-                x, y = prepared.to_standard(*initial)
-                begin = lambda: self.method.start_near(x[None], None if y is None else y[None])  # noqa: E731
+                point = prepared.to_standard(*initial)
+                begin = lambda: self.method.start_near(*point)  # noqa: E731
             else:
                 begin = self.method.start
             self.measures: Measures | None = None
@@ -120,7 +96,7 @@ class InteriorMethod(Method):
         measures = iterate(self.method, self.options.max_iterations, self._note, SLICE_SECONDS)
         if time.perf_counter() - started > _PATIENCE:
             self._kept = self._at_present()
-        return measures, self._system.get_point()[0] if self.method.done[0] else None
+        return measures, self._system.get_point()[0] if self.method.done else None
 
     def _note(self, measures: Measures) -> None:
         self._latest = self.series(measures)  # with the iteration of these measures: the state goes on
@@ -129,29 +105,29 @@ class InteriorMethod(Method):
     def series(self, measures: Measures) -> dict[str, float]:
         """The columns of the history for a point; objectives in the user's sense."""
         state = self.method.state
-        steps = bool(state.iteration and state.primal_step.size)  # a restored point may be stuck before its first step
+        primal_step, dual_step, spread = state.last_step or (np.nan,) * 3  # none before the first step
         return {
             "iteration": float(state.iteration),
-            "primal_objective": self._sign * (float(measures.primal_objective[0]) + self._constant),
-            "dual_objective": self._sign * (float(measures.dual_objective[0]) + self._constant),
-            "duality_gap": float(measures.gap[0]),
-            "primal_infeasibility": float(measures.primal_infeasibility[0]),
-            "dual_infeasibility": float(measures.dual_infeasibility[0]),
-            "mu": float(measures.mu[0]),
-            "primal_step": float(state.primal_step[0]) if steps else np.nan,
-            "dual_step": float(state.dual_step[0]) if steps else np.nan,
-            "spread_of_d": float(state.spread[0]) if steps else np.nan,
+            "primal_objective": self._sign * (measures.primal_objective + self._constant),
+            "dual_objective": self._sign * (measures.dual_objective + self._constant),
+            "duality_gap": measures.gap,
+            "primal_infeasibility": measures.primal_infeasibility,
+            "dual_infeasibility": measures.dual_infeasibility,
+            "mu": measures.mu,
+            "primal_step": primal_step,
+            "dual_step": dual_step,
+            "spread_of_d": spread,
         }
 
     @override
     def collect(self) -> MethodUpdate:
         self.measures, x = self.future.result()
-        self.error = float(self.measures.error[0])
+        self.error = self.measures.error
         method = self.method
-        if method.done[0] and x is not None:
-            return MethodUpdate(point=self._point(x), final=bool(method.goal[0] <= LEAST_GOAL))
-        if method.stuck[0] or method.state.iteration >= self.options.max_iterations:
-            self.limited = not method.stuck[0]
+        if method.done and x is not None:
+            return MethodUpdate(point=self._point(x), final=method.goal <= LEAST_GOAL)
+        if method.stuck or method.state.iteration >= self.options.max_iterations:
+            self.limited = not method.stuck
             return MethodUpdate(point=self.best_point(), final=True, ended=True)
         self.future = self._system.submit(self._slice)
         return MethodUpdate()
@@ -159,7 +135,7 @@ class InteriorMethod(Method):
     def _point(self, x: Vector, y: Vector | None = None) -> tuple[Vector, Vector]:
         standard = self.prepared.standard
         duals = self.method.state.y if y is None else y
-        return self.prepared.from_standard(x[0, : standard.n], duals[0, : standard.m])
+        return self.prepared.from_standard(x[: standard.n], duals)
 
     def best_point(self) -> tuple[Vector, Vector]:
         """The best point that the method has kept; it must not be at work."""
@@ -177,7 +153,7 @@ class InteriorMethod(Method):
         if self._kept is None:
             return None
         arrays, _ = self._kept
-        return self._point(arrays["x"], arrays["y"])
+        return self._point(arrays["x"][0], arrays["y"][0])
 
     def _is_idle(self) -> bool:
         """Whether no iteration is in progress, or one that ends soon; one that has failed leaves no iterate."""
@@ -186,8 +162,8 @@ class InteriorMethod(Method):
     @override
     def refine(self) -> None:
         reached = self.method.goal if self.measures is None else self.measures.error
-        goal = 0.1 * np.minimum(self.method.goal, reached)  # another point, not the same again
-        self.method.goal = np.maximum(goal, 0.1 * LEAST_GOAL)
+        goal = 0.1 * min(self.method.goal, reached)  # another point, not the same again
+        self.method.goal = max(goal, 0.1 * LEAST_GOAL)
         self.future = self._system.submit(self._slice)
 
     def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:

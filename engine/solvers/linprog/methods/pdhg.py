@@ -23,7 +23,7 @@ from ..options import Options
 from ..pdhg import PdhgMeasures, PdhgWorker, Rank
 from ..problem import LinearProgram
 from ..schema import CheckpointState
-from ..warm_start import Point
+from ..validate import Point
 from .base import Method, MethodUpdate
 
 __all__ = ["PdhgMethod"]
@@ -36,24 +36,7 @@ class Abandoned(Exception):
 
 
 class PdhgMethod(Method):
-    """The primal-dual hybrid gradient method, on one device or on several that share the program.
-
-    Parameters
-    ----------
-    program : LinearProgram
-    sign : float
-        -1 if the user's program is a maximization.
-    options : Options
-    pool : DevicePool
-    members : sequence of Member
-        Devices that share the program.
-    certificates : bool
-        Whether to look for rays now and then: the program is the one given.
-    restored : tuple, optional
-        A checkpoint to go on from.
-    initial : tuple of ndarray, optional
-        Values and row duals to begin with.
-    """
+    """The primal-dual hybrid gradient method, on one device or on several that share the program."""
 
     def __init__(
         self,

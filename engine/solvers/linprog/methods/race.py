@@ -115,13 +115,7 @@ class Race:
             self.run.poll()
 
     def raise_if_ended(self) -> None:
-        """Called by threads that work for the race.
-
-        Raises
-        ------
-        ChildError
-            If it has ended.
-        """
+        """Called by threads that work for the race."""
         if self._ended.is_set():
             raise ChildError("the race has ended")
 
@@ -145,13 +139,7 @@ class Race:
                 self._take_update(method)
 
     def poll_updates(self, *others: Future[Any]) -> None:
-        """:meth:`listen` while something is prepared.
-
-        Raises
-        ------
-        Decided
-            If an update decides the race.
-        """
+        """:meth:`listen` while something is prepared."""
         self.listen(WAIT_SECONDS, *others)
         if self.is_decided:
             raise Decided
@@ -161,13 +149,6 @@ class Race:
 
         If the race is decided, the run stopped or the patience over, the function goes on alone: what it returns is
         closed.
-
-        Raises
-        ------
-        Decided
-            If an update decides the race.
-        TimeoutError
-            If the patience is over.
         """
         if not self.methods:
             return function()

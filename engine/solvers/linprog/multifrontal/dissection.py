@@ -19,13 +19,7 @@ _ORDERED_UNLESS_READY = 100_000  # and in less time than a child takes to start
 
 
 class Dissection:
-    """Calls :func:`~engine.solvers.linprog.multifrontal.orders.nested_dissection` until it is closed.
-
-    Attributes
-    ----------
-    process : ChildProcess or None
-        What is at work.
-    """
+    """Calls :func:`~engine.solvers.linprog.multifrontal.orders.nested_dissection` until it is closed."""
 
     def __init__(self) -> None:
         self.process: ChildProcess | None = None
@@ -33,13 +27,7 @@ class Dissection:
         self._lock = threading.Lock()
 
     def __call__(self, m: int, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The order of METIS, by a child process, which ends if the run does; here if there can be none.
-
-        Raises
-        ------
-        ChildError
-            If the run has ended.
-        """
+        """The order of METIS, by a child process, which ends if the run does; here if there can be none."""
         self.require_going_on()
         if rows.size > (_ORDERED_HERE if is_ready(orders.__file__) else _ORDERED_UNLESS_READY):
             with contextlib.suppress(ChildError), self._child() as process:
@@ -65,12 +53,7 @@ class Dissection:
         give_back(process, orders.__file__)
 
     def require_going_on(self) -> None:
-        """Do nothing, unless it has been closed.
-
-        Raises
-        ------
-        ChildError
-        """
+        """Do nothing, unless it has been closed."""
         if self._closed.is_set():
             raise ChildError("the run has ended")
 

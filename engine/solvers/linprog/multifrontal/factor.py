@@ -36,22 +36,7 @@ def matrix_bytes(nonzeros: int, m: int, count: int) -> int:
 
 
 class Multifrontal:
-    """The matrix ``A diag(theta) A^T`` and its factor on one device, used on the device's thread.
-
-    Parameters
-    ----------
-    device : Device
-    columns : sparse array, shape (m, N)
-        A, in compressed columns.
-    fronts : Fronts
-        Those of the pattern of ``A A^T``.
-    plan : Plan
-        Made of the same fronts.
-
-    Notes
-    -----
-    The order of all sums is fixed: the same numbers come out on every run.
-    """
+    """The matrix ``A diag(theta) A^T`` and its factor on one device, used on the device's thread."""
 
     def __init__(self, device: Device, columns: Any, fronts: Fronts, plan: Plan) -> None:
         self._device, self._plan, self._fronts = device, plan, fronts

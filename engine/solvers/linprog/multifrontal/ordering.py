@@ -27,24 +27,12 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class EliminationTree:
-    """An elimination tree, its nodes in postorder.
+    """An elimination tree, its nodes in postorder."""
 
-    Attributes
-    ----------
-    order : ndarray of int64, shape (m,)
-        Row of the matrix that is eliminated at each place.
-    parent : ndarray of int64, shape (m,)
-        Parent of each place; -1 for a root. Parents come later than their children.
-    counts : ndarray of int64, shape (m,)
-        Entries of each column of the factor, with the diagonal.
-    rows, columns : ndarray of int64
-        Places of the entries below the diagonal of the matrix, sorted by column, then by row.
-    """
-
-    order: Index
-    parent: Index
-    counts: Index
-    rows: Index
+    order: Index  # (m,): row of the matrix that is eliminated at each place
+    parent: Index  # (m,): parent of each place; -1 for a root. Parents come later than their children
+    counts: Index  # (m,): entries of each column of the factor, with the diagonal
+    rows: Index  # places of the entries below the diagonal of the matrix, sorted by column, then by row
     columns: Index
 
     @property
@@ -76,15 +64,7 @@ def below_diagonal(indices: NDArray[np.integer], starts: NDArray[np.integer]) ->
 
 
 def elimination_tree(order: Index, rows: Index, columns: Index) -> EliminationTree:
-    """The tree of a symmetric matrix in an order, which is changed to an equivalent postorder.
-
-    Parameters
-    ----------
-    order : ndarray of int64, shape (m,)
-        Row of the matrix at each place.
-    rows, columns : ndarray of int64
-        Entries below the diagonal.
-    """
+    """The tree of a symmetric matrix in an order, which is changed to an equivalent postorder."""
     m = order.size
     place = np.empty(m, np.int64)
     place[order] = np.arange(m)
@@ -140,14 +120,7 @@ def _postorder(parent: Index) -> Index:
 
 
 def subtree_sums(parent: Index, values: Index) -> Index:
-    """Sums over the subtree of each node; parents come later than their children.
-
-    Parameters
-    ----------
-    parent : ndarray of int, shape (m,)
-        -1 for a root.
-    values : ndarray of int, shape (m,)
-    """
+    """Sums over the subtree of each node; parents come later than their children."""
     sums = values.tolist()
     for v, p in enumerate(parent.tolist()):
         if p >= 0:

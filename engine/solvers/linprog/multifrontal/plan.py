@@ -33,22 +33,7 @@ class Tasks:
 
 @dataclass
 class Level:
-    """The launches for fronts whose children are finished.
-
-    Attributes
-    ----------
-    assemble, assemble_long, update_rest : Tasks
-    steps : list of (Tasks, Tasks, Tasks)
-        For each block of pivots: ``update_block`` (none for the first), ``factor_block``, ``solve_rows``.
-    large : list of int
-        Fronts that are factorised alone, after the others.
-    large_steps : list of (list of Tasks, list of Tasks)
-        ``factor_block`` and ``solve_rows`` of each of them, for each block of pivots.
-    forward, gather, backward : Tasks
-    multiplications : float
-        Of all fronts but the large ones.
-    forward_spans, backward_spans : list of Tasks
-    """
+    """The launches for fronts whose children are finished."""
 
     assemble: Tasks
     assemble_long: Tasks
@@ -56,9 +41,11 @@ class Level:
     forward: Tasks
     gather: Tasks
     backward: Tasks
-    multiplications: float
+    multiplications: float  # of all fronts but the large ones
+    # of each block of pivots: `update_block` (none for the first), `factor_block`, `solve_rows`
     steps: list[tuple[Tasks, Tasks, Tasks]] = field(default_factory=list)
-    large: list[int] = field(default_factory=list)
+    large: list[int] = field(default_factory=list)  # fronts that are factorised alone, after the others
+    # of each of them `factor_block` and `solve_rows` for each block of pivots
     large_steps: list[tuple[list[Tasks], list[Tasks]]] = field(default_factory=list)
     forward_spans: list[Tasks] = field(default_factory=list)
     backward_spans: list[Tasks] = field(default_factory=list)
@@ -66,35 +53,21 @@ class Level:
 
 @dataclass(frozen=True)
 class Plan:
-    """Places in the device's buffers, and tasks.
+    """Places in the device's buffers, and tasks."""
 
-    Attributes
-    ----------
-    panel_at, update_at, rows_at : ndarray of int64, shape (count,)
-        Where the columns, the update and the rows of each front begin.
-    panel_size, update_size, rows_size : int
-        Elements in all.
-    has_children : ndarray of int32, shape (count,)
-    contribution_starts, contribution_front, contribution_row : ndarray of int32
-        Rows of children's updates by the row of the parent that they are added to, children in ascending order.
-    tasks : ndarray of int32, shape (tasks, 2)
-        A front, and a tile of it.
-    levels : list of Level
-        Children first.
-    """
-
-    panel_at: Index
+    panel_at: Index  # (count,): where the columns, the update and the rows of each front begin
     update_at: Index
     rows_at: Index
-    panel_size: int
+    panel_size: int  # elements in all
     update_size: int
     rows_size: int
-    has_children: NDArray[np.int32]
+    has_children: NDArray[np.int32]  # (count,)
+    # rows of children's updates by the row of the parent that they are added to, children in ascending order
     contribution_starts: NDArray[np.int32]
     contribution_front: NDArray[np.int32]
     contribution_row: NDArray[np.int32]
-    tasks: NDArray[np.int32]
-    levels: list[Level]
+    tasks: NDArray[np.int32]  # (tasks, 2): A front, and a tile of it
+    levels: list[Level]  # children first
 
     @property
     def launches(self) -> int:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sparse.factors import PICTURED, Picture
 from .ordering import EliminationTree
 
-__all__ = ["Fronts", "analyse"]
+__all__ = ["Fronts", "analyse", "picture_of_fronts"]
 
 Index = NDArray[np.int64]
 
@@ -22,34 +23,16 @@ _RELAX = ((8, 0.9), (16, 0.7), (32, 0.4), (64, 0.2), (1 << 62, 0.08))  # pivots 
 
 @dataclass(frozen=True)
 class Fronts:
-    """The fronts of a factorization, children before their parents.
+    """The fronts of a factorization, children before their parents."""
 
-    Attributes
-    ----------
-    order : ndarray of int64, shape (m,)
-        Row of the matrix at each place of the elimination order.
-    parent : ndarray of int64, shape (count,)
-        Parent of each front; -1 for a root.
-    first : ndarray of int64, shape (count,)
-        First of the places that a front eliminates.
-    widths, sizes : ndarray of int64, shape (count,)
-        Pivots, and all rows, of each front.
-    starts : ndarray of int64, shape (count + 1,)
-        Where the rows below a front's pivots begin in ``below``.
-    below : ndarray of int64
-        Places of the rows below the pivots, ascending within a front.
-    relative : ndarray of int64
-        Their row numbers in the parent front.
-    """
-
-    order: Index
-    parent: Index
-    first: Index
-    widths: Index
+    order: Index  # (m,): row of the matrix at each place of the elimination order
+    parent: Index  # (count,): parent of each front; -1 for a root
+    first: Index  # (count,): first of the places that a front eliminates
+    widths: Index  # (count,): pivots, and all rows, of each front
     sizes: Index
-    starts: Index
-    below: Index
-    relative: Index
+    starts: Index  # (count + 1,): where the rows below a front's pivots begin in `below`
+    below: Index  # places of the rows below the pivots, ascending within a front
+    relative: Index  # their row numbers in the parent front
 
     @property
     def count(self) -> int:
@@ -189,3 +172,38 @@ def _relative(m: int, parent: Index, first: Index, widths: Index, starts: Index,
     inside = below < first[above] + widths[above]
     found = np.searchsorted(keys, above * m + below) - starts[above] + widths[above]
     return np.where(inside, below - first[above], found)
+
+
+def picture_of_fronts(fronts: Fronts) -> Picture:
+    """The picture of a factor by fronts, zeros of merged fronts included."""
+    m, count = fronts.order.size, fronts.count
+    k = min(PICTURED, m)
+    cuts = -(-np.arange(k + 1) * m // max(1, k))  # where blocks begin: place p is in block p k // m
+    table = np.column_stack([fronts.first, fronts.widths, fronts.sizes])
+    if not m:
+        return np.zeros((0, 0), np.int32), table
+    # the rows below pivots, those of a front in one block of rows together; each has the front's pivots as columns
+    front = np.repeat(np.arange(count), np.diff(fronts.starts))
+    keys, rows = np.unique(front * k + fronts.below * k // m, return_counts=True)
+    front, block = np.divmod(keys, k)
+    # and the rows of pivots, each with the columns up to its own
+    place = np.arange(m)
+    own = np.repeat(fronts.first, fronts.widths)
+    begins = np.concatenate([fronts.first[front], own])
+    ends = np.concatenate([fronts.first[front] + fronts.widths[front], place + 1])
+    blocks = np.concatenate([block, place * k // m])
+    return _counted(begins, ends, blocks, np.concatenate([rows, np.ones(m, np.int64)]), cuts), table
+
+
+def _counted(begins: Index, ends: Index, blocks: Index, rows: Index, cuts: Index) -> NDArray[np.int32]:
+    """Entries in each block, from intervals of columns of so many rows in a block of rows."""
+    k, m = cuts.size - 1, int(cuts[-1])
+    counts = np.zeros(k * k)
+    first, last = begins * k // m, (ends - 1) * k // m
+    while first.size:
+        columns = np.minimum(ends, cuts[first + 1]) - np.maximum(begins, cuts[first])
+        counts += np.bincount(blocks * k + first, weights=columns * rows, minlength=k * k)
+        first = first + 1
+        going = first <= last
+        first, last, begins, ends, blocks, rows = (a[going] for a in (first, last, begins, ends, blocks, rows))
+    return counts.reshape(k, k).astype(np.int32)

@@ -26,20 +26,7 @@ sp: Any = sparse
 
 
 class Factors(ABC):
-    """A symmetric factorisation for a fixed pattern.
-
-    Parameters
-    ----------
-    indices, starts : ndarray
-        The pattern of the lower triangle in sorted compressed columns.
-    negative : int
-        Negative pivots that the factor is to have.
-
-    Attributes
-    ----------
-    nonzeros : int
-        Entries of the last factor.
-    """
+    """A symmetric factorisation for a fixed pattern."""
 
     def __init__(self, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int = 0) -> None:
         self._negative, self._numeric, self.nonzeros = negative, cast(Any, None), 0

@@ -23,57 +23,26 @@ def longest_line(simt: bool) -> int:
 
 
 def long_lines(starts: NDArray[np.integer], simt: bool) -> NDArray[np.int32]:
-    """Which lines of a compressed matrix have more entries than :func:`longest_line`.
-
-    Parameters
-    ----------
-    starts : ndarray of int, shape (lines + 1,)
-    simt : bool
-    """
+    """Which lines of a compressed matrix have more entries than :func:`longest_line`."""
     return np.flatnonzero(np.diff(starts) > longest_line(simt)).astype(np.int32)
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """Chunks of the entries of long rows.
+    """Chunks of the entries of long rows."""
 
-    Attributes
-    ----------
-    longest : int
-        Entries up to which a row is in no chunk.
-    rows : ndarray of int64, shape (rows,)
-        The long rows.
-    first : ndarray of int64, shape (rows + 1,)
-        First chunk of each of them.
-    row, begin, end, at : ndarray of int64, shape (chunks,)
-        Row of each chunk, its first entry and the one after its last, and where its sums begin.
-    size : int
-        Sums of all chunks.
-    """
-
-    longest: int
-    rows: Index
-    first: Index
-    row: Index
+    longest: int  # entries up to which a row is in no chunk
+    rows: Index  # (rows,): the long rows
+    first: Index  # (rows + 1,): first chunk of each of them
+    row: Index  # (chunks,): row of each chunk, its first entry and the one after its last, and where its sums begin
     begin: Index
     end: Index
     at: Index
-    size: int
+    size: int  # sums of all chunks
 
 
 def chunks_of(starts: NDArray[np.integer], sums: Index, most: int, simt: bool) -> Chunks:
-    """The chunks of a matrix in compressed rows.
-
-    Parameters
-    ----------
-    starts : ndarray of int, shape (rows + 1,)
-    sums : ndarray of int64, shape (rows,)
-        Sums that a chunk of each row has.
-    most : int
-        Sums of all chunks: chunks are as long as that needs. There are none if one for each long row is too many.
-    simt : bool
-        Whether there are chunks at all.
-    """
+    """The chunks of a matrix in compressed rows."""
     lengths = np.diff(starts).astype(np.int64)
     rows = np.flatnonzero(lengths > _LONG_FORMED) if simt else np.zeros(0, np.int64)
     longest, length = int(lengths.max(initial=0)), _CHUNK

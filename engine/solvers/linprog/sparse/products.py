@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ....errors import OutOfDeviceMemory
 from ..problem import sp
 
-__all__ = ["MAPPED_PRODUCTS", "Products", "lower_pattern", "products_of"]
+__all__ = ["MAPPED_PRODUCTS", "DenseColumns", "Products", "lower_pattern", "products_of"]
 
 Vector = NDArray[np.float64]
 
@@ -28,25 +29,13 @@ def lower_pattern(columns: Any) -> Any:
 
 
 def products_of(columns: Any) -> Products:
-    """What computes ``A diag(theta) A^T`` for A in compressed columns.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If A has too many products of two entries in a column.
-    """
+    """What computes ``A diag(theta) A^T`` for A in compressed columns."""
     few = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum()) <= MAPPED_PRODUCTS
     return _ProductMap(columns) if few else _Multiplication(columns)
 
 
 class _ProductMap:
-    """``A diag(theta) A^T`` with all products of two entries of A kept: the values are P theta.
-
-    Attributes
-    ----------
-    pattern : scipy.sparse.csc_array
-        The lower triangle that :meth:`values` belong to, with all diagonal entries.
-    """
+    """``A diag(theta) A^T`` with all products of two entries of A kept: the values are P theta."""
 
     def __init__(self, columns: Any) -> None:
         count = columns.shape[1]
@@ -75,18 +64,7 @@ class _ProductMap:
 
 
 class _Multiplication:
-    """``A diag(theta) A^T`` by a sparse product each time, for programs with many products of two entries.
-
-    Attributes
-    ----------
-    pattern : scipy.sparse.csc_array
-        The lower triangle that :meth:`values` belong to, with all diagonal entries.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the program has too many products for this, too.
-    """
+    """``A diag(theta) A^T`` by a sparse product each time, for programs with many products of two entries."""
 
     def __init__(self, columns: Any) -> None:
         total = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum())
@@ -134,3 +112,37 @@ def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer])
 
 
 Products = _ProductMap | _Multiplication
+
+
+_TIMES_MEAN = 40  # a column of more than so many times the mean number of entries, and
+_ENTRIES = 200  # of more entries than this, is dense
+
+
+class DenseColumns:
+    """The dense columns of A, taken into account by the Sherman-Morrison-Woodbury formula."""
+
+    def __init__(self, columns: Any) -> None:
+        count = columns.shape[1]
+        entries = np.diff(columns.indptr)
+        mean = max(1.0, float(entries.mean())) if count else 1.0
+        dense = (entries > _TIMES_MEAN * mean) & (entries > _ENTRIES)
+        self._which = np.flatnonzero(dense)
+        self.count = self._which.size
+        self._columns = np.asarray(columns[:, self._which].todense(), np.float64)
+        self.kept = columns.copy()
+        self.kept.data[np.repeat(dense, entries)] = 0.0
+        self.kept.eliminate_zeros()
+        self._solved = np.zeros((columns.shape[0], 0))
+        self._small: Vector = np.zeros((0, 0))
+
+    def prepare(self, theta: Vector, solve: Callable[[Vector], Vector]) -> None:
+        """Take theta, and solve for every dense column."""
+        if self._which.size:
+            self._solved = solve(self._columns)
+            self._small = np.diag(1.0 / theta[self._which]) + self._columns.T @ self._solved
+
+    def correct(self, found: Vector) -> Vector:
+        """The solution (m,) with all columns, from that without the dense ones."""
+        if self._which.size:
+            found = found - self._solved @ np.linalg.solve(self._small, self._columns.T @ found)
+        return found

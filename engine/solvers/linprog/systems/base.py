@@ -8,13 +8,14 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from ....devices import Buffer, Device
 from ....numerics.linear_algebra import LinearAlgebra
-from ..forms.columns import ShardData
+from ..forms.standard import ShardData
 from ..sparse.factors import Picture
 
-__all__ = ["FactorStatistics", "FirstShard", "LinearSystem", "Shards"]
+__all__ = ["DenseSystem", "FactorStatistics", "FirstShard", "LinearSystem", "Shards"]
 
 Vector = NDArray[np.float64]
 T = TypeVar("T")
@@ -22,28 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FactorStatistics:
-    """What a linear system has done and holds.
+    """What a linear system has done and holds."""
 
-    Attributes
-    ----------
-    nonzeros : int, optional
-        Entries of the last sparse factor; None of a dense one.
-    fronts, device_bytes : int
-        Of a sparse factor on the device.
-    picture : tuple of ndarray, optional
-        Of a sparse factor: entries and fronts.
-    update_solves : int
-        Solutions by updates.
-    update_residual : float
-        Largest relative residual that one of them was accepted with.
-    """
-
-    nonzeros: int | None = None
-    fronts: int = 0
+    nonzeros: int | None = None  # entries of the last sparse factor; None of a dense one
+    fronts: int = 0  # of a sparse factor on the device
     device_bytes: int = 0
-    picture: Picture | None = None
-    update_solves: int = 0
-    update_residual: float = 0.0
+    picture: Picture | None = None  # of a sparse factor: entries and fronts
+    update_solves: int = 0  # solutions by updates
+    update_residual: float = 0.0  # largest relative residual that one of them was accepted with
 
 
 class LinearSystem(Protocol):
@@ -52,11 +39,11 @@ class LinearSystem(Protocol):
     def form(self) -> None:
         """Take the present theta of the shards."""
 
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        """Factorise with a diagonal larger by a part, and by an amount, (1,) each; not 0 if it fails."""
+    def factor(self, relative: float, absolute: float) -> int:
+        """Factorise with a diagonal larger by a part, and by an amount; not 0 if it fails."""
 
     def solve(self, rhs: Vector) -> Vector:
-        """Solve with the factor for a right-hand side (1, m)."""
+        """Solve with the factor for a right-hand side (m,)."""
 
     def statistics(self) -> FactorStatistics:
         """Counts so far; called from any thread."""
@@ -77,7 +64,7 @@ class FirstShard(Protocol):
     def theta(self) -> Buffer:
         """The present theta."""
 
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+    def factor(self, relative: float, absolute: float) -> int:
         """Factorise its dense matrix."""
 
     def solve(self, rhs: Vector) -> Vector:
@@ -101,4 +88,33 @@ class Shards(Protocol):
         """The dense ``A Theta A^T`` on the first shard."""
 
     def normal(self, p: Vector) -> Vector:
-        """``A Theta A^T p`` (1, m)."""
+        """``A Theta A^T p`` (m,)."""
+
+
+class DenseSystem(LinearSystem):
+    """Cholesky factors of the dense matrix, by the device's linear algebra."""
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards = shards
+
+    @override
+    def form(self) -> None:
+        self._shards.form_normal()
+
+    @override
+    def factor(self, relative: float, absolute: float) -> int:
+        found: int = self._shards.on_first(lambda shard: shard.factor(relative, absolute))
+        return found
+
+    @override
+    def solve(self, rhs: Vector) -> Vector:
+        found: Vector = self._shards.on_first(lambda shard: shard.solve(rhs))
+        return found
+
+    @override
+    def statistics(self) -> FactorStatistics:
+        return FactorStatistics()
+
+    @override
+    def close(self) -> None:
+        """The shards own everything."""

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Literal
 
 from ....devices import Capabilities, DeviceInfo
-from ..forms.columns import ShardData
+from ..forms.standard import ShardData
 from ..multifrontal.factor import multifrontal_runs_on
+from ..multifrontal.form import fills_in
 from ..problem import sp
-from ..sparse.augmented import fills_in
-from .base import LinearSystem, Shards
+from .base import DenseSystem, LinearSystem, Shards
 from .costs import dense_for_a_while, dense_is_faster, is_nearly_dense, is_surely_dense
-from .dense import DenseSystem
 from .host import HostSystem
 from .pending import PendingSystem
 from .updates import UpdateSystem
@@ -44,24 +43,7 @@ def make_system(
     dense_fits: bool,
     dense_meanwhile: bool,
 ) -> LinearSystem:
-    """A linear system of this kind.
-
-    Parameters
-    ----------
-    kind : str
-    shards : Shards
-    data : ShardData
-    info : DeviceInfo
-        Of the first device.
-    warn : callable
-        Called with a sentence if another factor has to be used than was chosen.
-    form : {"normal", "augmented", "auto"}
-        What the host factorises.
-    block : int
-        Columns of one update.
-    dense_fits, dense_meanwhile : bool
-        Whether a dense factor is a choice, and whether it may be used until the pattern has been analysed.
-    """
+    """A linear system of this kind."""
     if kind == "dense":
         return DenseSystem(shards)
     if kind == "updates":

@@ -14,12 +14,12 @@ import numpy as np
 
 from ....devices import Capabilities
 from ....devices.host import host_cores
-from ..forms.columns import ShardData
+from ..forms.standard import ShardData
+from ..multifrontal.form import augmented_entries, fills_in
 from ..multifrontal.ordering import EliminationTree
 from ..multifrontal.plan import Plan
 from ..multifrontal.symbolic import Fronts
 from ..problem import sp
-from ..sparse.augmented import augmented_entries, fills_in
 
 __all__ = [
     "IN_PROCESS",

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from ..multifrontal.factor import Multifrontal, matrix_bytes
-from ..multifrontal.picture import picture_of_fronts
 from ..multifrontal.plan import Plan
-from ..multifrontal.symbolic import Fronts
-from ..sparse.dense_columns import DenseColumns
+from ..multifrontal.symbolic import Fronts, picture_of_fronts
+from ..sparse.products import DenseColumns
 from .base import FactorStatistics, FirstShard, LinearSystem, Shards
 
 __all__ = ["FrontSystem", "fronts_bytes"]
@@ -24,13 +23,7 @@ def fronts_bytes(dense: DenseColumns, plan: Plan) -> int:
 
 
 class FrontSystem(LinearSystem):
-    """Fronts of the matrix without its dense columns; those by the Sherman-Morrison-Woodbury formula.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the factor does not fit.
-    """
+    """Fronts of the matrix without its dense columns; those by the Sherman-Morrison-Woodbury formula."""
 
     def __init__(self, shards: Shards, dense: DenseColumns, fronts: Fronts, plan: Plan) -> None:
         self._shards, self._dense, self._fronts = shards, dense, fronts
@@ -53,13 +46,13 @@ class FrontSystem(LinearSystem):
             self._shards.on_first(lambda _: factors.form(theta))
 
     @override
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
-        factors, amounts = self._factors, (float(relative[0]), float(absolute[0]))
+    def factor(self, relative: float, absolute: float) -> int:
+        factors, amounts = self._factors, (relative, absolute)
         if not self._shards.on_first(lambda _: factors.factor(*amounts)):
-            return np.ones(1, np.int32)
+            return 1
         if self._dense.count:
             self._dense.prepare(self._shards.on_first(lambda _: factors.theta), self._solved)
-        return np.zeros(1, np.int32)
+        return 0
 
     def _solved(self, rhs: Vector) -> Vector:
         factors = self._factors
@@ -68,7 +61,7 @@ class FrontSystem(LinearSystem):
 
     @override
     def solve(self, rhs: Vector) -> Vector:
-        return self._dense.correct(self._solved(np.ascontiguousarray(rhs[0])))[None]
+        return self._dense.correct(self._solved(np.ascontiguousarray(rhs)))
 
     @override
     def statistics(self) -> FactorStatistics:

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ..forms.columns import ShardData, with_slacks
+from ..forms.standard import ShardData, with_slacks
 from ..highs.process import ChildError, new_child
 from ..multifrontal.dissection import Dissection
 from ..multifrontal.form import (
     MOST_PRODUCTS,
+    Augmented,
     AugmentedTree,
     augmented_tree,
     cheaper_form,
@@ -29,10 +30,8 @@ from ..multifrontal.form import (
 )
 from ..problem import sp
 from ..sparse import factors
-from ..sparse.augmented import Augmented
-from ..sparse.dense_columns import DenseColumns
 from ..sparse.factors import Factors, Picture
-from ..sparse.products import Products, products_of
+from ..sparse.products import DenseColumns, Products, products_of
 from .base import FactorStatistics, LinearSystem
 from .costs import IN_PROCESS, SIMPLICIAL_IN_PROCESS, SIMPLICIAL_WORK, has_qdldl, has_rslab
 
@@ -83,19 +82,7 @@ class _ChildFactors(Factors):
 
 
 class HostSystem(LinearSystem):
-    """``A diag(theta) A^T`` of a sparse program, factorised on the host.
-
-    Parameters
-    ----------
-    data : ShardData
-        One program with a sparse matrix.
-    form : {"normal", "augmented", "auto"}
-        Whether the matrix itself is factorised, or the augmented system; or whichever has the cheaper factor.
-    get_theta : callable
-        Returns the present theta (N,).
-    augmented : AugmentedTree, optional
-        The augmented system, if it has been analysed.
-    """
+    """``A diag(theta) A^T`` of a sparse program, factorised on the host."""
 
     def __init__(
         self,
@@ -172,13 +159,13 @@ class HostSystem(LinearSystem):
         self._theta = theta
 
     @override
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+    def factor(self, relative: float, absolute: float) -> int:
         """Fails also if the child process has ended."""
         if self._factors is None:
-            return np.ones(1, np.int32)
+            return 1
         self._regularisation = relative, absolute
         values = self._values.copy()
-        values[self._diagonal] += relative[0] * values[self._diagonal] + absolute[0]
+        values[self._diagonal] += relative * values[self._diagonal] + absolute
         factorised = values
         if self._augmented is not None:
             factorised = values.copy()
@@ -188,7 +175,7 @@ class HostSystem(LinearSystem):
             if self._failures >= _FAILURES and self._augmented is not None:
                 with contextlib.suppress(ChildError):
                     self._use_normal_equations()
-            return np.ones(1, np.int32)
+            return 1
         if self._picture is None:
             with contextlib.suppress(ChildError):
                 self._picture = self._factors.picture()
@@ -196,7 +183,7 @@ class HostSystem(LinearSystem):
             self._dense.prepare(self._theta, self._factors.solve)
         else:
             self._take_matrix(values)
-        return np.zeros(1, np.int32)
+        return 0
 
     def _use_normal_equations(self) -> None:
         """Leave the augmented system, whose factors have failed, if the run goes on and it can."""
@@ -243,15 +230,15 @@ class HostSystem(LinearSystem):
         """NaN if the child process ended before it had a factor."""
         if self._factors is None:
             return np.full_like(rhs, np.nan)
-        one = np.ascontiguousarray(rhs[0])
+        one = np.ascontiguousarray(rhs)
         if self._dense is not None:
-            return self._dense.correct(self._factors.solve(one))[None]
+            return self._dense.correct(self._factors.solve(one))
         found = self._refined(one)
         if found is not None:
-            return found[None]
+            return found
         with contextlib.suppress(ChildError):
             self._use_normal_equations()
-        if self._augmented is None and not self.factor(*self._regularisation).any():
+        if self._augmented is None and not self.factor(*self._regularisation):
             return self.solve(rhs)
         return np.full_like(rhs, np.nan)
 

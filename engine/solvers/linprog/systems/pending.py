@@ -16,20 +16,17 @@ from typing_extensions import override
 from ....devices import DeviceInfo
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
-from ..forms.columns import ShardData, with_slacks
+from ..forms.standard import ShardData, with_slacks
 from ..highs.process import ChildError
 from ..multifrontal.dissection import Dissection
-from ..multifrontal.form import MOST_PRODUCTS, AugmentedTree, augmented_tree, products_in
+from ..multifrontal.form import MOST_PRODUCTS, AugmentedTree, augmented_tree, fills_in, products_in
 from ..multifrontal.ordering import best_tree
 from ..multifrontal.plan import Plan, make_plan
 from ..multifrontal.symbolic import Fronts, analyse
 from ..problem import sp
-from ..sparse.augmented import fills_in
-from ..sparse.dense_columns import DenseColumns
-from ..sparse.products import lower_pattern
-from .base import FactorStatistics, LinearSystem, Shards
+from ..sparse.products import DenseColumns, lower_pattern
+from .base import DenseSystem, FactorStatistics, LinearSystem, Shards
 from .costs import augmented_is_faster, dense_for_a_while, fastest
-from .dense import DenseSystem
 from .fronts import FrontSystem, fronts_bytes
 from .host import HostSystem
 
@@ -45,44 +42,15 @@ _DENSE_PRODUCTS = 2  # times the entries of a full matrix: there A A^T has hardl
 
 @dataclass(frozen=True)
 class _Analysis:
-    """What was found: a dense factor if nothing else is set.
+    """What was found: a dense factor if nothing else is set."""
 
-    Attributes
-    ----------
-    fronts : tuple, optional
-        Dense columns, fronts and plan for the device.
-    augmented : AugmentedTree, optional
-        For the host.
-    impossible : str
-        Why the device cannot factorise.
-    """
-
-    fronts: tuple[DenseColumns, Fronts, Plan] | None = None
-    augmented: AugmentedTree | None = None
-    impossible: str = ""
+    fronts: tuple[DenseColumns, Fronts, Plan] | None = None  # dense columns, fronts and plan for the device
+    augmented: AugmentedTree | None = None  # for the host
+    impossible: str = ""  # why the device cannot factorise
 
 
 class PendingSystem(LinearSystem):
-    """Analyses the pattern on a thread of its own; from then on the system that is predicted to be the fastest.
-
-    Parameters
-    ----------
-    shards : Shards
-    data : ShardData
-        One program with a sparse matrix.
-    info : DeviceInfo
-        The device that may factorise.
-    choice : {"device", "auto"}
-        With ``"auto"`` the host, or a dense factor, is taken where that is predicted to be faster. The host always
-        factorises what does not fit on the device.
-    dense_fits : bool
-        Whether a dense factor fits on the device.
-    warn : callable
-        Called with the reason where the host factorises although the device would be faster, or was asked for.
-    dense_meanwhile : bool
-        Whether a dense factor is used until the pattern has been analysed. The rounding errors then depend on when
-        that is.
-    """
+    """Analyses the pattern on a thread of its own; from then on the system that is predicted to be the fastest."""
 
     def __init__(
         self,
@@ -118,9 +86,9 @@ class PendingSystem(LinearSystem):
             self._present.form()
 
     @override
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+    def factor(self, relative: float, absolute: float) -> int:
         """Fails also if the run has ended."""
-        return np.ones(1, np.int32) if self._present is None else self._present.factor(relative, absolute)
+        return 1 if self._present is None else self._present.factor(relative, absolute)
 
     @override
     def solve(self, rhs: Vector) -> Vector:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from .base import FactorStatistics, LinearSystem, Shards
-from .dense import DenseSystem
-from .sherman_morrison import ShermanMorrison
+from ....devices import Capabilities, Device
+from ....numerics.groups import group_size
+from ....numerics.linear_algebra import LinearAlgebra
+from ....numerics.memory import Memory
+from .base import DenseSystem, FactorStatistics, LinearSystem, Shards
 
-__all__ = ["UpdateSystem"]
+__all__ = ["ShermanMorrison", "UpdateSystem", "kernel_variants", "updates_bytes"]
 
 Vector = NDArray[np.float64]
 _RESIDUAL = 1e-6  # largest relative residual of the updates at which a direction is used
@@ -21,17 +24,7 @@ _REFINEMENTS = 2  # of a solution by updates, before its residual is judged
 
 
 class UpdateSystem(LinearSystem):
-    """Sherman-Morrison updates while they are accurate, then Cholesky factors; theta = 1 needs no update.
-
-    Parameters
-    ----------
-    shards : Shards
-        One shard.
-    block : int
-        Columns of one update.
-    warn : callable
-        Called with a sentence when the updates are given up.
-    """
+    """Sherman-Morrison updates while they are accurate, then Cholesky factors; theta = 1 needs no update."""
 
     def __init__(self, shards: Shards, block: int, warn: Callable[[str], None]) -> None:
         self._shards, self._block, self._warn = shards, block, warn
@@ -39,7 +32,7 @@ class UpdateSystem(LinearSystem):
         self._updates: ShermanMorrison | None = None
         self._is_given_up = self._is_dense = False
         self._theta: Vector = np.zeros(0)
-        self._regularisation: tuple[Vector, Vector] = np.zeros(1), np.zeros(1)
+        self._regularisation = 0.0, 0.0
         self._solves, self._residual = 0, 0.0
 
     @override
@@ -50,7 +43,7 @@ class UpdateSystem(LinearSystem):
             self._dense.form()
 
     @override
-    def factor(self, relative: Vector, absolute: Vector) -> NDArray[np.int32]:
+    def factor(self, relative: float, absolute: float) -> int:
         self._regularisation = relative, absolute
         if self._is_dense:
             return self._dense.factor(relative, absolute)
@@ -60,18 +53,18 @@ class UpdateSystem(LinearSystem):
                 return self._give_up("A A^T is not positive definite")
         updates = self._updates
         self._shards.on_first(lambda _: updates.update(self._theta))
-        return np.zeros(1, np.int32)
+        return 0
 
     def _begin(self, shard: Any) -> ShermanMorrison:
         data = shard.data
-        dense = np.asarray(data.A[0]) if isinstance(data.A, np.ndarray) else data.A.toarray()
+        dense = np.asarray(data.A) if isinstance(data.A, np.ndarray) else data.A.toarray()
         slacks = np.zeros((data.slack_rows.size, data.m))
         slacks[np.arange(data.slack_rows.size), data.slack_rows] = data.slack_signs
         updates = ShermanMorrison(shard.device, shard.algebra, np.concatenate([dense.T, slacks]), self._block)
         shard.owned.append(updates)
         return updates
 
-    def _give_up(self, reason: str) -> NDArray[np.int32]:
+    def _give_up(self, reason: str) -> int:
         self._is_given_up = True
         self._warn(f"{reason}: Cholesky factors are used from here on")
         self.form()
@@ -85,7 +78,7 @@ class UpdateSystem(LinearSystem):
         assert updates is not None
 
         def by_updates(values: Vector) -> Vector:
-            found: Vector = self._shards.on_first(lambda _: updates.solve(values[0])[None])
+            found: Vector = self._shards.on_first(lambda _: updates.solve(values))
             return found
 
         size = max(float(np.abs(rhs).max(initial=0.0)), 1e-300)
@@ -114,3 +107,126 @@ class UpdateSystem(LinearSystem):
     @override
     def close(self) -> None:
         """The shard owns everything."""
+
+
+_ITEMS = (4, 8, 16)
+_ROWS = 4
+
+
+def updates_bytes(m: int, columns: int) -> int:
+    """Bytes that :class:`ShermanMorrison` takes on its device in addition to the shard."""
+    return 4 * 8 * m * columns + 8 * columns * 256 + 8 * m * m
+
+
+class ShermanMorrison:
+    """The inverse of A D A^T for changing D; used on the device's thread."""
+
+    def __init__(self, device: Device, algebra: LinearAlgebra, columns: Vector, block: int) -> None:
+        self.device = device
+        self.algebra = algebra
+        self._count, self._m = columns.shape
+        self._k = min(block, self._count)
+        self._group_size = group_size(device.capabilities)
+        fits = [items for items in _ITEMS if self._m <= items * self._group_size]
+        self._items = fits[0] if fits else _ITEMS[-1]
+        n, m, k = self._count, self._m, self._k
+        constants = {"block": self._group_size, "items": self._items, "rows": _ROWS}
+        self._kernels = device.program("linprog/sherman_morrison", **constants)
+        self._memory = memory = Memory(device)
+        self._columns = memory.put(np.ascontiguousarray(columns))
+        self._first = memory.put(np.ascontiguousarray(columns))  # becomes (A A^T)^-1 A
+        self._v = memory.empty((n, m))
+        self._w = memory.empty((n, m))
+        self._block_v, self._block_w = memory.empty((k, m)), memory.empty((k, m))
+        self._block_inverse = memory.empty((k, k))
+        self._inverses = memory.empty((n, k))  # of each block, from its first row on
+        self._s, self._t = memory.empty((k, k)), memory.empty((n, k))
+        self._u = memory.empty((n, k))
+        self._order, self._scale = memory.empty(n, np.int32), memory.empty((n,))
+        self._small, self._x = memory.empty((k,)), memory.empty((m,))
+        self._factor = memory.empty((m, m))
+        status = memory.empty(1, np.int32)
+        algebra.gram_columns(self._columns, None, self._factor)
+        diagonal = float(np.einsum("ij,ij->j", columns, columns).max(initial=1.0))
+        self._regularise(1e-14 * diagonal)
+        algebra.cholesky(self._factor, status)
+        self.sound = not device.get(status).any()
+        algebra.solve(self._factor, self._first)
+        self._gamma = 1.0
+
+    def close(self) -> None:
+        """Release everything."""
+        self._memory.release()
+
+    def _regularise(self, amount: float) -> None:
+        matrix = self.device.program("linprog/matrix", block=self._group_size)
+        amounts = self.device.put(np.array([0.0, amount]))
+        grid = -(-self._m // 256)
+        matrix.regularise(grid, self._group_size, batch=1, m=self._m, amounts=amounts, M=self._factor)
+        self.device.release(amounts)
+
+    def update(self, d: Vector) -> None:
+        """Take D (N,), above zero: all updates, by descending d, which is from the last row stored to the first."""
+        self._gamma = float(np.exp(np.log(d).mean()))
+        relative = d / self._gamma
+        order = np.argsort(relative, kind="stable").astype(np.int32)
+        n, m, k = self._count, self._m, self._k
+        self.device.put(order, self._order)
+        self.device.put(relative[order] - 1.0, self._scale)
+        gather = self._kernels.gather_rows.bind(m=m, order=self._order, scale=self._scale)
+        gather(n, self._group_size, rows=self._first, scaled=0, W=self._w)
+        gather(n, self._group_size, rows=self._columns, scaled=1, W=self._v)
+        if k == 1:
+            rank_one = self._kernels.update_rows.bind(m=m, V=self._v, W=self._w, inverses=self._inverses)
+            for row in range(n - 1, -1, -1):
+                rank_one(max(1, -(-row // _ROWS)), self._group_size, l=row)
+            return
+        for first, count in self._blocks():
+            self._block(first, count)
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """(first row, rows) of each block, from the last stored on."""
+        end = self._count
+        while end > 0:
+            first = max(0, end - self._k)
+            yield first, end - first
+            end = first
+
+    def _block(self, first: int, count: int) -> None:
+        """S^-1 of a block, and the update of the columns before it."""
+        m = self._m
+        v, w = replace(self._block_v, shape=(count, m)), replace(self._block_w, shape=(count, m))
+        self.device.copy(v, self._v, 0, first * m, count * m)
+        self.device.copy(w, self._w, 0, first * m, count * m)
+        s = replace(self._s, shape=(count, count))
+        self.algebra.matmul(v, w, s, transpose_b=True)
+        at = first * self._k
+        self._kernels.invert_block(1, self._group_size, k=count, S=s, at=at, inverses=self._inverses)
+        if first:
+            inverse = replace(self._block_inverse, shape=(count, count))
+            self.device.copy(inverse, self._inverses, 0, first * self._k, count * count)
+            rest = replace(self._w, shape=(first, m))
+            t, u = replace(self._t, shape=(first, count)), replace(self._u, shape=(first, count))
+            self.algebra.matmul(rest, v, t, transpose_b=True)
+            self.algebra.matmul(t, inverse, u, transpose_b=True)
+            self.algebra.matmul(u, w, rest, alpha=-1.0, beta=1.0)
+
+    def solve(self, rhs: Vector) -> Vector:
+        """Solve by the updates for a right-hand side (m,)."""
+        m = self._m
+        x = self.device.put(rhs, self._x)
+        self.algebra.solve(self._factor, x)
+        products = self._kernels.block_products.bind(m=m, V=self._v, x=x, t=self._small)
+        take = self._kernels.take_block.bind(m=m, W=self._w, inverses=self._inverses, t=self._small, x=x)
+        groups = max(1, -(-m // 256))
+        for first, count in self._blocks():
+            products(count, self._group_size, first=first)
+            take(groups, self._group_size, first=first, k=count, at=first * self._k)
+        return self.device.get(x) / self._gamma
+
+
+def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every set of constants used here on one device."""
+    block = group_size(capabilities)
+    for items in _ITEMS if block > 1 else _ITEMS[-1:]:
+        yield "linprog/sherman_morrison", {"block": block, "items": items, "rows": _ROWS}

@@ -29,31 +29,17 @@ _CLEAR = 1e-10
 
 @dataclass(frozen=True)
 class Audit:
-    """What a point and its row duals are worth for the original program, in the sense of minimization.
+    """What a point and its row duals are worth for the original program, in the sense of minimization."""
 
-    Attributes
-    ----------
-    primal, dual : float
-        Objectives of the point and of the duals.
-    objective_error : float
-        Estimate of the relative error of the primal objective: the sum of all products of a dual and the distance to
-        the side or bound that it prices, relative to the objective. It is at least the relative gap.
-    primal_infeasibility, dual_infeasibility : float
-        Largest violation of a row or a bound, and of a dual's sign; see :func:`audit`.
-    activities : ndarray, shape (m,)
-    reduced_costs : ndarray, shape (n,)
-    size : float
-        What errors of the objective are relative to.
-    """
-
-    primal: float
+    primal: float  # objectives of the point and of the duals
     dual: float
+    # the sum of all products of a dual and the distance to what it prices, relative to the objective: at least the gap
     objective_error: float
-    primal_infeasibility: float
+    primal_infeasibility: float  # largest violation of a row or a bound, and of a dual's sign; see audit
     dual_infeasibility: float
-    activities: Vector
-    reduced_costs: Vector
-    size: float
+    activities: Vector  # (m,)
+    reduced_costs: Vector  # (n,)
+    size: float  # what errors of the objective are relative to
 
     @property
     def gap(self) -> float:
@@ -74,12 +60,6 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     :attr:`LinearProgram.units`) plus the size of what is added up in the row or column. Then without any unit: relative
     to the side and what is added up there, or, if that is less, by what its repair may change the objective. The second
     figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    x : ndarray, shape (n,)
-    y : ndarray, shape (m,)
     """
     matrix = problem.handy_matrix
     costs = -problem.c if problem.maximize else problem.c
@@ -129,16 +109,6 @@ def infeasibility_of_sides(problem: LinearProgram, x: Vector) -> float:
 
     A proof that a program is unbounded needs a feasible point; one whose terms are so huge that any side is less than
     their rounding errors says nothing.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    x : ndarray, shape (n,)
-
-    Returns
-    -------
-    float
-        inf if a value is not finite.
     """
     if not np.isfinite(x).all():
         return math.inf
@@ -235,20 +205,7 @@ def _priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def priced(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """What duals add to the dual objective, and how much of each has a sign that is not allowed.
-
-    Parameters
-    ----------
-    values : ndarray, shape (k,)
-        Duals of rows, or reduced costs.
-    low, high : ndarray, shape (k,)
-        The sides, or bounds, that a dual above zero and one below zero price.
-
-    Returns
-    -------
-    terms, wrong : ndarray, shape (k,)
-        Each dual times the side it prices; and its size where that side is infinite.
-    """
+    """What duals add to the dual objective, and how much of each has a sign that is not allowed."""
     side = np.where(values > 0, low, high)
     there = np.isfinite(side) | (values == 0)
     return np.where(there, values, 0.0) * np.where(np.isfinite(side), side, 0.0), np.where(there, 0.0, np.abs(values))

@@ -20,8 +20,9 @@ from .rays import (
     proves_infeasible,
     proves_unbounded,
     reach_is_enough,
+    reason_of_infeasibility,
+    reason_of_unboundedness,
 )
-from .reasons import reason_of_infeasibility, reason_of_unboundedness
 
 __all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
 
@@ -39,15 +40,7 @@ class AuditedPoint:
 
     @classmethod
     def of(cls, problem: LinearProgram, x: Vector, y: Vector) -> AuditedPoint:
-        """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed.
-
-        Parameters
-        ----------
-        problem : LinearProgram
-        x : ndarray, shape (n,)
-        y : ndarray, shape (m,)
-            Row duals, as of a minimization.
-        """
+        """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed."""
         values = np.clip(x, problem.lower, problem.upper)
         missing = (y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper)
         duals = np.where(missing, 0.0, y)
@@ -102,11 +95,6 @@ def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | No
 
     Entries that may be rounding errors are left out one size after the other; then the signs that are still violated
     are mended by least squares.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    farkas : ndarray, shape (m,)
     """
     rays = _affordable(cleaned(farkas), problem)
     for candidate in itertools.chain(rays, (polished(problem, ray) for ray in rays)):
@@ -126,11 +114,6 @@ def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
 
     Better ones are found as by :func:`proof_of_infeasibility`; which entries may be rounding errors is judged by the
     entries themselves, and by the largest that they add to a row.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    ray : ndarray, shape (n,)
     """
     sizes = np.where(problem.column_sizes > 0.0, problem.column_sizes, 1.0)
     rays = _affordable(cleaned(ray) + cleaned(ray, sizes)[1:], problem)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ....util.text import counted
 from ..problem import LinearProgram, Matrix, sp
 from .audit import priced
 from .sums import exact_sum, product, smallest_terms, term_sizes, transposed
 
-__all__ = ["cleaned", "polished", "polished_ray", "proves_infeasible", "proves_unbounded", "reach_is_enough"]
+__all__ = [
+    "cleaned",
+    "polished",
+    "polished_ray",
+    "proves_infeasible",
+    "proves_unbounded",
+    "reach_is_enough",
+    "reason_of_infeasibility",
+    "reason_of_unboundedness",
+]
 
 Vector = NDArray[np.float64]
 
@@ -29,11 +41,6 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
     Rows times y, and bounds times ``-A^T y``, add up to something that every feasible x would have to make at least
     positive though it is at most zero. A violation v of a sign costs ``v |x_j|`` of that; it may be 1e-9 of what is
     added up in its column, and must be much less than each term there, or it is no rounding error.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    y : ndarray, shape (m,)
     """
     if not np.isfinite(y).all() or not y.any():
         return 0.0
@@ -58,11 +65,6 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
     """A Farkas ray near a given one that violates fewer signs, by least squares on the columns at fault.
 
     Entries move in proportion to their size, so that none changes its sign.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    y : ndarray, shape (m,)
     """
     if not np.isfinite(y).all() or not y.any() or problem.m > 20_000:
         return y
@@ -96,11 +98,6 @@ def proves_unbounded(problem: LinearProgram, direction: Vector) -> bool:
     What a row's side loses along it may be 1e-8 of the size of what is added up there, less by as much as the
     improvement, for a largest entry of 1, is smaller than the largest cost; and it must be much less than each term
     that is added up, or it is no rounding error. That a point is feasible is not looked at.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    direction : ndarray, shape (n,)
     """
     if not np.isfinite(direction).all() or not direction.any():
         return False
@@ -124,14 +121,7 @@ def _negligible(matrix: Matrix, vector: Vector, wrong: Vector, room: float) -> b
 
 @_OVERFLOWS
 def cleaned(vector: Vector, sizes: Vector | None = None) -> list[Vector]:
-    """A ray, and the same without its entries below 1e-12, 1e-9, 1e-7 and 1e-5 of the largest; all are different.
-
-    Parameters
-    ----------
-    vector : ndarray, shape (k,)
-    sizes : ndarray, shape (k,), optional
-        What the entries are multiplied by before they are compared.
-    """
+    """A ray, and the same without its entries below 1e-12, 1e-9, 1e-7 and 1e-5 of the largest; all are different."""
     weighed = np.abs(vector if sizes is None else vector * sizes)
     largest = float(weighed.max(initial=0.0))
     found = [vector]
@@ -147,11 +137,6 @@ def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
     """A direction near a given one that leads to fewer rows' sides, by least squares on the rows at fault.
 
     Entries move in proportion to their size, so that those at zero stay there.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    direction : ndarray, shape (n,)
     """
     if not np.isfinite(direction).all() or not direction.any():
         return direction
@@ -199,3 +184,63 @@ def reach_is_enough(problem: LinearProgram, reach: float) -> bool:
     finite = [values[np.isfinite(values)] for values in (problem.row_lower, problem.row_upper)]
     size = max((float(np.abs(values).max()) for values in finite if values.size), default=0.0)
     return reach >= _REACH * (1.0 + size)
+
+
+_NAMED = 8  # rows, or variables, that are named; of more, those of the largest entries
+_NEGLIGIBLE = 1e-9  # part of the terms that a reduced cost, or of the largest entry that one of a ray, is a rounding of
+_PARTS = (1e-2, 1e-4, 1e-6, 1e-9)  # of the largest multiplier, below which rows may be dispensable
+
+
+def reason_of_infeasibility(problem: LinearProgram, farkas: Vector) -> str:
+    """The rows that a Farkas ray combines, and the variables whose bounds it needs.
+
+    Rows with small multipliers are left out if the ray proves as much without them.
+    """
+    ray = _without_small_entries(problem, farkas)
+    rows = _named(problem.row_names, "r", ray)
+    turned = transposed(problem.A)
+    reduced = product(turned, -ray)
+    needed = np.where(np.abs(reduced) > _NEGLIGIBLE * term_sizes(turned, ray), reduced, 0.0)
+    bounds = f" with the bounds of {_listed(_named(problem.names, 'x', needed), 'variable')}" if needed.any() else ""
+    if len(rows) == 1:
+        return f"row {rows[0]} cannot hold{bounds}"
+    return f"these rows cannot hold together{bounds}: {_listed(rows, 'row')}"
+
+
+def reason_of_unboundedness(problem: LinearProgram, ray: Vector) -> str:
+    """The variables that a ray changes, and in which sense."""
+    entries = np.where(np.abs(ray) > _NEGLIGIBLE * np.abs(ray).max(), ray, 0.0)
+    moves = [
+        f"{_listed(_named(problem.names, 'x', part), 'variable', ' and ')} can {verb}"
+        for part, verb in ((np.maximum(entries, 0.0), "grow"), (np.minimum(entries, 0.0), "fall"))
+        if part.any()
+    ]
+    together = " together" if np.count_nonzero(entries) > 1 else ""
+    return f"the objective has no bound: {' and '.join(moves)}{together} without limit"
+
+
+def _without_small_entries(problem: LinearProgram, farkas: Vector) -> Vector:
+    """The ray without the entries that the proof can do without, as far as their size shows it."""
+    sizes = np.abs(farkas) / np.abs(farkas).max()
+    for part in _PARTS:
+        ray = np.where(sizes >= part, farkas, 0.0)
+        if np.count_nonzero(ray) < np.count_nonzero(farkas) and reach_is_enough(
+            problem, proves_infeasible(problem, ray)
+        ):
+            return ray
+    return farkas
+
+
+def _named(names: Sequence[str] | None, letter: str, entries: Vector) -> list[str]:
+    """Names of the entries that are not zero: in their order, of many the largest first."""
+    places = np.flatnonzero(entries)
+    if places.size > _NAMED:
+        places = places[np.argsort(-np.abs(entries[places]), kind="stable")]
+    return [names[place] if names else f"{letter}{place}" for place in places.tolist()]
+
+
+def _listed(names: Sequence[str], noun: str, last: str = ", ") -> str:
+    """``a, b, c``, or ``a, b and 12 more rows``."""
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {counted(len(names) - _NAMED, f'more {noun}')}"
+    return ", ".join(names[:-1]) + (last if len(names) > 1 else "") + names[-1]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ....base.context import RunContext
 from ....devices import DevicePool
-from ..forms.columns import ShardData
-from ..forms.standard import NoOptimum, Prepared, Standard, prepare, shard_data
+from ..forms.standard import NoOptimum, Prepared, ShardData, Standard, prepare, shard_data
 from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
 from ..interior.method import LEAST_GOAL
 from ..options import Options
@@ -33,17 +32,7 @@ _CERTIFICATE_GOAL, _CERTIFICATE_ITERATIONS = 1e-8, 200
 
 
 class Certificates:
-    """The search for a proof, on the devices of a run; its work is added to ``counters``.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-        The program as given.
-    options : Options
-    pool : DevicePool
-    run : RunContext
-    counters : dict
-    """
+    """The search for a proof, on the devices of a run; its work is added to ``counters``."""
 
     def __init__(
         self, problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext, counters: Counters
@@ -66,7 +55,7 @@ class Certificates:
             return None
         feasible = best is not None and infeasibility_of_sides(self.problem, best.x) <= self.options.acceptable
         if not (limited and feasible):
-            lacking = shard_data([_homogeneous_costs(prepared.standard)], elastic=True)
+            lacking = shard_data(replace(prepared.standard, c=np.zeros(prepared.standard.n)), elastic=True)
             found: Proof | None = None
 
             def decides(x: Vector, y: Vector) -> bool:
@@ -103,7 +92,7 @@ class Certificates:
                     return True
             return False
 
-        self._auxiliary(shard_data([directions]), directions.b, "certificate of unboundedness", decides)
+        self._auxiliary(shard_data(directions), directions.b, "certificate of unboundedness", decides)
         return found
 
     def _inner_proof(self) -> Proof | None:
@@ -124,7 +113,7 @@ class Certificates:
             found = proof_of_infeasibility(self.problem, farkas)
             return found is not None
 
-        self._auxiliary(shard_data([prepared.standard]), prepared.standard.b, "proof of infeasibility", decides)
+        self._auxiliary(shard_data(prepared.standard), prepared.standard.b, "proof of infeasibility", decides)
         return found
 
     def _auxiliary(self, data: ShardData, b: Vector, phase: str, decides: Callable[[Vector, Vector], bool]) -> None:
@@ -135,20 +124,20 @@ class Certificates:
         options = self.options.model_copy(update=changes)
         notice = self.run.notice
         with open_system(data, options, self.pool, self.pool.members, self.counters, notice) as system:
-            method = new_method(system, b[None], options)
+            method = new_method(system, b, options)
             system.run(method.start)
             while True:
                 self.run.poll()
                 system.run(lambda: iterate(method, most))
                 self.run.progress(phase, method.state.iteration, most, "iterations", limit=True)
-                ended = bool(method.stuck[0]) or method.state.iteration >= most
-                if not (method.done[0] or ended):
+                ended = method.stuck or method.state.iteration >= most
+                if not (method.done or ended):
                     continue
-                if not method.done[0]:
+                if not method.done:
                     system.run(method.return_to_best)
-                if decides(system.run(system.get_point)[0][0], method.state.y[0]):
+                if decides(system.run(system.get_point)[0], method.state.y):
                     break
-                if ended or method.goal[0] <= LEAST_GOAL:
+                if ended or method.goal <= LEAST_GOAL:
                     break
                 method.goal *= 0.01
             add_counters(self.counters, system, method)
@@ -179,10 +168,6 @@ def _cone(problem: LinearProgram) -> tuple[LinearProgram, NDArray[np.int64], Vec
         np.zeros(free.size), A_eq=rows, b_eq=np.concatenate([np.zeros(problem.n), [1.0]]), bounds=bounds
     )
     return cone, np.concatenate([below, above]), np.concatenate([np.ones(below.size), -np.ones(above.size)])
-
-
-def _homogeneous_costs(standard: Standard) -> Standard:
-    return replace(standard, c=np.zeros(standard.n))
 
 
 def _directions(standard: Standard) -> tuple[Standard | None, NDArray[np.int64], Vector]:

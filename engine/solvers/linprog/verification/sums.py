@@ -36,17 +36,7 @@ def transposed(matrix: Matrix) -> Matrix:
 
 
 def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
-    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row.
-
-    Parameters
-    ----------
-    matrix : ndarray or scipy.sparse.csr_array, shape (m, n)
-    vector : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (m,)
-    """
+    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = _root_of_squares(matrix, vector)
         if np.isfinite(found).all():
@@ -58,17 +48,7 @@ def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
 
 
 def smallest_terms(matrix: Matrix, vector: Vector) -> Vector:
-    """The smallest ``|a_ij v_j|`` of each row that is not zero; inf for a row without any.
-
-    Parameters
-    ----------
-    matrix : ndarray or scipy.sparse.csr_array, shape (m, n)
-    vector : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (m,)
-    """
+    """The smallest ``|a_ij v_j|`` of each row that is not zero; inf for a row without any."""
     if isinstance(matrix, sp.csr_array):
         terms = np.abs(matrix.data * vector[matrix.indices])
         found = np.full(matrix.shape[0], np.inf)
@@ -107,17 +87,7 @@ def exact_sum(terms: Vector) -> float:
 
 
 def product(matrix: Matrix, vector: Vector) -> Vector:
-    """``A v`` by compensated sums, rounded once.
-
-    Parameters
-    ----------
-    matrix : ndarray or scipy.sparse.csr_array, shape (m, n)
-    vector : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (m,)
-    """
+    """``A v`` by compensated sums, rounded once."""
     rows, columns = matrix.shape
     if not rows or not columns:
         return np.zeros(rows)

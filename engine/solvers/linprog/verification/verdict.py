@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ....base.result import Result, Status
+from ..forms.balance import Balanced
 from ..forms.standard import NoOptimum
+from ..highs.presolve import highs_outcome
+from ..highs.process import ChildError
 from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram
@@ -18,25 +25,13 @@ from .outcome import (
     proof_of_unboundedness,
 )
 
-__all__ = ["Verdict"]
+__all__ = ["Verdict", "judge", "judge_balanced_by_highs", "judge_by_highs"]
 
 Vector = NDArray[np.float64]
 
 
 class Verdict:
-    """Collects points and rays of a program, all in the sense of minimization, and judges them.
-
-    Parameters
-    ----------
-    problem : LinearProgram
-    acceptable : float
-        Largest error of an optimum.
-
-    Attributes
-    ----------
-    best : AuditedPoint or None
-    proof : Proof or None
-    """
+    """Collects points and rays of a program, all in the sense of minimization, and judges them."""
 
     def __init__(self, problem: LinearProgram, acceptable: float) -> None:
         self.problem = problem
@@ -49,14 +44,7 @@ class Verdict:
         return self.best is not None and self.best.audit.error <= error
 
     def consider(self, x: Vector, y: Vector) -> float:
-        """Audit a point, and keep it if it is the best; its error.
-
-        Parameters
-        ----------
-        x : ndarray, shape (n,)
-        y : ndarray, shape (m,)
-            Row duals.
-        """
+        """Audit a point, and keep it if it is the best; its error."""
         point = AuditedPoint.of(self.problem, x, y)
         self.take(point)
         return point.audit.error
@@ -76,27 +64,14 @@ class Verdict:
         self.proof = self.proof or self.proof_by_farkas(farkas)
 
     def proof_by_ray(self, ray: Vector, x: Vector | None = None) -> Proof | None:
-        """The proof that a ray gives, with a feasible point, that the objective is unbounded; from any thread.
-
-        Parameters
-        ----------
-        ray : ndarray, shape (n,)
-        x : ndarray, shape (n,), optional
-            A point that may be feasible, besides the best.
-        """
+        """The proof that a ray gives, with a feasible point, that the objective is unbounded; from any thread."""
         found = proof_of_unboundedness(self.problem, ray)
         points = [] if self.best is None else [self.best.x]
         points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
         return found if found is not None and any(self.is_feasible(point) for point in points) else None
 
     def judge_ray(self, ray: Vector, x: Vector | None = None) -> None:
-        """Accept a ray as a proof that the objective is unbounded, if the best point or x is feasible.
-
-        Parameters
-        ----------
-        ray : ndarray, shape (n,)
-        x : ndarray, shape (n,), optional
-        """
+        """Accept a ray as a proof that the objective is unbounded, if the best point or x is feasible."""
         self.proof = self.proof_by_ray(ray, x) or self.proof
 
     def is_feasible(self, x: Vector) -> bool:
@@ -117,3 +92,30 @@ class Verdict:
         if self.best is None:
             return Result(otherwise, None, None, None, counters=counters)
         return self.best.result(self.problem, options, otherwise, counters)
+
+
+_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS allows
+
+
+def judge_by_highs(problem: LinearProgram, verdict: Verdict, poll: Callable[[], None]) -> None:
+    """Ask HiGHS for the ray of a program without an optimum, or for the optimum that our methods have missed."""
+    with contextlib.suppress(ChildError):
+        judge(highs_outcome(problem, {"solver": "simplex"}, poll), verdict)
+
+
+def judge(found: dict[str, Any], verdict: Verdict) -> None:
+    """Audit the point, and check the rays, that HiGHS has returned."""
+    if "x" in found and np.isfinite(found["x"]).all():
+        verdict.consider(found["x"], found["row_duals"])
+    if "farkas" in found:
+        verdict.judge_farkas(found["farkas"])
+    if "ray" in found and verdict.proof is None:
+        verdict.judge_ray(found["ray"], found.get("x"))
+
+
+def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:
+    """Ask HiGHS for the optimum of a program whose numbers have been scaled together."""
+    with contextlib.suppress(ChildError):
+        found = highs_outcome(balanced.program, {"solver": "simplex", **_EXACT}, poll)
+        if "x" in found and np.isfinite(found["x"]).all():
+            verdict.consider(*balanced.restore(found["x"], found["row_duals"]))

@@ -70,25 +70,7 @@ def lacks_basis(arrays: dict[str, NDArray[Any]], options: Options) -> bool:
 def move_to_vertex(
     verdict: Verdict, options: Options, poll: Callable[[], None], run: RunContext, counters: dict[str, int | float]
 ) -> dict[str, NDArray[Any]]:
-    """Replace the best point by a vertex, if there is one; the arrays of its basis.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        Its best point is replaced.
-    options : Options
-    poll : callable
-        Called meanwhile; may raise to end it.
-    run : RunContext
-        Gets a notice if there is no vertex, or no ranges that were asked for.
-    counters : dict
-        Gets the iterations of crossover.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Empty if there is no vertex.
-    """
+    """Replace the best point by a vertex, if there is one; the arrays of its basis."""
     assert verdict.best is not None
     try:
         found = vertex_near(verdict.problem, verdict.best, options, poll)

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
+from ....base.result import Result, Status
 from ....devices import DevicePool
+from ....devices.host import host_cores
 from ....devices.pool.group import WorkerGroup
+from ..interior.driver import Counters
 from ..options import Options
+from ..problem import LinearProgram
+from ..verification.verdict import Verdict, judge_by_highs
 from .audits import audit_family
 from .family import Family
 from .results import Solved
 from .together import TogetherWorker, together_bytes
 
-__all__ = ["solve_family"]
+__all__ = ["solve_family", "solved_by_highs"]
 
 
 def solve_family(
     pool: DevicePool, family: Family, options: Options, backend: str, progress: Callable[[int], None]
 ) -> Solved:
-    """Solve all programs of a family whose shape :func:`~engine.solvers.linprog.batches.together.fits`.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If a device's share does not fit.
-    """
+    """Solve all programs of a family whose shape :func:`~engine.solvers.linprog.batches.together.fits`."""
     began = time.perf_counter()
     members = pool.members[: max(1, min(len(pool), len(family)))]
     m, n = family.A.shape[1:]
@@ -71,3 +72,39 @@ def solve_family(
         backend=backend,
         devices=tuple(member.label for member in members),
     )
+
+
+_LARGEST, _LARGEST_SPARSE = 20_000, 100_000  # nonzeros: HiGHS then takes less time than a single solving on a device
+_MOST_THREADS = 8
+
+
+def solved_by_highs(
+    programs: Mapping[int, Callable[[], LinearProgram]], options: Options
+) -> Iterator[tuple[int, Result]]:
+    """Solve programs with several threads; the results as they are known, of those that have an answer.
+
+    An answer is an optimum that passes the audit, or *infeasible* or *unbounded* with a checked certificate.
+    """
+    threads = ThreadPoolExecutor(max(1, min(_MOST_THREADS, host_cores())))
+    try:
+        solved = threads.map(lambda make: _solved(make(), options), programs.values())
+        yield from ((index, found) for index, found in zip(programs, solved, strict=True) if found is not None)
+    finally:
+        threads.shutdown(cancel_futures=True)
+
+
+def _solved(problem: LinearProgram, options: Options) -> Result | None:
+    if problem.nonzeros > (_LARGEST_SPARSE if problem.is_sparse else _LARGEST):
+        return None
+    began = time.perf_counter()
+    verdict = Verdict(problem, options.acceptable)
+    judge_by_highs(problem, verdict, lambda: None)
+    if verdict.proof is None and not verdict.best_is(options.tolerance):
+        return None
+    counters: Counters = {"rows": problem.m, "variables": problem.n}
+    result = replace(verdict.result(Status.ITERATION_LIMIT, options, counters), seconds=time.perf_counter() - began)
+    error = np.nan if verdict.proof is not None or verdict.best is None else verdict.best.audit.error
+    result.arrays["method"] = np.array("HiGHS simplex alone, in a batch")
+    result.arrays["racers"] = np.array(["HiGHS simplex"])
+    result.arrays["racer_outcomes"], result.arrays["racer_errors"] = np.array(["won"]), np.array([error])
+    return result
