@@ -1,11 +1,8 @@
 """Small programs: HiGHS's simplex method solves them before a device, a thread or a process is started for them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,23 +10,22 @@ import scipy.optimize
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.errors import DeviceNotFound, OptionError
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 from tests.support.needs import package
 
 pytestmark = pytest.mark.host
 
-SMALL: dict[str, Any] = {"c": [-1.0, 4.0], "A_ub": [[-3.0, 1.0], [1.0, 2.0]], "b_ub": [6.0, 4.0]}
+SMALL = {"c": [-1.0, 4.0], "A_ub": [[-3.0, 1.0], [1.0, 2.0]], "b_ub": [6.0, 4.0]}
 FREE = [(None, None), (-3.0, None)]
 
 
-def random_program(m: int, n: int, seed: int) -> dict[str, Any]:
+def random_program(m, n, seed):
     random = np.random.default_rng(seed)
     return {"c": random.random(n), "A_ub": -random.random((m, n)), "b_ub": -1.0 - random.random(m)}
 
 
-def test_nothing_is_started_for_a_small_program() -> None:
+def test_nothing_is_started_for_a_small_program():
     script = f"""
 import sys, threading, engine
 given = {SMALL!r}
@@ -44,8 +40,8 @@ assert not {{"pyopencl", "pycuda", "multiprocessing.popen_spawn_posix"}} & set(s
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
-def test_a_device_that_is_named_is_opened_and_the_result_says_what_solved_the_program(device: Member) -> None:
-    events: list[Any] = []
+def test_a_device_that_is_named_is_opened_and_the_result_says_what_solved_the_program(device):
+    events = []
     result = engine.solve(engine.LinearProgram(**SMALL, bounds=FREE), devices=[device.info.id], on_event=events.append)
     assert result.devices == (device.info.id,)
     assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
@@ -55,7 +51,7 @@ def test_a_device_that_is_named_is_opened_and_the_result_says_what_solved_the_pr
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_answers_of_the_host_are_audited_and_proved(sparse: bool) -> None:
+def test_answers_of_the_host_are_audited_and_proved(sparse):
     for seed in range(12):
         given = random_program(8, 12, seed)
         expected = scipy.optimize.linprog(**given)
@@ -76,12 +72,12 @@ def test_answers_of_the_host_are_audited_and_proved(sparse: bool) -> None:
     assert proves_unbounded(down, result.arrays["ray"])
 
 
-def test_what_highs_gets_wrong_is_left_to_the_other_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_highs_gets_wrong_is_left_to_the_other_methods(monkeypatch):
     from engine.solvers.linprog.highs import child
 
     simplex = child.simplex
 
-    def wrong(*arguments: Any) -> dict[str, Any]:
+    def wrong(*arguments):
         found = simplex(*arguments)
         return found | {"x": found["x"] + 1e-3}
 
@@ -92,7 +88,7 @@ def test_what_highs_gets_wrong_is_left_to_the_other_methods(monkeypatch: pytest.
     assert result.devices
 
 
-def test_a_similar_program_begins_with_the_basis_of_the_last_one() -> None:
+def test_a_similar_program_begins_with_the_basis_of_the_last_one():
     given = random_program(40, 60, 3)
     first = engine.solve(engine.LinearProgram(**given), basis=True)
     basis = (*first.arrays["column_status"].tolist(), *first.arrays["row_status"].tolist())
@@ -108,9 +104,9 @@ def test_a_similar_program_begins_with_the_basis_of_the_last_one() -> None:
             engine.solve(changed, initial_basis=wrong)
 
 
-def test_cvxpy_begins_with_the_last_basis_of_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cvxpy_begins_with_the_last_basis_of_a_problem(monkeypatch):
     cp = package("cvxpy")
-    results: list[engine.Result] = []
+    results = []
     solve = engine.Engine.solve
     monkeypatch.setattr(
         engine.Engine, "solve", lambda self, *a, **o: results.append(solve(self, *a, **o)) or results[-1]
@@ -128,11 +124,11 @@ def test_cvxpy_begins_with_the_last_basis_of_a_problem(monkeypatch: pytest.Monke
     assert {result.backend for result in results} == {"host"}
 
 
-def test_small_programs_of_many_threads_are_solved_beside_each_other(device: Member) -> None:
-    found: dict[int, float] = {}
+def test_small_programs_of_many_threads_are_solved_beside_each_other(device):
+    found = {}
     wanted = {seed: scipy.optimize.linprog(**random_program(6, 9, seed)).fun for seed in range(16)}
 
-    def solve(seed: int) -> None:
+    def solve(seed):
         names = [device.info.id] if seed % 2 else None
         found[seed] = engine.linprog(**random_program(6, 9, seed), devices=names).fun
 
@@ -144,7 +140,7 @@ def test_small_programs_of_many_threads_are_solved_beside_each_other(device: Mem
     assert found == pytest.approx(wanted)
 
 
-def test_programs_one_after_the_other_do_not_meet_what_is_kept_of_each_other() -> None:
+def test_programs_one_after_the_other_do_not_meet_what_is_kept_of_each_other():
     """One HiGHS instance solves them: optimal, infeasible and unbounded ones in turn, with and without a basis."""
     random = np.random.default_rng(7)
     for number in range(12):
@@ -157,7 +153,7 @@ def test_programs_one_after_the_other_do_not_meet_what_is_kept_of_each_other() -
             assert found.objective == pytest.approx(expected.fun, abs=1e-9)
 
 
-def test_the_time_of_earlier_programs_does_not_count() -> None:
+def test_the_time_of_earlier_programs_does_not_count():
     from engine.solvers.linprog.highs import child
 
     model = {"solver": "simplex", "time_limit": 100.0}

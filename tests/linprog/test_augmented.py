@@ -1,10 +1,7 @@
 """The augmented system of sparse programs against dense linear algebra, HiGHS and the normal equations."""
 
-from __future__ import annotations
-
 import threading
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from scipy.optimize import linprog
 
 import engine
 from engine.api.engine import Engine
-from engine.devices import Member
 from engine.errors import OptionError
 from engine.solvers.linprog.forms.standard import ShardData, with_slacks
 from engine.solvers.linprog.highs.process import ChildError
@@ -33,7 +29,7 @@ from tests.support.random_programs import program
 
 
 @pytest.fixture(params=["qdldl", "SuperLU", "SuperLU in a child", "rslab in a child"])
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def library(request, monkeypatch):
     """Every library that is installed, where it may run."""
     name, _, where = request.param.partition(" ")
     if name != "SuperLU":
@@ -44,17 +40,17 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return str(request.param)
 
 
-def regression(rows: int, parameters: int, density: float = 0.1) -> engine.LinearProgram:
+def regression(rows, parameters, density=0.1):
     """Least absolute deviations: each parameter is free, and in many rows; X beta + u - v = y."""
     random = np.random.default_rng([rows, parameters])
     x = sp.random_array((rows, parameters), density=density, rng=random, data_sampler=random.standard_normal)
-    a: Any = sp.csr_array(sp.hstack([x, sp.eye_array(rows), -sp.eye_array(rows)]))
+    a = sp.csr_array(sp.hstack([x, sp.eye_array(rows), -sp.eye_array(rows)]))
     c = np.concatenate([np.zeros(parameters), np.ones(2 * rows)])
     bounds = [(None, None)] * parameters + [(0, None)] * (2 * rows)
     return engine.LinearProgram(c, A_eq=a, b_eq=random.standard_normal(rows), bounds=bounds)
 
 
-def data(m: int, n: int, long: int) -> ShardData:
+def data(m, n, long):
     """Short columns, some slacks, and columns with about half of all rows."""
     random = np.random.default_rng([m, n, long])
     a = sp.random_array((m, n), density=min(1.0, 2.0 / m), rng=random)
@@ -75,9 +71,7 @@ def data(m: int, n: int, long: int) -> ShardData:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize(("m", "n", "long"), [(1, 1, 0), (60, 90, 12), (600, 900, 40)])
-def test_solutions_are_those_of_the_normal_equations(
-    library: str, monkeypatch: pytest.MonkeyPatch, mapped: bool, m: int, n: int, long: int
-) -> None:
+def test_solutions_are_those_of_the_normal_equations(library, monkeypatch, mapped, m, n, long):
     monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, long)
     random = np.random.default_rng(0)
@@ -97,7 +91,7 @@ def test_solutions_are_those_of_the_normal_equations(
     found.close()
 
 
-def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
+def test_pivots_of_the_wrong_sign_are_reported(library):
     given = data(60, 90, 12)
     shards = GivenTheta()
     found = HostSystem(given, "augmented", shards.get_theta)
@@ -108,7 +102,7 @@ def test_pivots_of_the_wrong_sign_are_reported(library: str) -> None:
 
 
 @pytest.mark.few(2)
-def test_normal_equations_follow_factors_that_fail(library: str) -> None:
+def test_normal_equations_follow_factors_that_fail(library):
     given = data(300, 400, 60)
     shards = GivenTheta()
     found = HostSystem(given, "auto", shards.get_theta)
@@ -127,7 +121,7 @@ def test_normal_equations_follow_factors_that_fail(library: str) -> None:
 
 
 @pytest.mark.full
-def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_normal_equations_follow_solutions_that_are_lost(library, monkeypatch):
     monkeypatch.setattr(host, "_LOST", 0.0)
     given = data(300, 400, 60)
     shards = GivenTheta()
@@ -143,7 +137,7 @@ def test_normal_equations_follow_solutions_that_are_lost(library: str, monkeypat
     found.close()
 
 
-def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
+def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception():
     package("pymetis")  # whose order is not looked for once the run has ended
     given = data(300, 400, 60)
     shards = GivenTheta()
@@ -154,13 +148,13 @@ def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception() -> None:
     assert np.isnan(found.solve(np.ones(300))).all()
 
 
-def form_of(columns: Any) -> Any:
+def form_of(columns):
     columns = sp.csc_array(columns)
     columns.sort_indices()
     return cheaper_form(columns, DenseColumns(columns), minimum_degree)
 
 
-def test_the_form_with_the_cheaper_factor_is_chosen() -> None:
+def test_the_form_with_the_cheaper_factor_is_chosen():
     random = np.random.default_rng(4)
     few = sp.hstack([sp.eye_array(1000), sp.random_array((1000, 20), density=0.1, rng=random)])
     assert form_of(few) is not None
@@ -171,9 +165,7 @@ def test_the_form_with_the_cheaper_factor_is_chosen() -> None:
     assert form_of(as_many) is None
 
 
-def test_the_normal_equations_are_not_formed_where_they_have_too_many_products(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_normal_equations_are_not_formed_where_they_have_too_many_products(monkeypatch):
     monkeypatch.setattr("engine.solvers.linprog.multifrontal.form.MOST_PRODUCTS", 1000)
     random = np.random.default_rng(4)
     few = sp.hstack([sp.eye_array(500), sp.random_array((500, 200), density=0.1, rng=random)])
@@ -181,15 +173,13 @@ def test_the_normal_equations_are_not_formed_where_they_have_too_many_products(
 
 
 @pytest.mark.parametrize("limit", ["products", "dense columns"])
-def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_or_fast(
-    device: Member, monkeypatch: pytest.MonkeyPatch, limit: str
-) -> None:
+def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_or_fast(device, monkeypatch, limit):
     given = data(300, 400, 60)
     if limit == "products":
         monkeypatch.setattr(pending, "MOST_PRODUCTS", 1000)
     else:
         monkeypatch.setattr(pending, "_MOST_DENSE_COLUMNS", -1)
-    warnings: list[str] = []
+    warnings = []
 
     shards = GivenTheta()
     found = pending.PendingSystem(shards, given, device.info, "auto", False, warnings.append)
@@ -204,9 +194,7 @@ def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_o
     found.close()
 
 
-def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(device, monkeypatch):
     problem = regression(900, 30)
     with engine.Engine(devices=[device.info.id]) as owner:
         results = {
@@ -225,14 +213,14 @@ def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(
         assert results["auto"].counters["factor_nonzeros"] == entries["augmented"]
 
 
-def test_a_dense_program_is_refused() -> None:
+def test_a_dense_program_is_refused():
     problem = engine.LinearProgram([1.0, 1.0], A_ub=[[-1.0, -2.0]], b_ub=[-1.0])
     with pytest.raises(OptionError, match="requires a sparse matrix"):
         engine.solve(problem, linear_solver="augmented")
 
 
 @pytest.fixture(scope="module")
-def owner() -> Any:
+def owner():
     with Engine() as made:
         yield made
 
@@ -244,7 +232,7 @@ def owner() -> Any:
     n=st.integers(3, 80),
     kinds=st.sets(st.sampled_from(["free", "dependent", "degenerate", "bounded", "scaled", "long"])),
 )
-def test_optima_are_those_of_highs(owner: Engine, seed: int, m: int, n: int, kinds: set[str]) -> None:
+def test_optima_are_those_of_highs(owner, seed, m, n, kinds):
     random = np.random.default_rng(seed)
     a = sp.random_array((m, n), density=min(1.0, 3 / m), rng=random, data_sampler=random.standard_normal).toarray()
     if "long" in kinds:
@@ -272,10 +260,10 @@ def test_optima_are_those_of_highs(owner: Engine, seed: int, m: int, n: int, kin
     assert result.objective == pytest.approx(expected.fun, rel=1e-6, abs=1e-6)
 
 
-def test_a_time_limit_ends_an_analysis(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_limit_ends_an_analysis(device, monkeypatch):
     begun, ended = threading.Event(), threading.Event()
 
-    def slow(*_: Any) -> None:
+    def slow(*_):
         begun.set()
         ended.wait(60)
         raise ChildError("the run has ended")
@@ -291,20 +279,20 @@ def test_a_time_limit_ends_an_analysis(device: Member, monkeypatch: pytest.Monke
     assert seconds < 30.0
 
 
-def test_entries_are_estimated_before_anything_is_formed() -> None:
+def test_entries_are_estimated_before_anything_is_formed():
     columns = sp.csc_array(sp.hstack([sp.eye_array(50), np.ones((50, 2))]))
     assert form.augmented_entries(columns) == 0.5 * 50 + 100 + 50
     assert form.fills_in(columns)
     assert not form.fills_in(sp.csc_array(sp.eye_array(50)))
 
 
-def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner: Engine) -> None:
+def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner):
     """Many scenarios of a portfolio's loss: each asset is in all of them."""
     random = np.random.default_rng(11)
     scenarios, assets = 1500, 25
     losses = random.normal(-0.001, 0.02, (scenarios, assets))
     each = np.zeros((scenarios, 40 * assets))
-    a: Any = sp.csr_array(sp.hstack([losses, -np.ones((scenarios, 1)), -sp.eye_array(scenarios), sp.csr_array(each)]))
+    a = sp.csr_array(sp.hstack([losses, -np.ones((scenarios, 1)), -sp.eye_array(scenarios), sp.csr_array(each)]))
     c = np.concatenate([losses.mean(axis=0), [1.0], np.full(scenarios, 20.0 / scenarios), np.ones(40 * assets)])
     whole = sp.csr_array((np.ones(assets), (np.zeros(assets, int), np.arange(assets))), shape=(1, c.size))
     bounds = [(0, None)] * assets + [(None, None)] + [(0, None)] * (scenarios + 40 * assets)
@@ -319,7 +307,7 @@ def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner: 
 
 
 @pytest.mark.parametrize("linear_solver", ["sparse_cholesky", "multifrontal", "augmented"])
-def test_sparse_systems_are_kept_where_presolve_leaves_few_zeros(owner: engine.Engine, linear_solver: str) -> None:
+def test_sparse_systems_are_kept_where_presolve_leaves_few_zeros(owner, linear_solver):
     arguments = program("boxed", 60, 120, 103)
     arguments |= {name: sp.csr_array(arguments[name]) for name in ("A_ub", "A_eq")}
     problem = engine.LinearProgram(**arguments)

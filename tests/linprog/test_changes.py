@@ -1,10 +1,7 @@
 """Programs with other numbers and the same matrix, each solved from the last one's basis."""
 
-from __future__ import annotations
-
 import pickle
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,14 +20,14 @@ PLAIN = {"c": [-1.0, -2.0], "A_ub": [[1.0, 1.0], [1.0, 3.0]], "b_ub": [4.0, 6.0]
 
 @examples(30)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1), sparse=st.booleans())
-def test_changed_programs_have_the_optima_of_new_ones(owner: engine.Engine, kind: str, seed: int, sparse: bool) -> None:
+def test_changed_programs_have_the_optima_of_new_ones(owner, kind, seed, sparse):
     arguments, random = program(kind, 12, 16, seed), np.random.default_rng(seed)
     if sparse:
         arguments |= {name: sp.csr_array(arguments[name]) for name in ("A_ub", "A_eq")}
     problem = engine.LinearProgram(**arguments)
     for turn in range(3):
         low = np.array([-np.inf if low is None else low for low, _ in arguments["bounds"]])
-        changes: dict[str, Any] = {
+        changes = {
             "c": arguments["c"] * random.uniform(0.8, 1.2, 16),
             "b_ub": arguments["b_ub"] + random.random(len(arguments["b_ub"])),
             "bounds": list(zip(low, low + 5.0 if turn == 1 else np.full(16, np.inf), strict=True)),
@@ -45,7 +42,7 @@ def test_changed_programs_have_the_optima_of_new_ones(owner: engine.Engine, kind
             assert result.objective == pytest.approx(reference.fun, rel=1e-6, abs=1e-6)
 
 
-def test_the_basis_is_shared_and_shortens_the_next_solving(owner: engine.Engine) -> None:
+def test_the_basis_is_shared_and_shortens_the_next_solving(owner):
     random = np.random.default_rng(1)
     matrix = sp.random_array((80, 160), density=0.1, rng=random, format="csr")
     x, sides = random.uniform(0.5, 1.5, 160), random.uniform(0.5, 1.5, 80)
@@ -62,7 +59,7 @@ def test_the_basis_is_shared_and_shortens_the_next_solving(owner: engine.Engine)
 
 @pytest.mark.full
 @pytest.mark.host
-def test_a_thousand_solvings_on_fresh_threads_have_one_answer(owner: engine.Engine) -> None:
+def test_a_thousand_solvings_on_fresh_threads_have_one_answer(owner):
     problem, found = engine.LinearProgram(**PLAIN), []
     for turn in range(1000):
         changed = problem.with_changes(b_ub=[4.0 + turn % 5, 6.0])
@@ -83,12 +80,12 @@ def test_a_thousand_solvings_on_fresh_threads_have_one_answer(owner: engine.Engi
         ({"bounds": (2, 1)}, "lower bound of variable 0"),
     ],
 )
-def test_changes_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_changes_that_do_not_fit_are_refused(changes, message):
     with pytest.raises(ProblemError, match=message):
         engine.LinearProgram(**PLAIN).with_changes(**changes)
 
 
-def test_sizes_are_those_of_the_changed_numbers() -> None:
+def test_sizes_are_those_of_the_changed_numbers():
     problem = engine.LinearProgram(**PLAIN)
     assert problem.units == (1.0, 1.0)
     changed = problem.with_changes(c=[1e-3, 0.0], b_ub=[1e-4, 1e-4], name="small")

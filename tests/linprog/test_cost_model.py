@@ -1,11 +1,7 @@
 """The one cost model ranks a dense and a sparse factor as measured processor time does."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +22,7 @@ SIZES = {"band": (210, 300, 400, 500), "grid": (225, 289, 400, 484), "star": (21
 SIZES |= {"scattered": (210, 280, 350, 420), "full": (40, 60, 80, 100)}
 
 
-def columns(kind: str, m: int) -> Any:
+def columns(kind, m):
     """A matrix with a column or two a row, whose normal equations fill in hardly at all, or much, or wholly."""
     random = np.random.default_rng(m)
     rows = np.arange(m)
@@ -45,7 +41,7 @@ def columns(kind: str, m: int) -> Any:
     return sp.csc_array(sp.hstack([sp.eye_array(m), *parts]))
 
 
-def seconds(work: Callable[[], Any]) -> float:
+def seconds(work):
     """The least processor time of two."""
     found = []
     for _ in range(2):
@@ -56,7 +52,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 @pytest.mark.parametrize("kind", SIZES)
-def test_predictions_rank_dense_and_sparse_factors_as_processor_time_does(kind: str) -> None:
+def test_predictions_rank_dense_and_sparse_factors_as_processor_time_does(kind):
     """Of what is predicted to be faster by half, none may take more than twice the time of the other."""
     for m in SIZES[kind]:
         a = columns(kind, m)
@@ -65,14 +61,14 @@ def test_predictions_rank_dense_and_sparse_factors_as_processor_time_does(kind: 
         tree = best_tree(pattern.indices, pattern.indptr, minimum_degree)
         products, factors = products_of(a), SuperLU(pattern.indices, pattern.indptr)
 
-        def sparse(products: Any = products, factors: Any = factors, theta: Any = theta, rhs: Any = rhs) -> None:
+        def sparse(products=products, factors=factors, theta=theta, rhs=rhs):
             factors.factor(products.values(theta))
             for _ in range(8):
                 factors.solve(rhs)
 
         matrix = a.toarray() if kind == "full" else a
 
-        def dense(a: Any = matrix, theta: Any = theta, rhs: Any = rhs) -> None:
+        def dense(a=matrix, theta=theta, rhs=rhs):
             factor = scipy.linalg.cho_factor(sp.csr_array((a * theta) @ a.T).toarray())
             for _ in range(8):
                 scipy.linalg.cho_solve(factor, rhs)

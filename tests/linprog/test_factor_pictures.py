@@ -1,23 +1,17 @@
 """Pictures of sparse factors: entries in blocks of rows and columns against elimination, and what a run keeps."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog.multifrontal import symbolic
 from engine.solvers.linprog.multifrontal.symbolic import analyse
 from engine.solvers.linprog.sparse import factors
 from tests.support.matrices import MATRICES, filled, lower_pattern, tree_of
 
 
-def in_blocks(pattern: np.ndarray, k: int) -> np.ndarray:
+def in_blocks(pattern, k):
     """Entries of each of k x k blocks."""
     counts = np.zeros((k, k), int)
     rows, columns = np.nonzero(pattern)
@@ -25,7 +19,7 @@ def in_blocks(pattern: np.ndarray, k: int) -> np.ndarray:
     return counts
 
 
-def by_fronts(columns: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+def by_fronts(columns):
     """The fronts, the pattern of what they store, and that of elimination."""
     fronts = analyse(tree_of(columns))
     m = fronts.order.size
@@ -39,9 +33,7 @@ def by_fronts(columns: Any) -> tuple[Any, np.ndarray, np.ndarray]:
 @pytest.mark.few(4)
 @pytest.mark.parametrize("blocks", [7, 64, 256])
 @pytest.mark.parametrize("name", MATRICES)
-def test_blocks_of_fronts_have_the_entries_that_are_stored(
-    name: str, blocks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_of_fronts_have_the_entries_that_are_stored(name, blocks, monkeypatch):
     monkeypatch.setattr(symbolic, "PICTURED", blocks)
     fronts, stored, exact = by_fronts(MATRICES[name])
     counts, table = symbolic.picture_of_fronts(fronts)
@@ -55,7 +47,7 @@ def test_blocks_of_fronts_have_the_entries_that_are_stored(
 
 @pytest.mark.parametrize("blocks", [7, 1000])
 @pytest.mark.parametrize("name", ["grid", "tree", "disconnected", "scattered"])
-def test_blocks_of_superlu_are_those_of_elimination(name: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_superlu_are_those_of_elimination(name, blocks, monkeypatch):
     monkeypatch.setattr(factors, "PICTURED", blocks)
     pattern = lower_pattern(MATRICES[name])
     found = factors.SuperLU(pattern.indices, pattern.indptr)
@@ -71,7 +63,7 @@ def test_blocks_of_superlu_are_those_of_elimination(name: str, blocks: int, monk
     assert not np.triu(counts, 1).any()
 
 
-def transport(m: int, n: int) -> engine.LinearProgram:
+def transport(m, n):
     random = np.random.default_rng(1)
     rows = [sp.kron(sp.eye_array(m), np.ones((1, n))), sp.kron(np.ones((1, m)), sp.eye_array(n))]
     costs, supplies, demands = random.random(m * n), np.full(m, float(n)), np.full(n, float(m))
@@ -80,8 +72,8 @@ def transport(m: int, n: int) -> engine.LinearProgram:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["multifrontal", "sparse_cholesky", "cholesky"])
-def test_a_run_with_a_folder_keeps_the_picture_of_its_factor(device: Member, solver: str, tmp_path: Path) -> None:
-    arguments: dict[str, Any] = {"method": "mpc", "linear_solver": solver, "presolve": False}
+def test_a_run_with_a_folder_keeps_the_picture_of_its_factor(device, solver, tmp_path):
+    arguments = {"method": "mpc", "linear_solver": solver, "presolve": False}
     problem = transport(12, 30)
     with engine.Engine(devices=[device.info.id]) as owner:
         plain = owner.solve(problem, **arguments)

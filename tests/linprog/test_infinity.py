@@ -1,29 +1,22 @@
 """From 1e20 on a bound or a side is infinite, by every door, as for HiGHS."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.errors import ProblemError
 from tests.support.needs import package
 
 pytestmark = pytest.mark.host
 
 HUGE = 1e30
-GIVEN: dict[str, Any] = {"c": [-1.0, -1.0], "A_ub": [[1.0, -1.0]], "b_ub": [1.0], "bounds": (0.0, HUGE)}
+GIVEN = {"c": [-1.0, -1.0], "A_ub": [[1.0, -1.0]], "b_ub": [1.0], "bounds": (0.0, HUGE)}
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "mpc"}, {"method": "race"}], ids=["auto", "mpc", "race"])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_huge_bound_does_not_hide_that_a_program_is_unbounded(
-    device: Member, options: dict[str, Any], sparse: bool
-) -> None:
+def test_a_huge_bound_does_not_hide_that_a_program_is_unbounded(device, options, sparse):
     given = GIVEN | ({"A_ub": sp.csr_array(GIVEN["A_ub"])} if sparse else {})
     result = engine.solve(engine.LinearProgram(**given), devices=[device.info.id], **options)
     assert result.status == "unbounded"
@@ -31,14 +24,14 @@ def test_a_huge_bound_does_not_hide_that_a_program_is_unbounded(
 
 
 @pytest.mark.full
-def test_linprog_cvxpy_and_highspy_have_the_same_infinity(device: Member) -> None:
+def test_linprog_cvxpy_and_highspy_have_the_same_infinity(device):
     assert engine.linprog(**GIVEN, devices=[device.info.id]).status == 3
     cp = package("cvxpy")
     x = cp.Variable(2, bounds=[0.0, HUGE])
     model = cp.Problem(cp.Maximize(cp.sum(x)), [x[0] - x[1] <= 1.0])
     model.solve(solver=engine.QUINTET, devices=[device.info.id])
     assert model.status == "unbounded"
-    highspy: Any = package("highspy")
+    highspy = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("infinite_bound", 1e31)  # otherwise HiGHS itself makes them infinite
@@ -49,13 +42,13 @@ def test_linprog_cvxpy_and_highspy_have_the_same_infinity(device: Member) -> Non
     assert problem.upper.tolist() == [np.inf, 0.99e20]
 
 
-def test_rows_with_huge_sides_say_nothing() -> None:
+def test_rows_with_huge_sides_say_nothing():
     problem = engine.LinearProgram([1.0], A_ub=[[1.0], [-1.0]], b_ub=[HUGE, 1e19], bounds=(-1e20, 5.0))
     assert problem.row_upper.tolist() == [np.inf, 1e19]
     assert problem.lower.tolist() == [-np.inf]
 
 
-def test_families_have_the_same_infinity(device: Member) -> None:
+def test_families_have_the_same_infinity(device):
     problem = engine.LinearProgram(**(GIVEN | {"bounds": (0.0, 10.0)}))
     found = engine.solve_many(problem, upper=[[10.0, 10.0], [HUGE, HUGE]], devices=[device.info.id])
     assert [str(result.status) for result in found] == ["optimal", "unbounded"]
@@ -71,6 +64,6 @@ def test_families_have_the_same_infinity(device: Member) -> None:
         ({"bounds": (HUGE, None)}, "the lower bound of variable 0 must be at most its upper bound; got inf"),
     ],
 )
-def test_a_huge_side_that_leaves_nothing_is_refused(given: dict[str, Any], message: str) -> None:
+def test_a_huge_side_that_leaves_nothing_is_refused(given, message):
     with pytest.raises(ProblemError, match=message):
         engine.LinearProgram([1.0], **given)

@@ -1,22 +1,17 @@
 """Points to begin with: ``initial``, ``initial_duals``, and SciPy's ``x0``."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.errors import OptionError
-from engine.events import Event, Incumbent
+from engine.events import Incumbent
 from engine.generators.linprog import GeneratorOptions, generate
 
 pytestmark = pytest.mark.host
 
 
-def similar(problem: engine.LinearProgram, size: float, seed: int) -> engine.LinearProgram:
+def similar(problem, size, seed):
     """The same program with other costs."""
     random = np.random.default_rng(seed)
     arrays = dict(problem.to_arrays())
@@ -25,7 +20,7 @@ def similar(problem: engine.LinearProgram, size: float, seed: int) -> engine.Lin
 
 
 @pytest.mark.parametrize("kind", ["dense", "inequalities", "transport"])
-def test_the_optimum_of_a_similar_program_saves_iterations(owner: engine.Engine, kind: Any) -> None:
+def test_the_optimum_of_a_similar_program_saves_iterations(owner, kind):
     m, n = (6, 8) if kind == "transport" else (40, 90)
     problem = generate(GeneratorOptions(type=kind, m=m, n=n, seed=2))
     first = owner.solve(problem)
@@ -42,16 +37,12 @@ def test_the_optimum_of_a_similar_program_saves_iterations(owner: engine.Engine,
 
 
 @pytest.mark.parametrize("method", ["auto", "race", "pdhg"])
-def test_an_optimum_is_recognised_at_once(owner: engine.Engine, method: str) -> None:
+def test_an_optimum_is_recognised_at_once(owner, method):
     problem = generate(GeneratorOptions(type="transport", m=5, n=7, seed=1))
     first = owner.solve(problem, basis=True)
-    seen: list[Event] = []
+    seen = []
     again = owner.solve(
-        problem,
-        method=method,
-        initial=first.solution,
-        initial_duals=first.arrays["row_duals"],
-        on_event=seen.append,
+        problem, method=method, initial=first.solution, initial_duals=first.arrays["row_duals"], on_event=seen.append
     )
     assert again.status == "optimal"
     assert again.counters["iterations"] == 0
@@ -60,7 +51,7 @@ def test_an_optimum_is_recognised_at_once(owner: engine.Engine, method: str) -> 
     assert incumbent.objective == pytest.approx(first.objective)
 
 
-def test_a_useless_point_does_no_harm(owner: engine.Engine) -> None:
+def test_a_useless_point_does_no_harm(owner):
     problem = generate(GeneratorOptions(type="inequalities", m=20, n=30, seed=4))
     expected = owner.solve(problem).objective
     for point in (np.zeros(30), np.full(30, 1e9), -np.ones(30)):
@@ -69,7 +60,7 @@ def test_a_useless_point_does_no_harm(owner: engine.Engine) -> None:
         assert result.objective == pytest.approx(expected, rel=1e-6)
 
 
-def test_scipys_x0_is_where_mpc_begins(owner: engine.Engine, device: Member) -> None:
+def test_scipys_x0_is_where_mpc_begins(owner, device):
     problem = generate(GeneratorOptions(type="inequalities", m=20, n=30, seed=5))
     given = {"c": problem.c, "A_ub": problem.A, "b_ub": problem.row_upper, "method": "mpc"}
     cold = engine.linprog(**given, devices=[device.info.id])
@@ -89,7 +80,7 @@ def test_scipys_x0_is_where_mpc_begins(owner: engine.Engine, device: Member) -> 
         ({"initial_duals": [1.0]}, "without initial"),
     ],
 )
-def test_what_is_no_point_is_refused(options: dict[str, Any], message: str) -> None:
+def test_what_is_no_point_is_refused(options, message):
     problem = engine.LinearProgram([1.0, 2.0], A_ub=[[-1.0, -1.0]], b_ub=[-1.0])
     with pytest.raises(OptionError, match=message):
         engine.solve(problem, **options)

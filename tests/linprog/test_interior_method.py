@@ -1,9 +1,6 @@
 """When an interior-point method gives up, by what it is given of its points."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,18 +11,18 @@ from engine.solvers.linprog.interior.method import InteriorPoint, Settings
 class _Reported:
     """A system of one row and one variable, whose points are as far from feasible as the test says."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.data = SimpleNamespace(upper=np.full(1, np.inf), free=np.zeros(1, bool), c=np.ones(1))
         self.lacking = 1.0
 
-    def assess(self, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+    def assess(self, *_):
         """The duality gap grows all the time."""
         return np.full(1, 1.0 - self.lacking), np.array([1.0, 1.0 / self.lacking, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize(("factor", "last"), [(0.95, 75), (1.0, 26)])
-def test_a_method_goes_on_while_its_points_come_closer_to_feasible(factor: float, last: int) -> None:
-    system: Any = _Reported()
+def test_a_method_goes_on_while_its_points_come_closer_to_feasible(factor, last):
+    system = _Reported()
     method = InteriorPoint(system, np.ones(1), Settings())
     for iteration in range(200):
         method.state.iteration = iteration
@@ -40,25 +37,25 @@ def test_a_method_goes_on_while_its_points_come_closer_to_feasible(factor: float
 class _Diagonal(_Reported):
     """A system whose matrix is diagonal, and whose factor says nothing."""
 
-    def __init__(self, entries: np.ndarray) -> None:
+    def __init__(self, entries):
         super().__init__()
         self.entries = entries
 
-    def search_direction(self, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+    def search_direction(self, *_):
         return np.zeros(self.entries.size), np.zeros(self.entries.size)
 
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
+    def solve(self, rhs):
         return rhs
 
-    def normal(self, p: np.ndarray) -> np.ndarray:
+    def normal(self, p):
         return self.entries * p
 
     direction = normal
 
 
 @pytest.mark.parametrize("largest", [10.0, 1e12])
-def test_conjugate_gradients_that_do_not_converge_are_left_early(largest: float) -> None:
-    system: Any = _Diagonal(np.geomspace(1.0, largest, 200))
+def test_conjugate_gradients_that_do_not_converge_are_left_early(largest):
+    system = _Diagonal(np.geomspace(1.0, largest, 200))
     method = InteriorPoint(system, np.ones(200), Settings())
     method._enough = 1e-3
     found = [method._solve_direction("affine") for _ in range(2)]

@@ -1,19 +1,13 @@
 """Checkpoints of linear programs: written at a stop, resumed to the same answer, refused when they do not fit."""
 
-from __future__ import annotations
-
 import shutil
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.errors import DeviceError, RunFolderError
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.folder.run_folder import RunFolder
@@ -31,14 +25,14 @@ PROBLEM = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
 
 
 @pytest.fixture
-def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def stopped(device, tmp_path, monkeypatch):
     """A function that starts a run, stops it at its first metric, and returns its folder."""
 
-    def start(**options: Any) -> Path:
+    def start(**options):
         folder = tmp_path / "run"
         metric = Run.metric
 
-        def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
+        def stop(self, name, value, device=None):
             metric(self, name, value, device)
             self.stop()
 
@@ -55,7 +49,7 @@ def stopped(device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return start
 
 
-def assert_totals(resumed: engine.Result, unstopped: engine.Result) -> None:
+def assert_totals(resumed, unstopped):
     """Counters, and the history with every number, are those of a run without interruption."""
     for name in ("iterations", "factorizations"):
         assert resumed.counters[name] == unstopped.counters[name]
@@ -66,9 +60,7 @@ def assert_totals(resumed: engine.Result, unstopped: engine.Result) -> None:
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("options", [{"method": "mpc"}, {"method": "pdas"}, {"method": "pdhg"}, {"method": "race"}])
-def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
-    device: Member, stopped: Callable[..., Path], options: dict[str, Any]
-) -> None:
+def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(device, stopped, options):
     unstopped = engine.solve(PROBLEM, devices=[device.info.id], **options)
     folder = stopped(**options)
     kept = RunFolder.open(folder).checkpoint()
@@ -83,20 +75,18 @@ def test_a_stop_writes_a_checkpoint_that_resumes_to_the_optimum(
         assert iterations.tolist() == list(range(int(iterations[-1]) + 1))
 
 
-def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
-    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(device, tmp_path, monkeypatch):
     unstopped = engine.solve(PROBLEM, devices=[device.info.id], method="mpc")
     work, report = interior.InteriorMethod._slice, interior.InteriorMethod.report
-    kept: list[Any] = []
+    kept = []
 
-    def first_kept(self: Any, begin: Any = None) -> Any:
+    def first_kept(self, begin=None):
         found = work(self, begin)
         kept.append(self._kept)
         self._kept = kept[0]
         return found
 
-    def stop_later(self: Any, run: Run) -> None:
+    def stop_later(self, run):
         report(self, run)
         if len(self.history) >= 4:
             run.stop()
@@ -115,15 +105,13 @@ def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(
     assert_totals(resumed, unstopped)
 
 
-def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterate_it_began_with(
-    stopped: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterate_it_began_with(stopped, monkeypatch):
     folder = stopped(method="mpc")
     before = RunFolder.open(folder).checkpoint()
     assert before is not None
     report = interior.InteriorMethod.report
 
-    def stop(self: Any, run: Run) -> None:
+    def stop(self, run):
         report(self, run)
         run.stop()
 
@@ -141,13 +129,11 @@ def test_a_checkpoint_before_the_first_iteration_of_a_resumed_run_has_the_iterat
 
 
 @pytest.mark.parametrize("method", ["mpc", "pdhg"])
-def test_a_resumed_run_that_is_stopped_before_its_methods_begin_keeps_their_iterates(
-    stopped: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, method: str
-) -> None:
+def test_a_resumed_run_that_is_stopped_before_its_methods_begin_keeps_their_iterates(stopped, monkeypatch, method):
     folder = stopped(method=method)
     before = RunFolder.open(folder).checkpoint()
 
-    def stop(self: Any) -> None:
+    def stop(self):
         self.run.stop()
         self.race.poll()
 
@@ -162,7 +148,7 @@ def test_a_resumed_run_that_is_stopped_before_its_methods_begin_keeps_their_iter
     assert all(np.array_equal(after.arrays[name], before.arrays[name], equal_nan=True) for name in before.arrays)
 
 
-def changed(folder: Path, change: Callable[[dict[str, Any], Any], None]) -> None:
+def changed(folder, change):
     """Rewrite the checkpoint of a folder, unchecked."""
     opened = RunFolder.open(folder)
     kept = opened.checkpoint()
@@ -174,57 +160,53 @@ def changed(folder: Path, change: Callable[[dict[str, Any], Any], None]) -> None
     folder.with_name("signed").rename(folder)
 
 
-def negative(arrays: dict[str, Any], _: Any) -> None:
+def negative(arrays, _):
     arrays["x"][0, 0] = -1.0
 
 
-def not_finite(arrays: dict[str, Any], _: Any) -> None:
+def not_finite(arrays, _):
     arrays["s"][0, 0] = np.nan
 
 
-def other_size(_: dict[str, Any], state: Any) -> None:
+def other_size(_, state):
     state.rows += 1
 
 
-def fewer_columns(arrays: dict[str, Any], _: Any) -> None:
+def fewer_columns(arrays, _):
     for name in ("x", "s", "w", "z"):
         arrays[name] = arrays[name][:, :-1]
 
 
-def fewer_duals(arrays: dict[str, Any], _: Any) -> None:
+def fewer_duals(arrays, _):
     arrays["y"] = arrays["y"][:, :-1]
 
 
 @pytest.mark.parametrize("change", [negative, not_finite, other_size, fewer_columns, fewer_duals])
-def test_a_checkpoint_that_does_not_hold_is_refused(
-    stopped: Callable[..., Path], change: Callable[[dict[str, Any], Any], None]
-) -> None:
+def test_a_checkpoint_that_does_not_hold_is_refused(stopped, change):
     folder = stopped(method="mpc")
     changed(folder, change)
     with pytest.raises(RunFolderError):
         engine.resume(folder)
 
 
-def test_a_checkpoint_of_pdhg_that_does_not_fit_is_refused(stopped: Callable[..., Path]) -> None:
+def test_a_checkpoint_of_pdhg_that_does_not_fit_is_refused(stopped):
     folder = stopped(method="pdhg")
     changed(folder, lambda arrays, _: arrays.update(pdhg_y=arrays["pdhg_y"][:-1]))
     with pytest.raises(RunFolderError):
         engine.resume(folder)
 
 
-def test_a_device_that_fails_ends_the_run_with_its_error(device: Member, tmp_path: Path) -> None:
+def test_a_device_that_fails_ends_the_run_with_its_error(device, tmp_path):
     with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=6) as failures:
         with pytest.raises(DeviceError):
             owner.solve(PROBLEM, method="mpc", run_folder=tmp_path / "run")
         assert failures[0]
 
 
-def test_a_time_limit_does_not_wait_until_pdhg_is_prepared(
-    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_time_limit_does_not_wait_until_pdhg_is_prepared(device, tmp_path, monkeypatch):
     going_on = threading.Event()
 
-    def slow(*_: Any) -> None:
+    def slow(*_):
         going_on.wait(60)
         raise racer.Abandoned
 

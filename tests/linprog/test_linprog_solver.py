@@ -1,12 +1,9 @@
 """Linear programs from Python: SciPy's face, several devices, batches, limits, checkpoints, bad input."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ import scipy.optimize
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric
 from engine.generators.linprog import GeneratorOptions, generate
@@ -29,7 +25,7 @@ from engine.solvers.linprog.verification.rays import proves_infeasible, proves_u
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "linprog" / "blend.mps"
 
 
-def arguments(problem: engine.LinearProgram) -> dict[str, Any]:
+def arguments(problem):
     m = problem.m_ub
     return {
         "c": problem.c,
@@ -41,8 +37,8 @@ def arguments(problem: engine.LinearProgram) -> dict[str, Any]:
     }
 
 
-def test_results_have_scipys_fields_signs_and_values(device: Member) -> None:
-    given: dict[str, Any] = {
+def test_results_have_scipys_fields_signs_and_values(device):
+    given = {
         "c": [-1.0, 4.0, 2.0],
         "A_ub": [[-3.0, 1.0, 0.0], [1.0, 2.0, 1.0]],
         "b_ub": [6.0, 4.0],
@@ -78,7 +74,7 @@ def test_results_have_scipys_fields_signs_and_values(device: Member) -> None:
         ({"c": [1.0, 0.0], "bounds": [(None, None), (0, 1)], "A_eq": [[0.0, 1.0]], "b_eq": [0.5]}, 3),
     ],
 )
-def test_small_cases_end_as_in_scipy(device: Member, given: dict[str, Any], status: int) -> None:
+def test_small_cases_end_as_in_scipy(device, given, status):
     theirs = scipy.optimize.linprog(**given)
     assert theirs.status == status or (theirs.status == 4 and status == 3)
     for presolve in (True, False):
@@ -91,7 +87,7 @@ def test_small_cases_end_as_in_scipy(device: Member, given: dict[str, Any], stat
             assert ours.fun is None
 
 
-def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
+def test_certificates_are_with_the_result(owner):
     problem = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 2.0], [-1.0, -2.0]], b_ub=[1.0, -2.0])
     for presolve in (True, False):
         result = owner.solve(problem, presolve=presolve)
@@ -114,10 +110,7 @@ def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
         ({"c": [1.0], "A_ub": [[1.0]], "b_ub": [1.0, 2.0]}, "b_ub must have one entry for each of the 1 rows"),
         ({"c": [1.0], "A_eq": [[1.0]]}, "A_eq is given without b_eq"),
         ({"c": [1.0], "b_eq": [1.0]}, "b_eq is given without A_eq"),
-        (
-            {"c": [1.0], "A_eq": [[1.0], [np.nan]], "b_eq": [1.0, 2.0]},
-            "A_eq .*; got nan in row 1, column 0",
-        ),
+        ({"c": [1.0], "A_eq": [[1.0], [np.nan]], "b_eq": [1.0, 2.0]}, "A_eq .*; got nan in row 1, column 0"),
         ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[0, np.inf]]), "b_ub": [1.0]}, "A_ub .* got inf in row 0, column 1"),
         ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[1j, 0]]), "b_ub": [1.0]}, "real numbers; got one of complex128"),
         ({"c": [1.0, 1.0], "A_ub": sp.eye_array(3), "b_ub": np.ones(3)}, r"must have 2 columns.*got shape \(3, 3\)"),
@@ -133,23 +126,21 @@ def test_certificates_are_with_the_result(owner: engine.Engine) -> None:
         ({"c": "text"}, "c must be an array of numbers"),
     ],
 )
-def test_bad_arguments_are_value_errors_that_say_why(given: dict[str, Any], message: str) -> None:
+def test_bad_arguments_are_value_errors_that_say_why(given, message):
     with pytest.raises(ValueError, match=message):
         engine.linprog(**given, backend="opencl")
 
 
 @pytest.mark.parametrize("slice_seconds", [0.0, 60.0])
-def test_the_last_iterate_of_a_limited_run_is_measured(
-    device: Member, monkeypatch: pytest.MonkeyPatch, slice_seconds: float
-) -> None:
+def test_the_last_iterate_of_a_limited_run_is_measured(device, monkeypatch, slice_seconds):
     monkeypatch.setattr(interior, "SLICE_SECONDS", slice_seconds)
-    given: dict[str, Any] = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    given = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
     limited = engine.linprog(**given, options={"maxiter": 1, "presolve": False})
     assert (limited.status, limited.nit) == (1, 1)
 
 
-def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> None:
-    given: dict[str, Any] = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+def test_scipys_options_are_taken_and_unknown_ones_warned_of(device):
+    given = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
     assert engine.linprog(**given, method="highs", options={"maxiter": 50, "disp": False, "tol": 1e-9}).status == 0
     assert engine.linprog(**given, options={"maxiter": 0, "presolve": False}).status == 1
     limited = engine.linprog(**given, options={"maxiter": 1, "presolve": False})
@@ -172,9 +163,9 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device: Member) -> 
         engine.linprog(**given, method="revised simplex")
 
 
-def test_a_callback_is_called_with_the_iterations(device: Member) -> None:
+def test_a_callback_is_called_with_the_iterations(device):
     problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
-    seen: list[Any] = []
+    seen = []
     result = engine.linprog(**arguments(problem), callback=seen.append, method="mpc", devices=[device.info.id])
     assert result.status == 0
     assert seen
@@ -182,8 +173,8 @@ def test_a_callback_is_called_with_the_iterations(device: Member) -> None:
     assert not any(entry.success for entry in seen)
 
 
-def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(device: Member) -> None:
-    given: dict[str, Any] = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(device):
+    given = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
     kept = importlib.import_module("engine.adapters.kept_engine").KEPT
     engine.linprog(**given)
     first = kept._owner
@@ -200,16 +191,16 @@ def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(de
     assert engine.linprog(**given).status == 0
 
 
-def test_two_threads_take_turns_with_the_engine_that_is_kept(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_threads_take_turns_with_the_engine_that_is_kept(device, monkeypatch):
     kept = importlib.import_module("engine.adapters.kept_engine")
-    given: dict[str, Any] = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    given = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
     own = kept._Kept()
     monkeypatch.setattr("engine.adapters.scipy_linprog.KEPT", own)
     monkeypatch.setattr(kept, "_PATIENCE", 30.0)
     compared = threading.Event()
     compare = engine.Engine.same_config
     monkeypatch.setattr(engine.Engine, "same_config", lambda self, other: (compared.set(), compare(self, other))[1])
-    solvers: list[engine.Engine] = []
+    solvers = []
     solve = engine.Engine.solve
     monkeypatch.setattr(engine.Engine, "solve", lambda self, *a, **o: (solvers.append(self), solve(self, *a, **o))[1])
     with ThreadPoolExecutor(1) as other:
@@ -222,9 +213,9 @@ def test_two_threads_take_turns_with_the_engine_that_is_kept(device: Member, mon
     first.close()
 
 
-def test_a_long_call_does_not_hold_up_one_of_another_thread(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_call_does_not_hold_up_one_of_another_thread(device, monkeypatch):
     own = importlib.import_module("engine.adapters.kept_engine")._Kept()
-    given: dict[str, Any] = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
+    given = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
     monkeypatch.setattr("engine.adapters.scipy_linprog.KEPT", own)
     with ThreadPoolExecutor(1) as other, own.lent(None, [device.info.id]) as first:
         assert other.submit(engine.linprog, **given).result(60).fun == pytest.approx(1.0)
@@ -232,7 +223,7 @@ def test_a_long_call_does_not_hold_up_one_of_another_thread(device: Member, monk
     first.close()
 
 
-def test_dense_and_sparse_agree(owner: engine.Engine) -> None:
+def test_dense_and_sparse_agree(owner):
     dense = generate(GeneratorOptions(type="inequalities", m=40, n=70, seed=3))
     given = arguments(dense)
     reference = scipy.optimize.linprog(**given)
@@ -243,7 +234,7 @@ def test_dense_and_sparse_agree(owner: engine.Engine) -> None:
         assert result.objective == pytest.approx(reference.fun, rel=1e-7)
 
 
-def test_transport_with_its_one_dependent_row_is_solved(owner: engine.Engine) -> None:
+def test_transport_with_its_one_dependent_row_is_solved(owner):
     problem = generate(GeneratorOptions(type="transport", m=9, n=14, seed=1))
     reference = scipy.optimize.linprog(**arguments(problem))
     for presolve in (True, False):
@@ -252,7 +243,7 @@ def test_transport_with_its_one_dependent_row_is_solved(owner: engine.Engine) ->
         assert result.objective == pytest.approx(reference.fun, rel=1e-7)
 
 
-def test_several_devices_share_the_columns(device: Member) -> None:
+def test_several_devices_share_the_columns(device):
     problem = engine.LinearProgram.read(SAMPLE)
     dense = generate(GeneratorOptions(type="inequalities", m=25, n=61, seed=5))
     expected = [engine.solve(given, devices=[device.info.id]).objective for given in (problem, dense)]
@@ -264,7 +255,7 @@ def test_several_devices_share_the_columns(device: Member) -> None:
             assert result.objective == pytest.approx(objective, rel=1e-7)
 
 
-def mixed_programs() -> list[engine.LinearProgram]:
+def mixed_programs():
     """Alike ones, sparse, settled by preparation, infeasible, unbounded, of one shape and of others."""
     random = np.random.default_rng(2)
     alike = [generate(GeneratorOptions(type="dense", m=12, n=23, seed=seed)) for seed in range(6)]
@@ -280,7 +271,7 @@ def mixed_programs() -> list[engine.LinearProgram]:
     ]
 
 
-def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
+def test_a_batch_is_solved_like_one_by_one(device):
     problems = mixed_programs()
     singles = [engine.solve(problem, devices=[device.info.id]) for problem in problems]
     assert {str(single.status) for single in singles} == {"optimal", "infeasible", "unbounded"}
@@ -310,9 +301,9 @@ def test_a_batch_is_solved_like_one_by_one(device: Member) -> None:
                 assert proves_unbounded(problem, result.arrays["ray"])
 
 
-def test_a_batch_takes_every_option_and_reports_progress(device: Member) -> None:
+def test_a_batch_takes_every_option_and_reports_progress(device):
     problems = mixed_programs()[:3] + mixed_programs()[-1:]
-    events: list[Any] = []
+    events = []
     results = engine.solve_many(problems, devices=[device.info.id], on_event=events.append, method="pdas")
     assert [result.status for result in results] == ["optimal"] * 4
     assert {(event.phase, event.total) for event in events} == {("programs", 4)}
@@ -329,7 +320,7 @@ def test_a_batch_takes_every_option_and_reports_progress(device: Member) -> None
 
 
 @pytest.mark.parametrize("provider", ["lapack", "kernels"])
-def test_every_provider_leads_to_the_optimum(owner: engine.Engine, device: Member, provider: str) -> None:
+def test_every_provider_leads_to_the_optimum(owner, device, provider):
     if provider == "lapack" and not device.info.capabilities.host_visible_memory:
         pytest.skip(f"the memory of {device.info.id} is not the host's")
     problem = generate(GeneratorOptions(m=30, n=60, seed=2))
@@ -337,15 +328,15 @@ def test_every_provider_leads_to_the_optimum(owner: engine.Engine, device: Membe
     assert result.objective == pytest.approx(scipy.optimize.linprog(**arguments(problem)).fun, rel=1e-7)
 
 
-def test_the_declared_metrics_are_emitted(owner: engine.Engine) -> None:
-    events: list[Any] = []
+def test_the_declared_metrics_are_emitted(owner):
+    events = []
     for method in ("mpc", "pdhg"):
         owner.solve(engine.LinearProgram.read(SAMPLE), on_event=events.append, method=method)
     reported = {event.name for event in events if isinstance(event, Metric)}
     assert reported == {spec.name for spec in SOLVER.metrics}
 
 
-def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
+def test_limits_end_with_the_best_point(owner):
     problem = engine.LinearProgram.read(SAMPLE)
     result = owner.solve(problem, max_iterations=3)
     assert result.status == "iteration_limit"
@@ -355,14 +346,12 @@ def test_limits_end_with_the_best_point(owner: engine.Engine) -> None:
     assert result.status == "time_limit"
 
 
-def test_a_stopped_run_resumes_from_its_iterate(
-    device: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_resumes_from_its_iterate(device, tmp_path, monkeypatch):
     problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
     unstopped = engine.solve(problem, devices=[device.info.id], method="mpc")
     metric = Run.metric
 
-    def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
+    def stop(self, name, value, device=None):
         metric(self, name, value, device)
         self.stop()  # on the run's own thread, so it is seen at the next poll
 
@@ -378,7 +367,7 @@ def test_a_stopped_run_resumes_from_its_iterate(
     assert result.objective == pytest.approx(unstopped.objective, rel=1e-7)
 
 
-def test_a_maximum_is_reported_in_the_files_own_sense(owner: engine.Engine, tmp_path: Path) -> None:
+def test_a_maximum_is_reported_in_the_files_own_sense(owner, tmp_path):
     path = tmp_path / "most.lp"
     path.write_text(
         "maximize\n gain: 3 x + 2 y + 10\nsubject to\n a: x + y <= 4\n b: x + 3 y <= 7\nbounds\n x <= 3\nend\n"
@@ -392,14 +381,12 @@ def test_a_maximum_is_reported_in_the_files_own_sense(owner: engine.Engine, tmp_
     assert result.arrays["reduced_costs"] == pytest.approx([1.0, 0.0], abs=1e-6)
 
 
-def test_updates_need_affine_scaling_on_one_device(owner: engine.Engine) -> None:
+def test_updates_need_affine_scaling_on_one_device(owner):
     with pytest.raises(OptionError, match='requires method = "pdas" on one device'):
         owner.solve(engine.LinearProgram.read(SAMPLE), linear_solver="sherman_morrison")
 
 
-def test_more_nonzeros_than_have_32_bit_places_are_for_pdhg(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_nonzeros_than_have_32_bit_places_are_for_pdhg(owner, monkeypatch):
     problem = engine.LinearProgram([1.0, 1.0], sp.csr_array([[1.0, 2.0]]), [3.0])
     monkeypatch.setattr(engine.LinearProgram, "nonzeros", 2**31)
     with pytest.raises(OptionError, match=r"method = \"mpc\" requires at most 2147483647 nonzeros"):
@@ -408,7 +395,7 @@ def test_more_nonzeros_than_have_32_bit_places_are_for_pdhg(
 
 
 @pytest.mark.full
-def test_too_large_a_factor_is_refused_before_it_is_taken(owner: engine.Engine) -> None:
+def test_too_large_a_factor_is_refused_before_it_is_taken(owner):
     rows = 300_000
     problem = engine.LinearProgram(
         [1.0, 1.0],
@@ -421,7 +408,7 @@ def test_too_large_a_factor_is_refused_before_it_is_taken(owner: engine.Engine) 
     assert owner.solve(problem, presolve=False).status == "optimal"
 
 
-def test_a_program_survives_its_file_and_its_arrays(tmp_path: Path) -> None:
+def test_a_program_survives_its_file_and_its_arrays(tmp_path):
     problem = engine.LinearProgram.read(SAMPLE)
     problem.write(tmp_path / "again.mps")
     copies = [
@@ -437,7 +424,7 @@ def test_a_program_survives_its_file_and_its_arrays(tmp_path: Path) -> None:
         engine.LinearProgram.from_arrays({}, "nothing")
 
 
-def test_values_of_options_that_are_no_numbers_are_ignored_with_a_warning() -> None:
+def test_values_of_options_that_are_no_numbers_are_ignored_with_a_warning():
     given = {"c": [1, 1], "A_ub": [[-1, -1]], "b_ub": [-1], "backend": "opencl"}
     with pytest.warns(scipy.optimize.OptimizeWarning, match="time_limit"):
         assert engine.linprog(**given, options={"time_limit": "soon"}).status == 0
@@ -455,7 +442,7 @@ def test_values_of_options_that_are_no_numbers_are_ignored_with_a_warning() -> N
     ],
     ids=["optimum", "interior point", "infeasible", "crossed bounds", "unbounded"],
 )
-def test_linprog_has_the_fields_of_scipys_result(given: dict[str, Any]) -> None:
+def test_linprog_has_the_fields_of_scipys_result(given):
     theirs, ours = scipy.optimize.linprog(**given), engine.linprog(**given)
     assert ours.status == theirs.status
     assert sorted(ours) == sorted(theirs)

@@ -1,20 +1,15 @@
 """Integer and semi-continuous variables: HiGHS's branch and bound, audited, through every door."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.optimize
 
 import engine
-from engine.devices import Member
 from engine.errors import OptionError, ProblemError, RelaxationWarning
 from engine.events import Incumbent
 from tests.support.needs import package
@@ -41,7 +36,7 @@ ENDATA
 """
 
 
-def random_program(seed: int) -> dict[str, Any]:
+def random_program(seed):
     random = np.random.default_rng(seed)
     m, n = random.integers(1, 5), random.integers(2, 6)
     return {
@@ -52,14 +47,14 @@ def random_program(seed: int) -> dict[str, Any]:
     }
 
 
-def by_enumeration(given: dict[str, Any]) -> float | None:
+def by_enumeration(given):
     """The optimum over all integer points."""
     points = np.array(list(itertools.product(*(range(high + 1) for _, high in given["bounds"]))))
     feasible = points[(points @ given["A_ub"].T <= given["b_ub"]).all(axis=1)]
     return float((feasible @ given["c"]).min()) if len(feasible) else None
 
 
-def test_optima_are_those_of_enumeration_and_integers_are_exact() -> None:
+def test_optima_are_those_of_enumeration_and_integers_are_exact():
     found = 0
     for seed in range(25):
         given = random_program(seed)
@@ -76,7 +71,7 @@ def test_optima_are_those_of_enumeration_and_integers_are_exact() -> None:
     assert 10 < found < 25
 
 
-def test_mixed_and_semi_continuous_programs_agree_with_scipy() -> None:
+def test_mixed_and_semi_continuous_programs_agree_with_scipy():
     for seed in range(25):
         given = random_program(seed)
         given["integrality"] = np.random.default_rng(seed).integers(0, 4, given["c"].size)
@@ -90,16 +85,16 @@ def test_mixed_and_semi_continuous_programs_agree_with_scipy() -> None:
             assert found.mip_gap <= 1e-6
 
 
-def test_linprog_ignores_maxiter_with_integer_variables() -> None:
+def test_linprog_ignores_maxiter_with_integer_variables():
     with pytest.warns(scipy.optimize.OptimizeWarning, match="maxiter is ignored"):
         assert engine.linprog([-1.0], [[2.0]], [5.0], integrality=1, options={"maxiter": 5}).fun == -2.0
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_programs_without_an_optimum_are_known(device: Member, named: bool) -> None:
+def test_programs_without_an_optimum_are_known(device, named):
     settings = {"devices": [device.info.id]} if named else {}
 
-    def status(*arguments: Any, **keywords: Any) -> engine.Result:
+    def status(*arguments, **keywords):
         return engine.solve(engine.LinearProgram(*arguments, integrality=[1, 0], **keywords), **settings)
 
     half = status([1.0, 1.0], A_eq=[[2.0, 0.0]], b_eq=[1.0])  # x = 1/2
@@ -115,7 +110,7 @@ def test_programs_without_an_optimum_are_known(device: Member, named: bool) -> N
     assert both.status == "infeasible"
 
 
-def hard_program() -> engine.LinearProgram:
+def hard_program():
     """One that takes HiGHS minutes."""
     random = np.random.default_rng(1)
     rows = random.integers(1, 100, (30, 200)).astype(float)
@@ -123,7 +118,7 @@ def hard_program() -> engine.LinearProgram:
     return engine.LinearProgram(costs, A_ub=rows, b_ub=rows.sum(axis=1) / 2, bounds=(0, 1), integrality=1)
 
 
-def test_a_limit_and_a_stop_end_with_the_best_solution_and_the_bound(device: Member) -> None:
+def test_a_limit_and_a_stop_end_with_the_best_solution_and_the_bound(device):
     problem, events = hard_program(), []
     result = engine.solve(problem, devices=[device.info.id], time_limit=0.5, on_event=events.append)
     assert result.status == "time_limit"
@@ -136,7 +131,7 @@ def test_a_limit_and_a_stop_end_with_the_best_solution_and_the_bound(device: Mem
         assert run.wait(60).status == "interrupted"
 
 
-def test_a_start_is_used_and_a_gap_is_enough() -> None:
+def test_a_start_is_used_and_a_gap_is_enough():
     given = random_program(3)
     problem = engine.LinearProgram(**given, integrality=1)
     best = engine.solve(problem)
@@ -147,7 +142,7 @@ def test_a_start_is_used_and_a_gap_is_enough() -> None:
     assert abs(rough.objective - rough.bound) <= 0.05 * abs(rough.objective)
 
 
-def test_what_is_not_feasible_on_the_host_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_feasible_on_the_host_is_not_taken(monkeypatch):
     from engine.solvers.linprog.highs import child
 
     run = child.MixedInteger.run
@@ -158,7 +153,7 @@ def test_what_is_not_feasible_on_the_host_is_not_taken(monkeypatch: pytest.Monke
     assert result.solution is None
 
 
-def test_options_for_continuous_variables_are_refused(device: Member) -> None:
+def test_options_for_continuous_variables_are_refused(device):
     problem = engine.LinearProgram([1.0, 1.0], integrality=[0, 1])
     for options in ({"method": "mpc"}, {"basis": True}, {"linear_solver": "cholesky"}):
         for settings in ({}, {"devices": [device.info.id]}):
@@ -172,7 +167,7 @@ def test_options_for_continuous_variables_are_refused(device: Member) -> None:
         engine.solve(engine.LinearProgram([1.0], bounds=(-1.0, 5.0), integrality=2))
 
 
-def test_a_file_means_the_same_by_every_door(tmp_path: Path, device: Member) -> None:
+def test_a_file_means_the_same_by_every_door(tmp_path, device):
     path = tmp_path / "one.mps"
     path.write_text(MPS)
     problem = engine.LinearProgram.read(path)
@@ -188,7 +183,7 @@ def test_a_file_means_the_same_by_every_door(tmp_path: Path, device: Member) -> 
 
 
 @pytest.mark.parametrize("kinds", [[1, 0, 2], [3, 1, 1], [0, 2, 1]])
-def test_files_and_folders_keep_what_each_variable_is(tmp_path: Path, device: Member, kinds: list[int]) -> None:
+def test_files_and_folders_keep_what_each_variable_is(tmp_path, device, kinds):
     bounds = [(1.5, 4.0) if kind >= 2 else (0.0, None) for kind in kinds]
     problem = engine.LinearProgram(
         [-1.0, -2.0, -3.0], A_ub=[[1.0, 1.0, 2.0]], b_ub=[7.5], bounds=bounds, integrality=kinds
@@ -205,14 +200,14 @@ def test_files_and_folders_keep_what_each_variable_is(tmp_path: Path, device: Me
     assert engine.resume(folder).objective == result.objective
 
 
-def test_lists_of_programs_and_models_of_highs_keep_integers(device: Member) -> None:
+def test_lists_of_programs_and_models_of_highs_keep_integers(device):
     integer = engine.LinearProgram([-1.0], A_ub=[[2.0]], b_ub=[5.0], integrality=1)
     continuous = engine.LinearProgram([-1.0], A_ub=[[2.0]], b_ub=[5.0])
     found = engine.solve_many([integer, *[continuous] * 9, integer], devices=[device.info.id])
     assert [round(result.objective, 6) for result in found] == [-2.0, *[-2.5] * 9, -2.0]
     with pytest.raises(ProblemError, match="arrays vary programs of continuous variables"):
         engine.solve_many(integer, c=[[1.0], [2.0]])
-    highspy: Any = package("highspy")
+    highspy = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.addConstr(2.0 * highs.addIntegral(lb=0.0, obj=-1.0) <= 5.0)
@@ -220,7 +215,7 @@ def test_lists_of_programs_and_models_of_highs_keep_integers(device: Member) -> 
     assert engine.LinearProgram.from_highspy(highs, relax=True).relaxed == 1
 
 
-def test_cvxpy_solves_integer_and_boolean_variables() -> None:
+def test_cvxpy_solves_integer_and_boolean_variables():
     cp = package("cvxpy")
     x, flag, y = cp.Variable(3, integer=True), cp.Variable(2, boolean=True), cp.Variable()
     rows = [x >= -1.5, cp.sum(x) + 2.5 * cp.sum(flag) + y <= 7.3, y <= 0.4, x <= 3.7]

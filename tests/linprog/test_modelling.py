@@ -1,21 +1,16 @@
 """Linear programs from modelling layers: CVXPY and HiGHS's own models."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.errors import ProblemError
 from tests.support.needs import package
 
 pytestmark = pytest.mark.smoke
 
 
-def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device: Member) -> None:
+def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device):
     cp = package("cvxpy")
     random = np.random.default_rng(4)
     for _ in range(3):
@@ -33,7 +28,7 @@ def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device: Member) -> None:
         assert float(rows[0].dual_value.min()) >= -1e-9
 
 
-def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device: Member) -> None:
+def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device):
     cp = package("cvxpy")
     x = cp.Variable(2)
     model = cp.Problem(cp.Minimize(x[0]), [x >= 1.0, cp.sum(x) <= 1.0])
@@ -44,7 +39,7 @@ def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device: Member) -> N
     assert model.status == "unbounded"
 
 
-def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device: Member) -> None:
+def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device):
     cp = package("cvxpy")
     random = np.random.default_rng(0)
     x = cp.Variable(30, nonneg=True)
@@ -58,12 +53,12 @@ def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device: M
     assert x.value.shape == (30,)
 
 
-def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device, monkeypatch):
     cp = package("cvxpy")
-    asked: list[str] = []
+    asked = []
     solve = engine.Engine.solve
 
-    def spy(self: engine.Engine, problem: engine.LinearProgram, **options: Any) -> engine.Result:
+    def spy(self, problem, **options):
         asked.append(options["method"])
         return solve(self, problem, **options)
 
@@ -75,7 +70,7 @@ def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device: Member, monkey
     assert asked == ["pdhg"]
 
 
-def test_cvxpy_refuses_what_is_no_linear_program() -> None:
+def test_cvxpy_refuses_what_is_no_linear_program():
     cp = package("cvxpy")
     x = cp.Variable(2)
     with pytest.raises(cp.error.SolverError, match="QUINTET"):
@@ -83,8 +78,8 @@ def test_cvxpy_refuses_what_is_no_linear_program() -> None:
 
 
 @pytest.mark.parametrize("maximize", [False, True])
-def test_a_model_of_highs_is_taken_as_it_is(device: Member, maximize: bool) -> None:
-    highspy: Any = package("highspy")
+def test_a_model_of_highs_is_taken_as_it_is(device, maximize):
+    highspy = package("highspy")
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     x = [highs.addVariable(lb=0.0, ub=4.0, name=f"x{j}") for j in range(3)]
@@ -103,6 +98,6 @@ def test_a_model_of_highs_is_taken_as_it_is(device: Member, maximize: bool) -> N
     assert result.objective == pytest.approx(highs.getObjectiveValue(), rel=1e-7)
 
 
-def test_what_is_no_model_of_highs_is_refused() -> None:
+def test_what_is_no_model_of_highs_is_refused():
     with pytest.raises(ProblemError, match=r"takes a highspy\.Highs object; got int"):
         engine.LinearProgram.from_highspy(3)

@@ -1,7 +1,5 @@
 """Models of PuLP, Pyomo and linopy: values, prices and statuses are those of each package's own HiGHS."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,23 +1,18 @@
 """Multifrontal factors on devices against dense elimination and SciPy."""
 
-from __future__ import annotations
-
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Device, Member
 from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog.forms.standard import ShardData
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess, keep_children, release_children
+from engine.solvers.linprog.highs.process import ChildError, keep_children, release_children
 from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.methods import interior as racer
 from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
@@ -28,19 +23,12 @@ from engine.solvers.linprog.systems import choose, costs, fronts, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.linear_systems import GivenTheta
-from tests.support.matrices import (
-    MATRICES,
-    filled,
-    grid,
-    lower_pattern,
-    tree_of,
-    with_identity,
-)
+from tests.support.matrices import MATRICES, filled, grid, lower_pattern, tree_of, with_identity
 from tests.support.needs import package
 
 
 @pytest.fixture(params=["minimum degree", "nested dissection"])
-def order_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def order_kind(request, monkeypatch):
     if request.param == "nested dissection":
         package("pymetis")
     else:
@@ -48,7 +36,7 @@ def order_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     return str(request.param)
 
 
-def test_elimination_trees_and_column_counts_are_those_of_elimination(order_kind: str) -> None:
+def test_elimination_trees_and_column_counts_are_those_of_elimination(order_kind):
     random = np.random.default_rng(0)
     for trial in range(40):
         m = int(random.integers(1, 40))
@@ -63,7 +51,7 @@ def test_elimination_trees_and_column_counts_are_those_of_elimination(order_kind
 
 
 @pytest.mark.parametrize("name", [name for name in MATRICES if MATRICES[name].shape[0] <= 400])
-def test_fronts_hold_the_filled_matrix(name: str, order_kind: str) -> None:
+def test_fronts_hold_the_filled_matrix(name, order_kind):
     fronts = symbolic.analyse(tree_of(MATRICES[name]))
     factor = filled(MATRICES[name], fronts.order)
     held = np.zeros_like(factor)
@@ -85,7 +73,7 @@ def test_fronts_hold_the_filled_matrix(name: str, order_kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["grid", "path", "tree", "disconnected", "scattered and dense"])
-def test_updates_do_not_overlap_while_they_are_needed(name: str) -> None:
+def test_updates_do_not_overlap_while_they_are_needed(name):
     fronts = symbolic.analyse(tree_of(MATRICES[name]))
     planned = plan.make_plan(fronts)
     level = symbolic.heights(fronts.parent)
@@ -99,7 +87,7 @@ def test_updates_do_not_overlap_while_they_are_needed(name: str) -> None:
         assert ends.max(initial=0) <= planned.update_size
 
 
-def factorised(device: Device, columns: Any, theta: np.ndarray, added: float) -> Multifrontal:
+def factorised(device, columns, theta, added):
     fronts = symbolic.analyse(tree_of(columns))
     found = Multifrontal(device, columns, fronts, plan.make_plan(fronts))
     found.form(theta)
@@ -110,7 +98,7 @@ def factorised(device: Device, columns: Any, theta: np.ndarray, added: float) ->
 @pytest.mark.few(4)
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", list(MATRICES))
-def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyPatch, name: str, large: bool) -> None:
+def test_solutions_leave_no_residual(device, monkeypatch, name, large):
     if large:
         monkeypatch.setattr(plan, "LARGE_FRONT", 1000.0)
     columns = MATRICES[name]
@@ -119,7 +107,7 @@ def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyP
     theta, rhs = 10.0 ** random.uniform(-1, 1, count), random.standard_normal((m, 2))
     matrix = (columns * theta) @ columns.T + 0.01 * sp.eye_array(m)
 
-    def solve(opened: Device) -> np.ndarray:
+    def solve(opened):
         factor = factorised(opened, columns, np.ones(count), 1.0)  # factorised again below
         factor.form(theta)
         assert factor.factor(0.0, 0.01)
@@ -138,19 +126,17 @@ def test_solutions_leave_no_residual(device: Member, monkeypatch: pytest.MonkeyP
 @pytest.mark.full
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", ["two cliques", "scattered and dense"])
-def test_recorded_work_is_that_done_the_first_time(
-    device: Member, monkeypatch: pytest.MonkeyPatch, name: str, large: bool
-) -> None:
+def test_recorded_work_is_that_done_the_first_time(device, monkeypatch, name, large):
     if large:
         monkeypatch.setattr(plan, "LARGE_FRONT", 1000.0)
     columns, rhs = MATRICES[name], np.arange(MATRICES[name].shape[0]) - 7.0
 
-    def work(opened: Device) -> None:
+    def work(opened):
         factor = factorised(opened, columns, np.ones(columns.shape[1]), 0.5)
         factor._simt = True  # on any device: nothing takes long here
-        expected: list[np.ndarray] = []
+        expected = []
         for _ in range(4):
-            found: list[np.ndarray] = []
+            found = []
             for scale, added in ((1.0, 0.5), (2.0, 0.25)):
                 factor.form(np.full(columns.shape[1], scale))
                 assert factor.factor(0.0, added)
@@ -170,11 +156,11 @@ def test_recorded_work_is_that_done_the_first_time(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["arrow", "dense", "scattered and dense"])
-def test_long_rows_are_formed_in_chunks(device: Member, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_long_rows_are_formed_in_chunks(device, monkeypatch, name):
     columns = MATRICES[name]
     theta, rhs = np.linspace(0.5, 2.0, columns.shape[1]), np.arange(columns.shape[0]) - 7.0
 
-    def solve(opened: Device) -> tuple[np.ndarray, int]:
+    def solve(opened):
         factor = factorised(opened, columns, theta, 1.0)
         assert factor.factor(0.25, 0.5)
         found = factor.solve(rhs), factor._chunks.row.size
@@ -192,13 +178,13 @@ def test_long_rows_are_formed_in_chunks(device: Member, monkeypatch: pytest.Monk
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_the_diagonal_grows_by_a_part_and_an_amount(device: Member) -> None:
+def test_the_diagonal_grows_by_a_part_and_an_amount(device):
     columns = MATRICES["scattered"]
     matrix = (columns @ columns.T).toarray()
     matrix += np.diag(0.25 * np.diagonal(matrix) + 0.5)
     rhs = np.arange(400.0)
 
-    def solve(opened: Device) -> np.ndarray:
+    def solve(opened):
         factor = factorised(opened, columns, np.ones(columns.shape[1]), 0.0)
         assert factor.factor(0.25, 0.5)
         return factor.solve(rhs)
@@ -206,7 +192,7 @@ def test_the_diagonal_grows_by_a_part_and_an_amount(device: Member) -> None:
     assert np.allclose(device.submit(solve).result(), np.linalg.solve(matrix, rhs), rtol=1e-9)
 
 
-def test_rows_that_depend_on_others_have_no_part_in_solutions(device: Member) -> None:
+def test_rows_that_depend_on_others_have_no_part_in_solutions(device):
     random = np.random.default_rng(2)
     own = MATRICES["scattered"]
     columns = sp.csc_array(sp.vstack([own, own[:7], own[:20:2] + own[1:20:2], sp.csc_array((3, own.shape[1]))]))
@@ -214,7 +200,7 @@ def test_rows_that_depend_on_others_have_no_part_in_solutions(device: Member) ->
     matrix = (columns * theta) @ columns.T
     rhs = matrix @ random.standard_normal(columns.shape[0])
 
-    def solve(opened: Device) -> np.ndarray:
+    def solve(opened):
         return factorised(opened, columns, theta, 0.0).solve(rhs)
 
     found = device.submit(solve).result()
@@ -222,7 +208,7 @@ def test_rows_that_depend_on_others_have_no_part_in_solutions(device: Member) ->
     assert (found == 0.0).sum() >= 3  # but for rounding errors there are 20 of them
 
 
-def data(columns: Any) -> ShardData:
+def data(columns):
     m, count = columns.shape
     nothing = np.zeros(0, np.int64)
     return ShardData(
@@ -236,12 +222,12 @@ def data(columns: Any) -> ShardData:
     )
 
 
-def on(device: Member, given: ShardData, warnings: list[str]) -> tuple[pending.PendingSystem, GivenTheta]:
+def on(device, given, warnings):
     shards = GivenTheta(device)
     return pending.PendingSystem(shards, given, device.info, "device", False, warnings.append), shards
 
 
-def test_dense_columns_are_taken_into_account(device: Member) -> None:
+def test_dense_columns_are_taken_into_account(device):
     random = np.random.default_rng(5)
     columns = sp.csc_array(sp.hstack([MATRICES["scattered"], sp.csc_array(random.standard_normal((400, 3)))]))
     theta = 10.0 ** random.uniform(-2, 2, columns.shape[1])
@@ -257,7 +243,7 @@ def test_dense_columns_are_taken_into_account(device: Member) -> None:
     found.close()
 
 
-def test_a_matrix_that_is_not_definite_is_reported(device: Member) -> None:
+def test_a_matrix_that_is_not_definite_is_reported(device):
     found, shards = on(device, data(MATRICES["grid"]), [])
     for theta in (-1.0, np.nan):
         shards.form(found, np.full(MATRICES["grid"].shape[1], theta))
@@ -266,15 +252,15 @@ def test_a_matrix_that_is_not_definite_is_reported(device: Member) -> None:
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
-    def full(self: Device, *_: Any) -> Any:
+def test_the_host_factorises_what_does_not_fit(device, monkeypatch, known):
+    def full(self, *_):
         raise OutOfDeviceMemory("no memory is free")
 
     if known:
         monkeypatch.setattr(fronts, "matrix_bytes", lambda *_: 1 << 62)
     else:
         monkeypatch.setattr(Multifrontal, "_put_matrix", full)
-    warnings: list[str] = []
+    warnings = []
     found, shards = on(device, data(MATRICES["grid"]), warnings)
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert not found.factor(0.0, 0.0)
@@ -284,7 +270,7 @@ def test_the_host_factorises_what_does_not_fit(device: Member, monkeypatch: pyte
     found.close()
 
 
-def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_analysis_is_abandoned_when_the_run_ends(device, monkeypatch):
     ended = threading.Event()
     monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
     found, shards = on(device, data(MATRICES["grid"]), [])
@@ -296,7 +282,7 @@ def test_an_analysis_is_abandoned_when_the_run_ends(device: Member, monkeypatch:
 
 
 @pytest.fixture
-def ordered_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def ordered_elsewhere(monkeypatch):
     """Patterns of any size are ordered by a child process."""
     package("pymetis")
     monkeypatch.setattr(dissection, "_ORDERED_HERE", 0)
@@ -304,7 +290,7 @@ def ordered_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")
-def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_metis_is_made_by_a_child_process(device, monkeypatch):
     pattern = lower_pattern(MATRICES["grid"])
     rows, columns = ordering.below_diagonal(pattern.indices, pattern.indptr)
     here = orders.nested_dissection(pattern.shape[0], rows, columns)
@@ -319,8 +305,8 @@ def test_the_order_of_metis_is_made_by_a_child_process(device: Member, monkeypat
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")
-def test_the_process_of_orders_is_kept_for_the_next_run(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    used: list[ChildProcess] = []
+def test_the_process_of_orders_is_kept_for_the_next_run(device, monkeypatch):
+    used = []
     take = dissection.new_child
     monkeypatch.setattr(dissection, "new_child", lambda module: (used.append(take(module)), used[-1])[1])
     keep_children(1, orders.__file__)
@@ -341,9 +327,7 @@ def test_the_process_of_orders_is_kept_for_the_next_run(device: Member, monkeypa
 
 
 @pytest.mark.usefixtures("ordered_elsewhere")
-def test_an_order_that_takes_long_ends_with_the_run(
-    device: Member, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_order_that_takes_long_ends_with_the_run(device, monkeypatch, tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\n\ndef nested_dissection(*_):\n    time.sleep(600)\n")
     monkeypatch.setattr(dissection.orders, "__file__", str(slow))
@@ -358,7 +342,7 @@ def test_an_order_that_takes_long_ends_with_the_run(
     assert found.factor(0.0, 0.0)
 
 
-def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
+def test_a_cancelled_factorization_is_a_failed_one(device):
     found, shards = on(device, data(MATRICES["grid"]), [])
     theta = np.ones(MATRICES["grid"].shape[1])
     shards.form(found, theta)
@@ -367,7 +351,7 @@ def test_a_cancelled_factorization_is_a_failed_one(device: Member) -> None:
     assert found.factor(0.0, 1.0)
 
 
-def sparse_problem(rows: int) -> engine.LinearProgram:
+def sparse_problem(rows):
     random = np.random.default_rng(7)
     a = sp.random_array((rows, 2 * rows), density=6 / rows, rng=random, format="csr")
     x = random.random(2 * rows)
@@ -376,7 +360,7 @@ def sparse_problem(rows: int) -> engine.LinearProgram:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_method_reaches_the_optimum_of_the_host_s_factor(device: Member, count: int) -> None:
+def test_the_method_reaches_the_optimum_of_the_host_s_factor(device, count):
     problem = sparse_problem(150)
     with engine.Engine(devices=[device.info.id] * count) as owner:
         results = [owner.solve(problem, linear_solver=solver) for solver in ("sparse_cholesky", "multifrontal")]
@@ -385,12 +369,12 @@ def test_the_method_reaches_the_optimum_of_the_host_s_factor(device: Member, cou
     assert results[1].counters["factor_nonzeros"] > 0
 
 
-def predicted(columns: Any, dense_fits: bool, **traits: Any) -> str:
+def predicted(columns, dense_fits, **traits):
     fronts = symbolic.analyse(tree_of(columns))
     return costs.fastest(fronts, plan.make_plan(fronts), replace(CUDA_GPU, **traits), dense_fits)
 
 
-def test_devices_factorise_what_they_are_fast_at() -> None:
+def test_devices_factorise_what_they_are_fast_at():
     few, many = MATRICES["scattered"], grid(120)
     assert predicted(few, dense_fits=True) == "dense"
     assert predicted(many, dense_fits=True) == "device"
@@ -403,7 +387,7 @@ def test_devices_factorise_what_they_are_fast_at() -> None:
     assert not costs.dense_for_a_while(120**2, CUDA_GPU)
 
 
-def solve_where(device: Member, who: costs.Choice) -> None:
+def solve_where(device, who):
     """Solve a program; the optimum is that of a dense factor, and the counters name who has factorised."""
     problem = sparse_problem(260)
     with engine.Engine(devices=[device.info.id]) as owner:
@@ -417,9 +401,7 @@ def solve_where(device: Member, who: costs.Choice) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
-def test_the_optimum_does_not_depend_on_who_factorises(
-    device: Member, monkeypatch: pytest.MonkeyPatch, who: costs.Choice
-) -> None:
+def test_the_optimum_does_not_depend_on_who_factorises(device, monkeypatch, who):
     monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
     monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
     monkeypatch.setattr(pending, "fastest", lambda *_: who)
@@ -428,16 +410,14 @@ def test_the_optimum_does_not_depend_on_who_factorises(
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
-def test_the_first_iterations_of_a_race_have_a_dense_factor(
-    device: Member, monkeypatch: pytest.MonkeyPatch, who: costs.Choice
-) -> None:
+def test_the_first_iterations_of_a_race_have_a_dense_factor(device, monkeypatch, who):
     analysed, formed = threading.Event(), []
 
-    def held(*arguments: Any) -> Any:
+    def held(*arguments):
         analysed.wait(60)
         return best_tree(*arguments)
 
-    def form(self: pending.PendingSystem) -> None:
+    def form(self):
         analysis = self._analysis
         if len(formed) == 4 and analysis is not None:
             analysed.set()
@@ -456,7 +436,7 @@ def test_the_first_iterations_of_a_race_have_a_dense_factor(
     assert formed[:5] == [True] * 4 + [False]
 
 
-def test_a_race_may_end_before_the_analysis(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_race_may_end_before_the_analysis(device, monkeypatch):
     ended = threading.Event()
     monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
     monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
@@ -470,7 +450,7 @@ def test_a_race_may_end_before_the_analysis(device: Member, monkeypatch: pytest.
     ended.set()
 
 
-def test_a_matrix_without_zeros_is_not_analysed(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_without_zeros_is_not_analysed(device, monkeypatch):
     monkeypatch.setattr(pending, "best_tree", lambda *_: pytest.fail("analysed"))
     shards = GivenTheta()
     found = pending.PendingSystem(shards, data(MATRICES["dense"]), device.info, "auto", True, pytest.fail)

@@ -1,17 +1,13 @@
 """The Netlib programs: HiGHS's optimum, verified duals, and proofs for those that have none."""
 
-from __future__ import annotations
-
 import csv
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, reach_is_enough
 
@@ -27,7 +23,7 @@ PAPERS = (
 
 
 @functools.cache
-def catalogue() -> dict[str, tuple[Path, int, float | None]]:
+def catalogue():
     """File, rows and optimum (None if there is none) of every program."""
     if not (DATA / "optima.csv").is_file():
         return {}
@@ -43,12 +39,12 @@ def catalogue() -> dict[str, tuple[Path, int, float | None]]:
 
 
 @pytest.fixture(scope="module")
-def owner(device: Member, shared_data: Path) -> Iterator[engine.Engine]:
+def owner(device, shared_data):
     with engine.Engine(devices=[device.info.id]) as opened:
         yield opened
 
 
-def check(owner: engine.Engine, name: str, **options: object) -> engine.Result:
+def check(owner, name, **options):
     path, _, optimum = catalogue()[name]
     problem = engine.LinearProgram.read(path)
     result = owner.solve(problem, **options)
@@ -67,30 +63,30 @@ def check(owner: engine.Engine, name: str, **options: object) -> engine.Result:
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize("name", THIRD)
-def test_a_third_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
+def test_a_third_of_netlib_is_solved(owner, name):
     check(owner, name)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", [name for name in catalogue() if name not in THIRD])
-def test_the_rest_of_netlib_is_solved(owner: engine.Engine, name: str) -> None:
+def test_the_rest_of_netlib_is_solved(owner, name):
     check(owner, name)
 
 
 @pytest.mark.parametrize("name", PAPERS[::2])
-def test_affine_scaling_solves_small_programs_with_cholesky(owner: engine.Engine, name: str) -> None:
+def test_affine_scaling_solves_small_programs_with_cholesky(owner, name):
     check(owner, name, method="pdas")
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAPERS)
-def test_affine_scaling_solves_all_of_the_papers_kind(owner: engine.Engine, name: str) -> None:
+def test_affine_scaling_solves_all_of_the_papers_kind(owner, name):
     check(owner, name, method="pdas")
     check(owner, name, method="pdas", linear_solver="sherman_morrison")
 
 
 @pytest.mark.parametrize(("name", "block"), [("afiro", 1), ("sc50b", 8), ("blend", 64), ("share2b", 32)])
-def test_affine_scaling_solves_small_programs_by_updates(owner: engine.Engine, name: str, block: int) -> None:
+def test_affine_scaling_solves_small_programs_by_updates(owner, name, block):
     result = check(owner, name, method="pdas", linear_solver="sherman_morrison", block=block)
     assert result.counters["update_solves"] > 5
     assert result.counters["update_residual"] <= 1e-6

@@ -1,9 +1,6 @@
 """PDHG on a device against the same iterations in NumPy, and its answers against HiGHS."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import engine
-from engine.devices import Device, Member
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.runs.run import Run
 from engine.solvers.linprog import pdhg
@@ -25,7 +21,7 @@ from tests.support.faults import failing
 Vector = NDArray[np.float64]
 
 
-def program(seed: int, m: int, n: int, density: float) -> engine.LinearProgram:
+def program(seed, m, n, density):
     """A feasible, bounded program with rows of one side and of two, equalities, and bounds of all kinds."""
     random = np.random.default_rng(seed)
     a = sp.random_array((m, n), density=density, rng=random, format="lil")
@@ -47,15 +43,15 @@ def program(seed: int, m: int, n: int, density: float) -> engine.LinearProgram:
     )
 
 
-def reference_iterations(problem: engine.LinearProgram, count: int) -> tuple[Vector, Vector, float]:
+def reference_iterations(problem, count):
     """``count`` reflected Halpern iterations from zero, the projected point then, and its fixed-point residual."""
     p = scaled(problem)
-    a: Any = p.rows.toarray()
+    a = p.rows.toarray()
     tau = sigma = 0.998 / p.norm
     x, y = np.clip(np.zeros(a.shape[1]), p.lower, p.upper), np.zeros(a.shape[0])
     x0, y0 = x.copy(), y.copy()
 
-    def projected(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    def projected(x, y):
         x_now = np.clip(x - tau * (p.c - a.T @ y), p.lower, p.upper)
         t = y - sigma * a @ (2.0 * x_now - x)
         return x_now, t - np.clip(t, -sigma * p.row_upper, -sigma * p.row_lower)
@@ -72,10 +68,10 @@ def reference_iterations(problem: engine.LinearProgram, count: int) -> tuple[Vec
 
 
 @pytest.mark.parametrize(("m", "n", "density"), [(1, 1, 1.0), (30, 50, 0.2), (400, 90, 0.02), (40, 3000, 0.1)])
-def test_iterations_and_measures_are_those_of_numpy(device: Member, m: int, n: int, density: float) -> None:
+def test_iterations_and_measures_are_those_of_numpy(device, m, n, density):
     problem = program(1, m, n, density)
 
-    def on_device(running: Device) -> tuple[Any, ...]:
+    def on_device(running):
         worker = PdhgWorker(running, scaled(problem))
         worker._prepare()
         worker.check()
@@ -100,7 +96,7 @@ def test_iterations_and_measures_are_those_of_numpy(device: Member, m: int, n: i
     assert measures.dual_violation == pytest.approx(float(np.linalg.norm(reduced[missing])), rel=1e-7, abs=1e-12)
     assert measures.primal_objective == pytest.approx(float(problem.c @ x), rel=1e-9, abs=1e-12)
 
-    def priced(values: Vector, low: Vector, high: Vector) -> float:
+    def priced(values, low, high):
         side = np.where(values > 0, low, high)
         return float(np.sum(np.where(np.isfinite(side), values * np.where(np.isfinite(side), side, 0.0), 0.0)))
 
@@ -108,7 +104,7 @@ def test_iterations_and_measures_are_those_of_numpy(device: Member, m: int, n: i
     assert measures.dual_objective == pytest.approx(dual, rel=1e-7, abs=1e-9)
 
 
-def test_every_line_is_in_one_group() -> None:
+def test_every_line_is_in_one_group():
     random = np.random.default_rng(0)
     for _ in range(50):
         lengths = random.integers(0, random.choice([2, 40, 5000]), int(random.integers(0, 300)))
@@ -122,7 +118,7 @@ def test_every_line_is_in_one_group() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_optima_are_those_of_highs(device: Member, seed: int) -> None:
+def test_optima_are_those_of_highs(device, seed):
     problem = program(seed, 40, 60, 0.2)
     unlimited = [(None if np.isinf(low) else low, None if np.isinf(high) else high) for low, high in bounds(problem)]
     a = problem.A.toarray()
@@ -138,12 +134,12 @@ def test_optima_are_those_of_highs(device: Member, seed: int) -> None:
         assert result.counters["pdhg_iterations"] > 0
 
 
-def bounds(problem: engine.LinearProgram) -> list[tuple[float, float]]:
+def bounds(problem):
     """Pairs of bounds."""
     return list(zip(problem.lower.tolist(), problem.upper.tolist(), strict=True))
 
 
-def test_a_transportation_problem_takes_restarts(device: Member) -> None:
+def test_a_transportation_problem_takes_restarts(device):
     problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
     given = {"method": "pdhg", "tolerance": 1e-7}
     result = engine.solve(problem, devices=[device.info.id], **given)
@@ -153,7 +149,7 @@ def test_a_transportation_problem_takes_restarts(device: Member) -> None:
     assert result.counters["pdhg_restarts"] > 0
 
 
-def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(device: Member) -> None:
+def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(device):
     random = np.random.default_rng(5)
     row = random.random(8) + 0.5
     problem = engine.LinearProgram(random.random(8), A_ub=np.vstack([row, -row]), b_ub=[1.0, -2.0])
@@ -168,9 +164,7 @@ def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(devi
 
 @pytest.mark.full
 @pytest.mark.parametrize(("count", "m", "n", "density"), [(2, 60, 90, 0.1), (3, 400, 90, 0.02), (2, 1, 3, 1.0)])
-def test_several_devices_make_the_iterates_of_one(
-    device: Member, monkeypatch: pytest.MonkeyPatch, count: int, m: int, n: int, density: float
-) -> None:
+def test_several_devices_make_the_iterates_of_one(device, monkeypatch, count, m, n, density):
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     problem = program(3, m, n, density)
     found = []
@@ -185,7 +179,7 @@ def test_several_devices_make_the_iterates_of_one(
 
 
 @pytest.mark.parametrize("lines", [(0, 40), (7, 23), (12, 12)])
-def test_long_lines_are_split_into_pieces(monkeypatch: pytest.MonkeyPatch, lines: tuple[int, int]) -> None:
+def test_long_lines_are_split_into_pieces(monkeypatch, lines):
     monkeypatch.setattr(pdhg, "_LONG", 12)
     monkeypatch.setattr(pdhg, "_GROUP_NONZEROS", 5)
     random = np.random.default_rng(2)
@@ -204,9 +198,7 @@ def test_long_lines_are_split_into_pieces(monkeypatch: pytest.MonkeyPatch, lines
 
 @pytest.mark.full
 @pytest.mark.parametrize("block", [1, 256])
-def test_long_lines_change_the_iterates_by_rounding_alone(
-    device: Member, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
+def test_long_lines_change_the_iterates_by_rounding_alone(device, monkeypatch, block):
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     monkeypatch.setattr(pdhg, "group_size", lambda _: block)
     problem = program(3, 60, 90, 0.2)  # its first row is dense, and so is a column
@@ -225,7 +217,7 @@ def test_long_lines_change_the_iterates_by_rounding_alone(
     assert np.array_equal(shared.solution, split.solution)
 
 
-def test_strips_of_threads_have_the_norm_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strips_of_threads_have_the_norm_of_one(monkeypatch):
     problem = program(3, 60, 90, 0.2)
     one = scaled(problem).norm
     monkeypatch.setattr(scaling, "host_cores", lambda: 8)
@@ -233,13 +225,13 @@ def test_strips_of_threads_have_the_norm_of_one(monkeypatch: pytest.MonkeyPatch)
     assert scaled(problem).norm == one
 
 
-def test_when_a_device_fails_the_others_solve_the_program(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_a_device_fails_the_others_solve_the_program(device, monkeypatch):
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     gpu = device.info.capabilities.simt  # work-groups for both
     problem = program(5, 600, 900, 0.02) if gpu else program(5, 120, 180, 0.1)
     names = [device.info.id] * 2
     with engine.Engine(devices=names) as owner, failing(f"{device.info.id}#2", at_launch=20) as failures:
-        seen: list[engine.events.Event] = []
+        seen = []
         result = owner.solve(problem, method="pdhg", presolve=False, on_event=seen.append)
         assert failures[0]
     assert result.status == "optimal"
@@ -247,7 +239,7 @@ def test_when_a_device_fails_the_others_solve_the_program(device: Member, monkey
     assert f"lost: {device.info.id}#2; the run begins again on {device.info.id}" in notices
 
 
-def test_the_limit_of_iterations_is_kept(device: Member) -> None:
+def test_the_limit_of_iterations_is_kept(device):
     problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
     for most in (0, 100):
         result = engine.solve(problem, devices=[device.info.id], method="pdhg", pdhg_iterations=most, presolve=False)
@@ -255,11 +247,11 @@ def test_the_limit_of_iterations_is_kept(device: Member) -> None:
         assert result.counters["pdhg_iterations"] == most
 
 
-def test_a_stopped_run_returns_the_latest_point(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_run_returns_the_latest_point(device, monkeypatch):
     problem = generate(GeneratorOptions(type="transport", m=12, n=15, seed=2))
     metric = Run.metric
 
-    def stop(self: Run, name: str, value: float, device: str | None = None) -> None:
+    def stop(self, name, value, device=None):
         metric(self, name, value, device)
         self.stop()
 
@@ -270,7 +262,7 @@ def test_a_stopped_run_returns_the_latest_point(device: Member, monkeypatch: pyt
     assert result.objective == pytest.approx(float(problem.c @ result.solution))
 
 
-def test_an_error_that_is_not_a_number_counts_as_infinite() -> None:
+def test_an_error_that_is_not_a_number_counts_as_infinite():
     numbers = {"primal_objective": 1.0, "dual_objective": 1.0, "primal_violation": 0.0, "dual_violation": 0.0}
     for primal, dual in ((np.nan, 0.0), (0.0, np.nan)):
         found = PdhgMeasures(

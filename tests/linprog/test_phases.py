@@ -1,17 +1,11 @@
 """Seconds of phases: what builds kernels is apart."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from concurrent.futures import Future
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import pytest
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.interior import loading
 from engine.solvers.linprog.methods import start
@@ -19,7 +13,7 @@ from engine.solvers.linprog.methods.highs import HighsMethod
 from tests.support.races import sparse_program
 
 
-def test_a_first_solve_has_its_kernels_apart(device: Member) -> None:
+def test_a_first_solve_has_its_kernels_apart(device):
     random = np.random.default_rng(0)
     a = random.random((20, 40))
     program = engine.LinearProgram(-random.random(40), A_ub=a, b_ub=a.sum(axis=1))
@@ -29,11 +23,11 @@ def test_a_first_solve_has_its_kernels_apart(device: Member) -> None:
     assert second["seconds_products"] > 0.0
 
 
-def test_the_head_start_of_highs_is_no_preparation(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_head_start_of_highs_is_no_preparation(device, monkeypatch):
     now = [100.0]
 
-    def takes(seconds: float, function: Callable[..., Any]) -> Callable[..., Any]:
-        def slow(*given: Any, **named: Any) -> Any:
+    def takes(seconds, function):
+        def slow(*given, **named):
             now[0] += seconds
             return function(*given, **named)
 
@@ -51,14 +45,14 @@ def test_the_head_start_of_highs_is_no_preparation(device: Member, monkeypatch: 
     assert result.counters["seconds_prepare"] == 3.0
 
 
-def test_what_is_built_in_a_phase_and_its_first_launch_are_not_that_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_built_in_a_phase_and_its_first_launch_are_not_that_phase(monkeypatch):
     now = [100.0]
-    device: Any = SimpleNamespace(building=SimpleNamespace(compiling=5.0), sync=lambda: None)
+    device = SimpleNamespace(building=SimpleNamespace(compiling=5.0), sync=lambda: None)
 
-    def takes(seconds: float) -> None:
+    def takes(seconds):
         now[0] += seconds
 
-    def build() -> loading.Launch:
+    def build():
         takes(2.0)
         device.building.compiling += 2.0
         return lambda: takes(0.5)

@@ -1,16 +1,12 @@
 """Many programs solved by one work-group each: families that share a matrix, and lists of programs of one shape."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import engine
-from engine.devices import Member
 from engine.errors import OptionError, ProblemError
-from engine.events import Progress
 from engine.solvers.linprog.batches import family as families
 from engine.solvers.linprog.batches.audits import audit_family
 from engine.solvers.linprog.batches.family import Family
@@ -20,7 +16,7 @@ from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.verification.audit import audit
 
 
-def family(seed: int, k: int, m: int, n: int, own: bool = False) -> Family:
+def family(seed, k, m, n, own=False):
     """Programs with an optimum, with bounds and rows of every kind; with a matrix each, or one for all."""
     random = np.random.default_rng(seed)
     a = random.standard_normal((k if own else 1, m, n)) * np.exp2(random.integers(-2, 3, n))
@@ -41,7 +37,7 @@ def family(seed: int, k: int, m: int, n: int, own: bool = False) -> Family:
     return Family(a, c, lower, upper, low, high, random.random(k), sign)
 
 
-def reference(problem: LinearProgram) -> float:
+def reference(problem):
     sides = [
         (problem.A[np.isfinite(side)] * sign, side[np.isfinite(side)] * sign)
         for side, sign in ((problem.row_upper, 1.0), (problem.row_lower, -1.0))
@@ -57,7 +53,7 @@ def reference(problem: LinearProgram) -> float:
 
 
 @pytest.mark.parametrize(("m", "n", "own"), [(5, 9, False), (5, 9, True), (40, 33, False), (150, 90, True)])
-def test_families_have_the_optima_of_highs(owner: engine.Engine, m: int, n: int, own: bool) -> None:
+def test_families_have_the_optima_of_highs(owner, m, n, own):
     programs = family(m, 9, m, n, own)
     solved = solve_family(owner._open(), programs, Options(), "", lambda _: None)
     assert solved.good.all()
@@ -68,13 +64,13 @@ def test_families_have_the_optima_of_highs(owner: engine.Engine, m: int, n: int,
         assert audit(problem, result.solution, sign * result.arrays["row_duals"]).error <= 1e-8
 
 
-def test_one_program_with_vectors_that_vary(device: Member) -> None:
+def test_one_program_with_vectors_that_vary(device):
     random = np.random.default_rng(3)
     a = random.random((4, 6))
     base = engine.LinearProgram(-np.ones(6), A_ub=a[:3], b_ub=[9.0, 9.0, 9.0], A_eq=a[3:], b_eq=[2.0], bounds=(0, 5))
     b_ub, b_eq = 1.0 + random.random((12, 3)), 0.5 + random.random((12, 1))
     c, lower, upper = -random.random((12, 6)), np.zeros((12, 6)), 1.0 + random.random((12, 6))
-    events: list[Progress] = []
+    events = []
     given = {"c": c, "b_ub": b_ub, "b_eq": b_eq, "lower": lower, "upper": upper}
     found = engine.solve_many(base, **given, devices=[device.info.id], on_event=events.append)
     assert len(found) == 12
@@ -91,7 +87,7 @@ def test_one_program_with_vectors_that_vary(device: Member) -> None:
     assert "optimal" in repr(found)
 
 
-def test_programs_without_an_optimum_end_with_certificates(device: Member) -> None:
+def test_programs_without_an_optimum_end_with_certificates(device):
     base = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 1.0], [-1.0, -1.0]], b_ub=[2.0, -1.0])
     sides = np.tile([2.0, -1.0], (9, 1))
     sides[4] = 1.0, -2.0
@@ -106,7 +102,7 @@ def test_programs_without_an_optimum_end_with_certificates(device: Member) -> No
     assert engine.solve_many(free, c=costs, devices=[device.info.id]).status[7] == "unbounded"
 
 
-def test_a_sparse_program_with_more_rows_than_the_kernel_takes(device: Member) -> None:
+def test_a_sparse_program_with_more_rows_than_the_kernel_takes(device):
     random = np.random.default_rng(5)
     a = sp.random_array((150, 200), density=0.03, rng=random, format="csr")
     x = random.random((2, 200))
@@ -117,7 +113,7 @@ def test_a_sparse_program_with_more_rows_than_the_kernel_takes(device: Member) -
         assert found.objective[k] == pytest.approx(expected.fun, rel=1e-6)
 
 
-def test_arrays_that_do_not_fit_are_refused() -> None:
+def test_arrays_that_do_not_fit_are_refused():
     base = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 1.0]], b_ub=[2.0])
     with pytest.raises(ProblemError, match=r"b_ub must have the shape \(programs, 1\)"):
         engine.solve_many(base, b_ub=np.ones((3, 2)))
@@ -135,7 +131,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         engine.solve_many(base, c=np.ones((3, 2)), colour=1)
 
 
-def test_audits_of_a_family_are_those_of_its_programs() -> None:
+def test_audits_of_a_family_are_those_of_its_programs():
     programs = family(1, 6, 5, 8, own=True)
     random = np.random.default_rng(0)
     x, y = random.random((6, 8)), random.standard_normal((6, 5))
@@ -150,7 +146,7 @@ def test_audits_of_a_family_are_those_of_its_programs() -> None:
         assert found.error[k] >= alone.error * (1.0 - 1e-12)
 
 
-def controlled(k: int) -> tuple[LinearProgram, np.ndarray]:
+def controlled(k):
     """A controlled system from k states: most rows, one for each state later on, have the side 0."""
     random = np.random.default_rng(4)
     steps, states = 6, 3
@@ -169,7 +165,7 @@ def controlled(k: int) -> tuple[LinearProgram, np.ndarray]:
     return LinearProgram(np.ones(a.shape[1]), A_eq=a, b_eq=sides[0], bounds=(0, 2)), sides
 
 
-def test_rows_with_the_side_zero_are_judged_by_what_they_add_up(owner: engine.Engine) -> None:
+def test_rows_with_the_side_zero_are_judged_by_what_they_add_up(owner):
     base, sides = controlled(30)
     programs = Family.varied(base, {"b_eq": sides})
     solved = solve_family(owner._open(), programs, Options(), "", lambda _: None)
@@ -184,7 +180,7 @@ def test_rows_with_the_side_zero_are_judged_by_what_they_add_up(owner: engine.En
             assert alone.error * (1.0 - 1e-9) - 1e-14 <= found.error[k] <= max(1e-9, 10.0 * alone.error)
 
 
-def test_audits_do_not_depend_on_how_programs_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audits_do_not_depend_on_how_programs_are_shared_by_threads(monkeypatch):
     programs = family(2, 40, 5, 8)
     random = np.random.default_rng(0)
     x, y = random.random((40, 8)), random.standard_normal((40, 5))
@@ -197,7 +193,7 @@ def test_audits_do_not_depend_on_how_programs_are_shared_by_threads(monkeypatch:
     assert np.array_equal(found.x[places], expected.x)
 
 
-def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner: engine.Engine) -> None:
+def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner):
     base, sides = controlled(12)
     sides[3, :3] = 90.0
     found = engine.solve_many(base, b_eq=sides, engine=owner)
@@ -210,7 +206,7 @@ def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner: 
     assert "racers" not in engine.solve_many(programs, engine=owner, method="mpc")[3].arrays
 
 
-def test_an_engine_is_used_again_and_stays_open(owner: engine.Engine) -> None:
+def test_an_engine_is_used_again_and_stays_open(owner):
     base, sides = controlled(9)
     first, second = (engine.solve_many(base, b_eq=sides, engine=owner) for _ in range(2))
     assert np.array_equal(first.solution, second.solution)
@@ -219,7 +215,7 @@ def test_an_engine_is_used_again_and_stays_open(owner: engine.Engine) -> None:
         engine.solve_many(base, b_eq=sides, engine=owner, devices=["opencl:0"])
 
 
-def test_arrays_that_name_no_program_or_the_wrong_rows_are_refused() -> None:
+def test_arrays_that_name_no_program_or_the_wrong_rows_are_refused():
     given = LinearProgram([1.0, 1.0], A_ub=[[-1.0, -2.0]], b_ub=[-1.0])
     with pytest.raises(ProblemError, match="at least one row"):
         engine.solve_many(given, c=np.zeros((0, 2)))

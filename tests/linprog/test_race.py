@@ -1,11 +1,8 @@
 """Races of methods, HiGHS in child processes, presolve, vertices, time limits."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import Future, wait
-from typing import Any
 
 import highspy
 import numpy as np
@@ -13,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.events import Notice
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child, presolve
@@ -38,7 +34,7 @@ pytestmark = pytest.mark.host
 
 
 @pytest.fixture
-def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_head_start(monkeypatch):
     """Let HiGHS work in child processes, and decide nothing before all have begun: small programs are solved before."""
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
@@ -47,7 +43,7 @@ def no_head_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine) -> None:
+def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner):
     for seed in range(3):
         problem = sparse_program(seed)
         before = children()
@@ -62,9 +58,7 @@ def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner: engine.Engine
         assert children() <= before
 
 
-def test_a_small_program_is_solved_before_the_race_begins(
-    owner: engine.Engine, device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_program_is_solved_before_the_race_begins(owner, device, monkeypatch):
     monkeypatch.setattr(solve, "FIRST_WAIT", 30.0)
     problem = sparse_program(2)
     before = children()
@@ -88,22 +82,20 @@ def test_a_small_program_is_solved_before_the_race_begins(
         (8, 60.0, start.FIRST_WAIT, 2),
     ],
 )
-def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(
-    monkeypatch: pytest.MonkeyPatch, device: Member, cores: int, limit: float, seconds: float, interior: int
-) -> None:
+def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(monkeypatch, device, cores, limit, seconds, interior):
     """Not on a GPU, whose thread needs a core."""
     monkeypatch.setattr(start, "host_cores", lambda: cores)
     monkeypatch.setattr(start, "HighsMethod", lambda *_: "ipm")
     shares = device.info.capabilities.shares_host_cores
     assert start.head_start(device, limit) == (seconds if shares else start.FIRST_WAIT)
-    began: list[Any] = start.start_highs_interior(sparse_program(0), 1e-8, None, device)  # type: ignore[arg-type]
+    began = start.start_highs_interior(sparse_program(0), 1e-8, None, device)
     assert len(began) == (interior if shares or cores >= 4 else 0)
 
 
-def slow_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow_simplex(monkeypatch):
     """HiGHS's simplex method ends only when it is stopped."""
 
-    def solve_late(work: Any) -> dict[str, Any]:
+    def solve_late(work):
         while not work._stopped:
             time.sleep(0.005)
         return {"status": "time limit reached", "iterations": 0}
@@ -114,14 +106,14 @@ def slow_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.cpu  # HiGHS has no threads beside a GPU
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simplex_method_has_presolved(
-    owner: engine.Engine, device: Member, monkeypatch: pytest.MonkeyPatch, shift: float
-) -> None:
+    owner, device, monkeypatch, shift
+):
     """With crossover, in a child process, if its point is not exact."""
     no_interior_point(monkeypatch)
     slow_simplex(monkeypatch)
     solve_interior = child.Presolved.solve_interior
 
-    def shifted(work: Any, options: dict[str, Any]) -> dict[str, Any]:
+    def shifted(work, options):
         found = solve_interior(work, options)
         return found | {"x": found["x"] + shift}
 
@@ -138,9 +130,7 @@ def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simpl
 
 
 @pytest.mark.parametrize("patience", [60.0, 0.0])
-def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(
-    monkeypatch: pytest.MonkeyPatch, patience: float
-) -> None:
+def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(monkeypatch, patience):
     monkeypatch.setattr(at_once, "_NONZEROS", -1)
     monkeypatch.setattr(at_once, "_PATIENCE", patience)
     problem = sparse_program(3)
@@ -154,7 +144,7 @@ def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(
 
 
 @pytest.mark.parametrize("part", [False, True])
-def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part: bool) -> None:
+def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part):
     """By a stop of all of HiGHS's work, or of this part."""
     work = child.Presolved()
     work.run(model_of(sparse_program(7, 300, 500)))
@@ -162,19 +152,17 @@ def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part: bool) 
     assert work.solve_interior({})["status"] == "interrupted by user"
 
 
-def test_highs_without_a_point_has_ended() -> None:
+def test_highs_without_a_point_has_ended():
     assert racer._update_of({"farkas": np.ones(2)}, final=False).ended
     assert not racer._update_of({"x": np.ones(2), "row_duals": np.ones(1)}, final=False).ended
 
 
 @pytest.mark.parametrize(("crossover", "asked"), [("after", ["off", "on"]), ("no", ["off"]), ("yes", ["on"])])
-def test_an_interior_point_of_highs_that_is_not_exact_is_moved_to_a_vertex(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, crossover: Any, asked: list[str]
-) -> None:
+def test_an_interior_point_of_highs_that_is_not_exact_is_moved_to_a_vertex(owner, monkeypatch, crossover, asked):
     no_interior_point(monkeypatch)
     problem, seen = sparse_program(3), []
 
-    def request(process: ChildProcess, name: str, model: Any, options: dict[str, Any]) -> Future[Any]:
+    def request(process, name, model, options):
         seen.append(options["run_crossover"])
         found = child.solve(model, options)
         return start_thread(lambda: found if options["run_crossover"] == "on" else found | {"x": found["x"] + 1.0})
@@ -193,9 +181,7 @@ def test_an_interior_point_of_highs_that_is_not_exact_is_moved_to_a_vertex(
     assert (result.status == "optimal") == (asked[-1] == "on")
 
 
-def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(owner, monkeypatch):
     monkeypatch.setattr(child.Presolved, "solve", lambda _: {"status": "time limit reached", "iterations": 3})
     problem = sparse_program(6)
     result = owner.solve(problem, method="race")
@@ -205,7 +191,7 @@ def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(
 
 @pytest.mark.parametrize("solver", ["simplex", "ipm"])
 @pytest.mark.usefixtures("no_head_start")
-def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
+def test_highs_may_win(owner, monkeypatch, solver):
     no_interior_point(monkeypatch)
 
     monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsMethod(problem, solver, 1e-8)])
@@ -219,7 +205,7 @@ def test_highs_may_win(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, so
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_highs_certificates_are_checked(owner, monkeypatch):
     no_interior_point(monkeypatch)
     row = np.random.default_rng(1).random(20) + 0.5
     infeasible = engine.LinearProgram(np.ones(20), A_ub=sp.csr_array(np.stack([row, -row])), b_ub=[1.0, -2.0])
@@ -235,13 +221,13 @@ def test_highs_certificates_are_checked(owner: engine.Engine, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_claim_of_highs_is_not_believed(owner, monkeypatch):
     problem = sparse_program(4)
 
     class Liar(HighsMethod):
         """HiGHS that calls everything infeasible and returns a point that is not optimal."""
 
-        def collect(self) -> MethodUpdate:
+        def collect(self):
             honest = super().collect()
             assert honest.point is not None
             x, y = honest.point
@@ -255,11 +241,11 @@ def test_a_wrong_claim_of_highs_is_not_believed(owner: engine.Engine, monkeypatc
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device, monkeypatch):
     problem, race = sparse_program(5, 200, 300), solve._Solving._race
     with engine.Engine(devices=[device.info.id]) as owner, failing(device.info.id, at_launch=1) as failures:
 
-        def race_once_it_failed(solving: Any) -> None:
+        def race_once_it_failed(solving):
             wait_until(lambda: failures[0] > 0)
             race(solving)
 
@@ -270,12 +256,12 @@ def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device: Member, m
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: Any, **__: Any) -> None:
+def test_without_highs_the_race_goes_on(owner, monkeypatch):
+    def missing(*_, **__):
         raise ChildError("no processes today")
 
     monkeypatch.setattr(racer, "new_child", missing)
-    messages: list[str] = []
+    messages = []
     problem = sparse_program(6)
     result = owner.solve(
         problem, method="race", on_event=lambda e: messages.append(e.message) if isinstance(e, Notice) else None
@@ -284,7 +270,7 @@ def test_without_highs_the_race_goes_on(owner: engine.Engine, monkeypatch: pytes
     assert any("no processes today" in message for message in messages)
 
 
-def test_highs_in_a_thread_finds_what_highs_finds() -> None:
+def test_highs_in_a_thread_finds_what_highs_finds():
     options = {"solver": "simplex", "parallel": "off"}
     for seed in range(3):
         problem = sparse_program(seed)
@@ -305,7 +291,7 @@ def test_highs_in_a_thread_finds_what_highs_finds() -> None:
     assert proves_unbounded(unbounded, HighsHere().run(unbounded, options)["ray"])
 
 
-def test_highs_in_a_thread_is_stopped() -> None:
+def test_highs_in_a_thread_is_stopped():
     """A program that the simplex method needs many seconds for."""
     random = np.random.default_rng(0)
     a = sp.random_array((700, 1400), density=0.03, rng=random, format="csr")
@@ -322,7 +308,7 @@ def test_highs_in_a_thread_is_stopped() -> None:
     assert before.run(slow, {"solver": "simplex"})["status"] != "optimal"
 
 
-def test_other_threads_of_highs_in_this_process_do_no_harm(owner: engine.Engine) -> None:
+def test_other_threads_of_highs_in_this_process_do_no_harm(owner):
     """HiGHS refuses a number of threads that differs from the one before, in one process."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
@@ -335,7 +321,7 @@ def test_other_threads_of_highs_in_this_process_do_no_harm(owner: engine.Engine)
     highspy.Highs.resetGlobalScheduler(True)
 
 
-def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
+def test_auto_is_a_race_for_large_sparse_programs_only():
     small, dense = sparse_program(0), engine.LinearProgram(np.ones(3), A_ub=np.ones((2, 3)), b_ub=[1.0, 1.0])
     large = engine.LinearProgram(np.ones(3000), A_ub=sp.eye_array(3000), b_ub=np.ones(3000))
     assert [method_for(problem, Options()) for problem in (small, dense, large)] == ["mpc", "mpc", "race"]
@@ -343,7 +329,7 @@ def test_auto_is_a_race_for_large_sparse_programs_only() -> None:
 
 
 @pytest.mark.usefixtures("no_head_start")
-def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_limit_ends_highs_at_once(owner, monkeypatch):
     no_interior_point(monkeypatch)
     monkeypatch.setattr(HighsMethod, "_request", lambda self: setattr(self, "future", Future()))
     before, began = children(), time.monotonic()
@@ -355,13 +341,11 @@ def test_a_time_limit_ends_highs_at_once(owner: engine.Engine, monkeypatch: pyte
     assert children() <= before
 
 
-def test_a_time_limit_returns_where_the_simplex_method_is(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_time_limit_returns_where_the_simplex_method_is(owner, monkeypatch):
     no_interior_point(monkeypatch)
     solve_it = child.Presolved.solve
 
-    def until_stopped(self: child.Presolved) -> child.Point:
+    def until_stopped(self):
         while not self._stopped:
             time.sleep(0.01)
         return solve_it(self)
@@ -382,7 +366,7 @@ def test_a_time_limit_returns_where_the_simplex_method_is(
     settle(owner)
 
 
-def test_highs_in_a_child_ends_before_the_run_and_shows_its_point() -> None:
+def test_highs_in_a_child_ends_before_the_run_and_shows_its_point():
     random = np.random.default_rng(5)
     a = sp.random_array((400, 800), density=0.2, rng=random, format="csr")
     problem = engine.LinearProgram(-random.random(800), A_ub=a, b_ub=a @ random.random(800))
@@ -401,10 +385,10 @@ def test_highs_in_a_child_ends_before_the_run_and_shows_its_point() -> None:
         unlimited.close()
 
 
-def test_every_request_is_answered_while_the_process_ends() -> None:
+def test_every_request_is_answered_while_the_process_ends():
     for _ in range(3):
         process = ChildProcess()
-        answers: list[Future[Any]] = []
+        answers = []
         process._process.kill()
         while process._process._threads[0].is_alive():
             answers.append(process.request("restore", {}))
@@ -415,7 +399,7 @@ def test_every_request_is_answered_while_the_process_ends() -> None:
         process.close()
 
 
-def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:
+def test_a_process_that_ends_is_an_error_and_not_a_hang():
     with ChildProcess() as process:
         answer = process.request("solve", {"not": "a program"}, {})
         with pytest.raises(ChildError, match="ended without an answer"):
@@ -424,15 +408,13 @@ def test_a_process_that_ends_is_an_error_and_not_a_hang() -> None:
             process.request("solve", {}, {}).result(60)
 
 
-def test_a_request_that_cannot_be_sent_is_an_error_and_not_a_hang() -> None:
+def test_a_request_that_cannot_be_sent_is_an_error_and_not_a_hang():
     with ChildProcess() as process, pytest.raises(ChildError):
         process.request("solve", lambda: None).result(60)
 
 
-def test_without_a_way_back_the_program_is_solved_as_given(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ended(*_: Any) -> None:
+def test_without_a_way_back_the_program_is_solved_as_given(owner, monkeypatch):
+    def ended(*_):
         raise ChildError("the child process has ended")
 
     monkeypatch.setattr(Presolve, "restore", ended)
@@ -443,10 +425,10 @@ def test_without_a_way_back_the_program_is_solved_as_given(
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_presolve_and_its_way_back(monkeypatch: pytest.MonkeyPatch, apart: bool) -> None:
+def test_presolve_and_its_way_back(monkeypatch, apart):
     if apart:
         monkeypatch.setattr(presolve, "_IN_PROCESS", -1)
-    polls: list[None] = []
+    polls = []
     problem = sparse_program(9)
     with Presolve(problem, lambda: polls.append(None)) as reduced:
         assert reduced.status == "reduced"
@@ -460,10 +442,10 @@ def test_presolve_and_its_way_back(monkeypatch: pytest.MonkeyPatch, apart: bool)
     assert bool(polls) == apart
 
 
-def test_a_stop_does_not_wait_for_a_thread() -> None:
+def test_a_stop_does_not_wait_for_a_thread():
     ended = threading.Event()
 
-    def stop() -> None:
+    def stop():
         raise StopIteration
 
     with pytest.raises(StopIteration):
@@ -475,7 +457,7 @@ def test_a_stop_does_not_wait_for_a_thread() -> None:
 
 
 @pytest.mark.parametrize("rows", [[[1.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], np.zeros((0, 3))])
-def test_highs_gets_whole_arrays_as_it_gets_numbers(rows: Any) -> None:
+def test_highs_gets_whole_arrays_as_it_gets_numbers(rows):
     matrix = sp.csr_array(rows, dtype=float)
     problem = engine.LinearProgram([1.0, -2.0, 0.5], A_ub=matrix, b_ub=np.full(matrix.shape[0], 4.0), bounds=(0, 3))
     highs = child.quiet()
@@ -497,7 +479,7 @@ def test_highs_gets_whole_arrays_as_it_gets_numbers(rows: Any) -> None:
     assert child.solve(model_of(problem), {})["objective"] == pytest.approx(-6.0)
 
 
-def test_models_survive_the_way_to_highs_and_back() -> None:
+def test_models_survive_the_way_to_highs_and_back():
     problem = engine.LinearProgram(
         [1.0, 2.0, 0.0], A_ub=sp.csr_array([[1.0, 0.0, 2.0]]), b_ub=[4.0], bounds=[(None, 3.0), (0, None), (1, 1)]
     )
@@ -507,7 +489,7 @@ def test_models_survive_the_way_to_highs_and_back() -> None:
     assert (copy.A != problem.A).nnz == 0
 
 
-def test_a_vertex_has_a_basis(owner: engine.Engine) -> None:
+def test_a_vertex_has_a_basis(owner):
     problem = engine.LinearProgram(
         np.ones(6), A_eq=sp.csr_array(np.array([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])), b_eq=[3.0, 6.0]
     )
@@ -521,8 +503,8 @@ def test_a_vertex_has_a_basis(owner: engine.Engine) -> None:
     assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
 
 
-def test_ranges_that_highs_does_not_compute_are_told(owner: engine.Engine) -> None:
-    messages: list[str] = []
+def test_ranges_that_highs_does_not_compute_are_told(owner):
+    messages = []
     problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])
     told = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
     found = owner.solve(problem, ranging=True, on_event=told)
@@ -531,7 +513,7 @@ def test_ranges_that_highs_does_not_compute_are_told(owner: engine.Engine) -> No
 
 
 @pytest.mark.parametrize("maximize", [False, True])
-def test_a_vertex_stays_optimal_within_its_ranges(owner: engine.Engine, maximize: bool) -> None:
+def test_a_vertex_stays_optimal_within_its_ranges(owner, maximize):
     random = np.random.default_rng(3)
     a, sign = random.random((5, 8)), -1.0 if maximize else 1.0
     given = {"A": a, "lower": np.zeros(8), "upper": np.full(8, np.inf)}
@@ -541,7 +523,7 @@ def test_a_vertex_stays_optimal_within_its_ranges(owner: engine.Engine, maximize
     ranges = np.stack([found.arrays["cost_from"], found.arrays["cost_to"]])
     assert ((ranges[0] <= c + 1e-12) & (c <= ranges[1] + 1e-12)).all()
 
-    def vertex(costs: np.ndarray) -> np.ndarray:
+    def vertex(costs):
         problem = engine.LinearProgram.from_arrays(given | {"c": costs}, "moved")
         return np.asarray(owner.solve(problem, basis=True).solution)
 

@@ -1,18 +1,13 @@
 """Races are decided by the first answer, whatever the losers do; what they leave behind ends before the next run."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.events import Notice
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
@@ -34,18 +29,18 @@ pytestmark = pytest.mark.host
 class Blocked:
     """A function that begins, and goes on only when the test lets it; ``in_time``: whether it did each time."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function):
         self.begun, self.released = threading.Event(), threading.Event()
-        self.in_time: list[bool] = []
+        self.in_time = []
         self._function = function
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
+    def __call__(self, *given, **named):
         self.begun.set()
         self.in_time.append(self.released.wait(30.0))
         return self._function(*given, **named)
 
 
-_PLACES: dict[str, tuple[Any, str]] = {
+_PLACES = {
     "presolve": (solve, "Presolve"),
     "standard form": (solve, "prepare"),
     "plan": (interior, "open_system"),
@@ -56,18 +51,16 @@ _PLACES: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("place", _PLACES)
-def test_highs_decides_a_race_whatever_the_others_do(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
+def test_highs_decides_a_race_whatever_the_others_do(owner, monkeypatch, place):
     """HiGHS answers once another racer is busy there, which ends only after the result is there."""
     where, name = _PLACES[place]
     blocked, problem = Blocked(getattr(where, name)), sparse_program(7, 200, 300)
     answer = child.solve(model_of(problem), {"solver": "simplex"})
 
-    def request(highs: HighsMethod) -> None:
+    def request(highs):
         highs.future = start_thread(lambda: answer if blocked.begun.wait(30.0) else answer | {"x": np.zeros(0)})
 
-    def method(*given: Any, **named: Any) -> Any:  # a class looks up methods only on functions
+    def method(*given, **named):  # a class looks up methods only on functions
         return blocked(*given, **named)
 
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
@@ -87,12 +80,12 @@ def test_highs_decides_a_race_whatever_the_others_do(
     assert children() <= before
 
 
-def test_a_race_finds_its_child_processes_ready(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_race_finds_its_child_processes_ready(device, monkeypatch):
     monkeypatch.setattr(start, "host_cores", lambda: 8)
     monkeypatch.setattr(solve, "FIRST_WAIT", -1.0)
     monkeypatch.setattr(racer, "new_child", taken := Blocked(racer.new_child))
     taken.released.set()
-    made: list[ChildProcess] = []
+    made = []
     begin = ChildProcess.__init__
     monkeypatch.setattr(ChildProcess, "__init__", lambda process: (made.append(process), begin(process))[1])
     release_children()
@@ -110,9 +103,7 @@ def test_a_race_finds_its_child_processes_ready(device: Member, monkeypatch: pyt
     assert children() <= before
 
 
-def test_a_run_begins_once_the_race_before_has_left_the_devices(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_begins_once_the_race_before_has_left_the_devices(owner, monkeypatch):
     blocked, problem = Blocked(interior.iterate), sparse_program(7)
     answer = child.solve(model_of(problem), {"solver": "simplex"})
     with owner.exclusive() as pool:
@@ -126,7 +117,7 @@ def test_a_run_begins_once_the_race_before_has_left_the_devices(
             lambda highs: setattr(highs, "future", start_thread(lambda: blocked.begun.wait(30.0) and answer)),
         )
         owner.solve(problem, method="race")
-        begun: list[float] = []
+        begun = []
         run = owner.start(problem, method="mpc", on_event=lambda event: begun.append(event.time))
         assert not run.join(0.2)
         assert begun == []
@@ -137,13 +128,11 @@ def test_a_run_begins_once_the_race_before_has_left_the_devices(
     assert blocked.in_time == [True]
 
 
-def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(owner, monkeypatch):
     no_interior_point(monkeypatch)
     audited, stopping = race.AuditedPoint.of, threading.Event()
 
-    def late(*given: Any) -> Any:
+    def late(*given):
         stopping.wait(30.0)
         return audited(*given)
 
@@ -158,9 +147,9 @@ def test_a_point_of_highs_that_is_being_audited_when_the_time_is_over_is_kept(
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
-def test_threads_change_promptly_during_a_race(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_promptly_during_a_race(owner, monkeypatch):
     """An audit beside a thread that computes waits for it whenever it has given the interpreter's lock away."""
-    intervals: list[float] = []
+    intervals = []
     judged = race.Race._audited
     monkeypatch.setattr(
         race.Race, "_audited", lambda *given: (intervals.append(sys.getswitchinterval()), judged(*given))[1]
@@ -172,11 +161,11 @@ def test_threads_change_promptly_during_a_race(owner: engine.Engine, monkeypatch
     assert intervals[-1] == sys.getswitchinterval() == before
 
 
-def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_methods_do_not_wait_for_a_long_presolve(owner, monkeypatch):
     released, messages, problem = threading.Event(), [], sparse_program(11, 300, 500)
     presolve = HighsHere._presolve
 
-    def slow(here: HighsHere, *given: Any) -> Any:
+    def slow(here, *given):
         assert released.wait(30.0)
         return presolve(here, *given)
 
@@ -199,12 +188,12 @@ def test_our_methods_do_not_wait_for_a_long_presolve(owner: engine.Engine, monke
     settle(owner)
 
 
-def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[tuple[int, bool]]:
+def judged_worse(monkeypatch, errors):
     """The first points of the interior-point method have these errors; iteration of all judged, and if presolved."""
-    seen: list[tuple[int, bool]] = []
+    seen = []
     real = race.Race._audited
 
-    def judged(self: race.Race, one: Any, news: Any) -> Any:
+    def judged(self, one, news):
         found = real(self, one, news)
         if isinstance(one, interior.InteriorMethod) and found.point is not None:
             seen.append((one.method.state.iteration, one.restore is not unchanged))
@@ -217,8 +206,8 @@ def judged_worse(monkeypatch: pytest.MonkeyPatch, errors: list[float]) -> list[t
     return seen
 
 
-def test_a_proof_ends_a_race_that_highs_has_given_up(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def given_up(here: HighsHere, *_: Any) -> dict[str, Any]:
+def test_a_proof_ends_a_race_that_highs_has_given_up(owner, monkeypatch):
+    def given_up(here, *_):
         here.presolved.set_exception(ChildError("given up"))
         return {"status": "unknown", "iterations": 7}
 
@@ -229,7 +218,7 @@ def test_a_proof_ends_a_race_that_highs_has_given_up(owner: engine.Engine, monke
     assert (result.status, result.counters["highs_iterations"]) == ("infeasible", 7)
 
 
-def test_a_refused_point_is_not_offered_again(owner: engine.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_point_is_not_offered_again(owner, monkeypatch):
     seen = judged_worse(monkeypatch, [1e-3, 1e-3])
     result = owner.solve(sparse_program(12, 300, 500), method="mpc", presolve=False)
     assert result.status == "optimal"
@@ -239,9 +228,7 @@ def test_a_refused_point_is_not_offered_again(owner: engine.Engine, monkeypatch:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("error", "times"), [(1e-3, 3), (0.9, 1)])
-def test_presolve_is_given_up_at_once_where_duals_are_lost(
-    owner: engine.Engine, monkeypatch: pytest.MonkeyPatch, error: float, times: int
-) -> None:
+def test_presolve_is_given_up_at_once_where_duals_are_lost(owner, monkeypatch, error, times):
     seen = judged_worse(monkeypatch, [error] * times)
     result = owner.solve(sparse_program(12, 300, 500), method="mpc")
     assert result.status == "optimal"

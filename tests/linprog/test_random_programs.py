@@ -1,7 +1,5 @@
 """Random linear programs of every kind against HiGHS, as SciPy calls it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -13,10 +11,7 @@ import engine
 from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.verification.rays import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
 from tests.support.examples import examples
-from tests.support.random_programs import (
-    KINDS,
-    program,
-)
+from tests.support.random_programs import KINDS, program
 
 NAMES = {0: "optimal", 2: "infeasible", 3: "unbounded"}
 
@@ -30,7 +25,7 @@ NAMES = {0: "optimal", 2: "infeasible", 3: "unbounded"}
     sparse=st.booleans(),
 )
 @example(kind="unbounded", m=11, n=11, seed=11, sparse=False)
-def test_the_answer_is_that_of_highs(owner: engine.Engine, kind: str, m: int, n: int, seed: int, sparse: bool) -> None:
+def test_the_answer_is_that_of_highs(owner, kind, m, n, seed, sparse):
     arguments = program(kind, m, n, seed)
     reference = scipy.optimize.linprog(**arguments, method="highs")
     if sparse:
@@ -58,9 +53,7 @@ def test_the_answer_is_that_of_highs(owner: engine.Engine, kind: str, m: int, n:
     method=st.sampled_from(("auto", "mpc", "race")),
     presolve=st.booleans(),
 )
-def test_empty_rows_and_columns_at_every_scale(
-    owner: engine.Engine, kind: str, seed: int, exponent: int, method: str, presolve: bool
-) -> None:
+def test_empty_rows_and_columns_at_every_scale(owner, kind, seed, exponent, method, presolve):
     """A row and a column without entries, which may decide the program; values and costs of all sizes."""
     random, size = np.random.default_rng(seed), 10.0**exponent
     given = program(kind, 4, 5, seed)
@@ -84,11 +77,11 @@ def test_empty_rows_and_columns_at_every_scale(
 
 
 @pytest.mark.parametrize("kind", ["unbounded", "infeasible"])
-def test_other_rounding_leaves_the_answer(owner: engine.Engine, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_rounding_leaves_the_answer(owner, kind, monkeypatch):
     random = np.random.default_rng(7)
     plain = System.solve
 
-    def rounded(system: System, rhs: np.ndarray) -> np.ndarray:
+    def rounded(system, rhs):
         found = plain(system, rhs)
         return found + 1e-13 * np.abs(found).max() * random.standard_normal(found.shape)
 
@@ -99,14 +92,14 @@ def test_other_rounding_leaves_the_answer(owner: engine.Engine, kind: str, monke
 
 
 @pytest.mark.parametrize("kind", ["unbounded", "infeasible"])
-def test_certificates_have_iterations_of_their_own(owner: engine.Engine, kind: str) -> None:
+def test_certificates_have_iterations_of_their_own(owner, kind):
     problem = engine.LinearProgram(**program(kind, 11, 11, 11))
     assert owner.solve(problem, presolve=False, max_iterations=2).status == kind
     assert owner.solve(problem, presolve=False, max_iterations=0).status == "iteration_limit"
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
-def test_a_ray_is_judged_relative_to_the_data(size: float) -> None:
+def test_a_ray_is_judged_relative_to_the_data(size):
     problem = engine.LinearProgram(
         np.array([-1.0, 0.0]) * size, A_ub=np.array([[-1.0, 1.0]]) * size, b_ub=[0.0], A_eq=[[0.0, size]], b_eq=[0.0]
     )

@@ -1,7 +1,5 @@
 """Programs whose parts have very different sizes: the optimum is known from the parts, solved one by one by HiGHS."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -17,7 +15,7 @@ from tests.support.random_programs import program
 FEASIBLE = ("plain", "degenerate", "free", "boxed", "equalities")
 
 
-def in_blocks(seed: int) -> tuple[engine.LinearProgram, float]:
+def in_blocks(seed):
     """Two or three programs side by side, values scaled by 1e-8 to 1e8 and costs by the inverse; and the optimum."""
     random = np.random.default_rng(seed)
     parts, optimum = [], 0.0
@@ -41,7 +39,7 @@ def in_blocks(seed: int) -> tuple[engine.LinearProgram, float]:
 
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
-def test_parts_of_all_sizes_are_solved_exactly(owner: engine.Engine, first: int) -> None:
+def test_parts_of_all_sizes_are_solved_exactly(owner, first):
     for seed in range(first, first + 10):
         problem, optimum = in_blocks(seed)
         result = owner.solve(problem)
@@ -50,7 +48,7 @@ def test_parts_of_all_sizes_are_solved_exactly(owner: engine.Engine, first: int)
 
 
 @pytest.mark.parametrize("size", [1e-8, 1e-4, 1e4, 1e8])
-def test_the_audit_does_not_depend_on_the_scale(size: float) -> None:
+def test_the_audit_does_not_depend_on_the_scale(size):
     """A part that is left out is found, however small its numbers are beside those of the rest."""
     problem = engine.LinearProgram([1.0, 1.0 / size], A_ub=np.array([[-1.0, 0.0], [0.0, -1.0]]), b_ub=[-1.0, -size])
     right = audit(problem, np.array([1.0, size]), np.array([-1.0, -1.0 / size]))
@@ -63,7 +61,7 @@ def test_the_audit_does_not_depend_on_the_scale(size: float) -> None:
     assert audit(problem, np.array([1.0, size]), np.array([-1.0, -1.04 / size])).error > 0.01
 
 
-def test_a_point_outside_its_bounds_is_not_taken_for_the_best() -> None:
+def test_a_point_outside_its_bounds_is_not_taken_for_the_best():
     problem = engine.LinearProgram([1.0, 1.0], A_ub=np.array([[-1.0, -1.0]]), b_ub=[-1.0])
     verdict = Verdict(problem, 1e-6)
     assert verdict.consider(np.array([1.0, 0.0]), np.array([-1.0])) <= 1e-15
@@ -72,7 +70,7 @@ def test_a_point_outside_its_bounds_is_not_taken_for_the_best() -> None:
     assert verdict.best_is(1e-15)
 
 
-def test_an_error_of_the_objective_is_never_larger_than_the_audit_says() -> None:
+def test_an_error_of_the_objective_is_never_larger_than_the_audit_says():
     random = np.random.default_rng(5)
     for seed in range(15):
         problem, optimum = in_blocks(seed)
@@ -87,7 +85,7 @@ def test_an_error_of_the_objective_is_never_larger_than_the_audit_says() -> None
             assert found.primal == pytest.approx(optimum, rel=3e-6), seed
 
 
-def test_a_balanced_program_leads_back() -> None:
+def test_a_balanced_program_leads_back():
     problem, _ = in_blocks(3)
     scaled = balanced(problem)
     sizes = np.abs(np.concatenate([scaled.program.c, scaled.program.row_upper[np.isfinite(scaled.program.row_upper)]]))

@@ -1,19 +1,15 @@
 """What a device computes for the method is what NumPy computes; preparation and audit by themselves."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 import engine
-from engine.devices import Device, DevicePool, Member, gather
+from engine.devices import DevicePool, gather
 from engine.numerics.linear_algebra import linear_algebra
 from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.references.linprog import HostShard
@@ -26,11 +22,11 @@ from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.sums import product
 
 
-def shard_data(m: int, n: int, sparse: bool) -> ShardData:
+def shard_data(m, n, sparse):
     random = np.random.default_rng([m, n])
     rows = np.sort(random.choice(m, size=m // 2 + 1, replace=True))
     total = n + rows.size
-    a: Any = random.standard_normal((m, n))
+    a = random.standard_normal((m, n))
     if sparse:
         a = sp.random_array((m, n), density=0.3, rng=random, format="csr")
     kind = random.integers(0, 3, total)
@@ -50,7 +46,7 @@ def shard_data(m: int, n: int, sparse: bool) -> ShardData:
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
 @pytest.mark.parametrize("kind", ["own", "gpu"])
-def test_a_device_takes_the_same_steps_as_numpy(device: Member, kind: str, sparse: bool, m: int, n: int) -> None:
+def test_a_device_takes_the_same_steps_as_numpy(device, kind, sparse, m, n):
     data = shard_data(m, n, sparse)
     random = np.random.default_rng(1)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
@@ -59,8 +55,8 @@ def test_a_device_takes_the_same_steps_as_numpy(device: Member, kind: str, spars
     steps = random.random(2)
     nothing = 0.0
 
-    def walk(shard: Any) -> list[NDArray[Any]]:
-        out: list[NDArray[Any]] = []
+    def walk(shard):
+        out = []
         shard.set_point(*point)
         out += [*shard.assess(y, rho, 2 * rho), shard.target("affine", nothing, *steps), shard.transposed(y)]
         out += [shard.times(point[1]), shard.scale(rho, 3 * rho)]
@@ -80,7 +76,7 @@ def test_a_device_takes_the_same_steps_as_numpy(device: Member, kind: str, spars
         ]
         return [*out, *kept]
 
-    def on_device(running: Device) -> list[NDArray[Any]]:
+    def on_device(running):
         kept, algebra = running.capabilities, linear_algebra(running)
         try:
             if kind == "own":
@@ -102,7 +98,7 @@ def test_a_device_takes_the_same_steps_as_numpy(device: Member, kind: str, spars
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700), (3, 9000)])
-def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bool, m: int, n: int) -> None:
+def test_directions_toward_targets_are_those_of_numpy(device, sparse, m, n):
     data = shard_data(m, n, sparse)
     random = np.random.default_rng(2)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
@@ -110,7 +106,7 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
     rho, nothing = 1e-3, 0.0
     steps = random.random(2)
 
-    def walk(shard: Any) -> list[NDArray[Any]]:
+    def walk(shard):
         system, out = System(data, [shard]), []
         system.set_point(*point)
         for share in (0.3, 0.2):
@@ -132,7 +128,7 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
         out += [system.scale(rho, rho), system.get_point()[0], system.times(point[0])]
         return out
 
-    def on_device(running: Device) -> list[NDArray[Any]]:
+    def on_device(running):
         shard = make_shard(running, data, None)
         found = walk(shard)
         shard.close()
@@ -148,15 +144,13 @@ def test_directions_toward_targets_are_those_of_numpy(device: Member, sparse: bo
     ("kind", "sparse", "m", "n"),
     [("own", False, 40, 33), ("own", True, 7, 30), ("own", False, 1, 3), ("gpu", True, 40, 33), ("gpu", False, 7, 30)],
 )
-def test_matrices_of_several_devices_are_added_in_their_order(
-    device: Member, kind: str, sparse: bool, m: int, n: int
-) -> None:
+def test_matrices_of_several_devices_are_added_in_their_order(device, kind, sparse, m, n):
     data = shard_data(m, n, sparse)
     random = np.random.default_rng(3)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
     rho = 1e-3
 
-    def make(running: Device, part: ShardData) -> DeviceShard:
+    def make(running, part):
         if kind == "own":
             return make_shard(running, part, None)
         running.capabilities = replace(running.capabilities, simt=True, compute_units=2)
@@ -164,7 +158,7 @@ def test_matrices_of_several_devices_are_added_in_their_order(
 
     with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
 
-        def lower_triangles() -> list[NDArray[np.float64]]:
+        def lower_triangles():
             return gather(
                 [
                     member.submit(lambda running, shard: np.tril(running.get(shard._matrix("M"))[0]), shard)
@@ -189,19 +183,19 @@ def test_matrices_of_several_devices_are_added_in_their_order(
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_device_that_fails_holds_up_no_other(device: Member, failing: int) -> None:
+def test_a_device_that_fails_holds_up_no_other(device, failing):
     data = shard_data(40, 33, False)
 
-    def make(running: Device, part: ShardData) -> DeviceShard:
+    def make(running, part):
         shard = make_shard(running, part, None)
         plain = type(shard)
 
-        class Failing(plain):  # type: ignore[misc, valid-type]
+        class Failing(plain):
             """The same shard, whose form() fails on demand."""
 
             fails = False
 
-            def form(self) -> None:
+            def form(self):
                 if self.fails:
                     raise RuntimeError("the third wheel is off")
                 super().form()
@@ -220,15 +214,15 @@ def test_a_device_that_fails_holds_up_no_other(device: Member, failing: int) -> 
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_directions_of_several_devices_are_those_of_numpy(device: Member, sparse: bool) -> None:
+def test_directions_of_several_devices_are_those_of_numpy(device, sparse):
     data = shard_data(40, 90, sparse)
     random = np.random.default_rng(4)
     point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
     y, rp = random.standard_normal((2, 40))
     rho, nothing = 1e-3, 0.0
 
-    def walk(system: System) -> list[NDArray[Any]]:
-        out: list[NDArray[Any]] = []
+    def walk(system):
+        out = []
         system.set_point(*point)
         for share in (0.3, 0.2):
             out += system.assess(y, rho, 2 * rho)
@@ -246,7 +240,7 @@ def test_directions_of_several_devices_are_those_of_numpy(device: Member, sparse
             system.advance(1e-3 * share + nothing, 2e-3 * share + nothing)
         return [*out, system.get_point()[0]]
 
-    def make(running: Device, part: ShardData) -> DeviceShard:
+    def make(running, part):
         return make_shard(running, part, None)
 
     with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
@@ -258,12 +252,12 @@ def test_directions_of_several_devices_are_those_of_numpy(device: Member, sparse
 
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize(("m", "n"), [(3, 5), (30, 75), (70, 200)])
-def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: int) -> None:
+def test_updates_solve_with_any_diagonal(device, block, m, n):
     random = np.random.default_rng([m, n])
     columns = random.standard_normal((n, m))
     rhs = random.standard_normal(m)
 
-    def run(running: Device) -> list[NDArray[Any]]:
+    def run(running):
         with linear_algebra(running) as algebra:
             updates = ShermanMorrison(running, algebra, columns, block)
             assert updates.sound
@@ -281,7 +275,7 @@ def test_updates_solve_with_any_diagonal(device: Member, block: int, m: int, n: 
     assert max(device.submit(run).result()) < 1e-8
 
 
-def test_standard_form_leaves_out_what_needs_no_solving() -> None:
+def test_standard_form_leaves_out_what_needs_no_solving():
     problem = engine.LinearProgram(
         [1.0, 2.0, -1.0, 4.0, 0.5],
         A_ub=[[1, 1, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 0, 0]],
@@ -303,7 +297,7 @@ def test_standard_form_leaves_out_what_needs_no_solving() -> None:
         assert result.objective == pytest.approx(results[0].objective, rel=1e-7)
 
 
-def test_sums_of_the_audit_are_exact_to_the_last_digit() -> None:
+def test_sums_of_the_audit_are_exact_to_the_last_digit():
     random = np.random.default_rng(4)
     a = random.standard_normal((30, 400)) * 10.0 ** random.uniform(-9, 9, (30, 400))
     x = random.standard_normal(400)
@@ -312,7 +306,7 @@ def test_sums_of_the_audit_are_exact_to_the_last_digit() -> None:
         assert np.array_equal(product(matrix, x), np.array(exact))
 
 
-def test_the_audit_finds_what_is_wrong() -> None:
+def test_the_audit_finds_what_is_wrong():
     problem = engine.LinearProgram([1.0, 1.0], A_eq=[[1.0, 2.0]], b_eq=[2.0])
     right = audit(problem, np.array([0.0, 1.0]), np.array([0.5]))
     assert right.error == 0.0
@@ -323,7 +317,7 @@ def test_the_audit_finds_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("m", [1, 383, 384, 385, 900])
-def test_products_and_factors_in_blocks_are_those_of_numpy(m: int) -> None:
+def test_products_and_factors_in_blocks_are_those_of_numpy(m):
     random = np.random.default_rng(m)
     matrix, theta = random.standard_normal((m, m + 2100)), random.random(m + 2100)
     normal, going = np.full((m, m), np.nan), threading.Event()

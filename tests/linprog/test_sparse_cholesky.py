@@ -1,15 +1,10 @@
 """Sparse normal equations on the host against dense linear algebra."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import Member
 from engine.solvers.linprog.forms.standard import ShardData, with_slacks
 from engine.solvers.linprog.sparse import products
 from engine.solvers.linprog.systems import host
@@ -19,7 +14,7 @@ from tests.support.needs import package
 
 
 @pytest.fixture(params=["in this process", "SuperLU in a child", "rslab in a child"])
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def library(request, monkeypatch):
     """Every library that is installed, where it may run."""
     if request.param.startswith("rslab"):
         package("rslab")
@@ -29,9 +24,9 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return str(request.param)
 
 
-def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
+def data(m, n, density, dense_columns):
     random = np.random.default_rng([m, n])
-    a: Any = sp.random_array((m, n), density=density, rng=random, format="lil")
+    a = sp.random_array((m, n), density=density, rng=random, format="lil")
     for j in range(dense_columns):
         a[:, j] = random.standard_normal((m, 1))
     rows = np.arange(0, m, 2)
@@ -50,9 +45,7 @@ def data(m: int, n: int, density: float, dense_columns: int) -> ShardData:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize(("m", "n", "density", "dense"), [(1, 1, 1.0, 0), (40, 90, 0.05, 0), (600, 900, 0.003, 3)])
-def test_solutions_are_those_of_dense_factors(
-    library: str, monkeypatch: pytest.MonkeyPatch, mapped: bool, m: int, n: int, density: float, dense: int
-) -> None:
+def test_solutions_are_those_of_dense_factors(library, monkeypatch, mapped, m, n, density, dense):
     monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, density, dense)
     random = np.random.default_rng(0)
@@ -71,7 +64,7 @@ def test_solutions_are_those_of_dense_factors(
     equations.close()
 
 
-def test_a_process_that_ends_is_a_failed_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ends_is_a_failed_factor(monkeypatch):
     monkeypatch.setattr(host, "IN_PROCESS", 0)
     given = data(40, 90, 0.05, 0)
     shards = GivenTheta()
@@ -86,7 +79,7 @@ def test_a_process_that_ends_is_a_failed_factor(monkeypatch: pytest.MonkeyPatch)
     equations.close()
 
 
-def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
+def test_a_matrix_that_is_not_definite_is_reported(library):
     given = data(40, 90, 0.05, 0)
     shards = GivenTheta()
     equations = HostSystem(given, "normal", shards.get_theta)
@@ -99,7 +92,7 @@ def test_a_matrix_that_is_not_definite_is_reported(library: str) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_method_reaches_the_same_optimum_with_either_factor(library: str, device: Member, count: int) -> None:
+def test_the_method_reaches_the_same_optimum_with_either_factor(library, device, count):
     random = np.random.default_rng(7)
     a = sp.random_array((150, 260), density=0.04, rng=random, format="csr")
     x = random.random(260)
@@ -112,7 +105,7 @@ def test_the_method_reaches_the_same_optimum_with_either_factor(library: str, de
     assert results[1].counters["factor_nonzeros"] > 0
 
 
-def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception(library: str) -> None:
+def test_an_analysis_that_has_ended_is_a_failure_and_not_an_exception(library):
     given = data(40, 60, 0.2, 0)
     shards = GivenTheta()
     equations = HostSystem(given, "normal", shards.get_theta)

@@ -1,21 +1,16 @@
 """Products of a sparse matrix on devices, and A D A^T, against SciPy; long lines are divided among work-items."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from engine.devices import Buffer, Device, Member
 from engine.numerics.groups import group_size
 from engine.solvers.linprog.interior import sparse_matrix
 from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
 from engine.solvers.linprog.sparse import long_lines
 
 
-def uneven(m: int, count: int) -> Any:
+def uneven(m, count):
     """Two full rows and a full column among rows of a few entries, and an empty row."""
     random = np.random.default_rng(4)
     matrix = sp.random_array((m, count), density=3 / count, rng=random).toarray()
@@ -26,7 +21,7 @@ def uneven(m: int, count: int) -> Any:
 
 
 @pytest.fixture
-def few_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_are_long(monkeypatch):
     """Lines of more than 20 entries are long on every device, and chunks have 16 entries."""
     monkeypatch.setattr(long_lines, "LONG", 20)
     monkeypatch.setattr(long_lines, "_LONG_FORMED", 20)
@@ -39,21 +34,21 @@ def few_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_are_long")
 @pytest.mark.parametrize(("most", "block"), [(1 << 20, 64), (1 << 20, 0), (300, 0), (10, 0)])
-def test_long_lines_are_added_up(device: Member, monkeypatch: pytest.MonkeyPatch, most: int, block: int) -> None:
+def test_long_lines_are_added_up(device, monkeypatch, most, block):
     monkeypatch.setattr(sparse_matrix, "_MOST_SUMS", most)
     m, count = 60, 333
     matrix = uneven(m, count)
     random = np.random.default_rng(5)
     x, y, theta = random.standard_normal(count), random.standard_normal(m), random.random(count)
 
-    def work(opened: Device) -> list[np.ndarray]:
-        buffers: dict[str, Buffer] = {}
+    def work(opened):
+        buffers = {}
         size = block or group_size(opened.capabilities)
         found = SparseMatrix(opened, matrix, buffers, size, lambda items: items)
         assert ("row_long" in buffers, "column_long" in buffers) == (True, True)
         out = {"row": opened.empty(m, np.float64), "column": opened.empty(count, np.float64)}
         for side, items, values in (("row", m, x), ("column", count, y)):
-            found.multiplication(side, items, opened.put(values), out[side])()  # type: ignore[arg-type]
+            found.multiplication(side, items, opened.put(values), out[side])()
         normal = opened.empty((m, m), np.float64)
         results = []
         for _ in range(2):
@@ -70,7 +65,7 @@ def test_long_lines_are_added_up(device: Member, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("few_are_long")
-def test_chunks_are_of_long_rows_alone() -> None:
+def test_chunks_are_of_long_rows_alone():
     starts = np.array([0, 5, 55, 60, 92])
     found = long_lines.chunks_of(starts, np.full(4, 10), 70, True)
     assert found.rows.tolist() == [1, 3]

@@ -1,10 +1,5 @@
 """Statuses of programs whose numbers differ by up to sixteen powers of ten, by every method; the truth is known."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,7 +10,7 @@ from engine.solvers.linprog.verification.audit import infeasibility_of_sides
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
 from engine.solvers.linprog.verification.verdict import Verdict
 
-METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
+METHODS = {
     "auto": (False, {}),
     "mpc": (True, {"method": "mpc"}),
     "dense mpc without presolve": (False, {"method": "mpc", "presolve": False}),
@@ -29,7 +24,7 @@ STATUS = {0: "optimal", 1: "iteration_limit", 2: "infeasible", 3: "unbounded"}
 FREE = (None, None)
 
 
-def answer(owner: engine.Engine, method: str, given: dict[str, Any]) -> tuple[str, float | None]:
+def answer(owner, method, given):
     """Status and optimum by a method, or by ``linprog``."""
     if method == "linprog":
         found = engine.linprog(**given, devices=[owner.device_infos[0].id])
@@ -41,7 +36,7 @@ def answer(owner: engine.Engine, method: str, given: dict[str, Any]) -> tuple[st
     return str(result.status.value), result.objective
 
 
-def require_optimum(owner: engine.Engine, method: str, given: dict[str, Any], optimum: float) -> None:
+def require_optimum(owner, method, given, optimum):
     """The optimum is found; PDHG alone may need more iterations than it has."""
     status, objective = answer(owner, method, given)
     if (method, status) == ("pdhg", "iteration_limit"):
@@ -50,7 +45,7 @@ def require_optimum(owner: engine.Engine, method: str, given: dict[str, Any], op
     assert objective == pytest.approx(optimum, rel=2e-6), given
 
 
-def small_entries(size: float) -> Iterator[tuple[dict[str, Any], float]]:
+def small_entries(size):
     """Programs whose only bound, or only feasible point, hangs on one small entry; and their optima."""
     for largest in (10.0, 100.0):
         row = [largest, size]
@@ -61,7 +56,7 @@ def small_entries(size: float) -> Iterator[tuple[dict[str, Any], float]]:
         yield {"c": [1.0, 1.0, 0.0], "A_ub": rows, "b_ub": [-1.0, 0.0, 0.0]}, 1.0 / size
 
 
-def large_entries(size: float) -> Iterator[tuple[dict[str, Any], float]]:
+def large_entries(size):
     """The same with one large entry."""
     yield {"c": [-1.0, -1.0], "A_ub": [[size, 1.0]], "b_ub": [1.0]}, -1.0
     yield {"c": [0.0, -1.0], "A_ub": [[-size, 1.0]], "b_ub": [0.0], "bounds": [(0.0, 1.0), (0.0, None)]}, -size
@@ -70,7 +65,7 @@ def large_entries(size: float) -> Iterator[tuple[dict[str, Any], float]]:
     yield {"c": [0.0, -1.0, 0.0], "A_ub": rows, "b_ub": [0.0, 0.0, 5.0], "bounds": bounds}, -5.0
 
 
-def cancelled(size: float) -> Iterator[tuple[dict[str, Any], float]]:
+def cancelled(size):
     """Two large terms that other rows make equal, and a small third one, which is all that counts."""
     equal = {"A_eq": [[1.0, -1.0, 0.0]], "b_eq": [0.0]}
     for bounds in (FREE, (0.0, None)):
@@ -82,7 +77,7 @@ def cancelled(size: float) -> Iterator[tuple[dict[str, Any], float]]:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
 @pytest.mark.parametrize("size", [5e-9, 2e-9, 1.2e-9])
-def test_a_small_entry_of_a_row_counts(owner: engine.Engine, method: str, size: float) -> None:
+def test_a_small_entry_of_a_row_counts(owner, method, size):
     for given, optimum in small_entries(size):
         require_optimum(owner, method, given, optimum)
 
@@ -90,7 +85,7 @@ def test_a_small_entry_of_a_row_counts(owner: engine.Engine, method: str, size: 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
 @pytest.mark.parametrize("size", [1e9, 2e10, 1e12, 1e16])
-def test_a_small_entry_beside_a_large_one_counts(owner: engine.Engine, method: str, size: float) -> None:
+def test_a_small_entry_beside_a_large_one_counts(owner, method, size):
     for given, optimum in large_entries(size):
         require_optimum(owner, method, given, optimum)
 
@@ -98,7 +93,7 @@ def test_a_small_entry_beside_a_large_one_counts(owner: engine.Engine, method: s
 @pytest.mark.few(2)
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
 @pytest.mark.parametrize("size", [1e9, 1e10, 1e12, 1e14])
-def test_a_small_term_beside_cancelled_ones_counts(owner: engine.Engine, method: str, size: float) -> None:
+def test_a_small_term_beside_cancelled_ones_counts(owner, method, size):
     for given, optimum in cancelled(size):
         require_optimum(owner, method, given, optimum)
 
@@ -106,9 +101,7 @@ def test_a_small_term_beside_cancelled_ones_counts(owner: engine.Engine, method:
 @pytest.mark.few(2)
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
 @pytest.mark.parametrize("size", [1e9, 1e12, 1e14])
-def test_programs_without_an_optimum_are_known_beside_large_entries(
-    owner: engine.Engine, method: str, size: float
-) -> None:
+def test_programs_without_an_optimum_are_known_beside_large_entries(owner, method, size):
     unbounded = {"c": [0.0, -1.0], "A_ub": [[size, -1.0]], "b_ub": [1.0]}
     assert answer(owner, method, unbounded)[0] == "unbounded"
     infeasible = {"c": [1.0, 1.0], "A_ub": [[size, 1.0]], "b_ub": [-1.0]}
@@ -121,7 +114,7 @@ def test_programs_without_an_optimum_are_known_beside_large_entries(
 @pytest.mark.few(2)
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
 @pytest.mark.parametrize("scale", [1e-8, 1e-4, 1.0, 1e4, 1e8])
-def test_empty_rows_and_columns_are_judged_at_every_scale(owner: engine.Engine, method: str, scale: float) -> None:
+def test_empty_rows_and_columns_are_judged_at_every_scale(owner, method, scale):
     empty = {"c": [0.0], "A_ub": [[0.0]], "b_ub": [-1.5 * scale], "bounds": [(-3.0 * scale, None)]}
     assert answer(owner, method, empty)[0] == "infeasible"
     beside = {"c": [1.0, -scale], "A_ub": [[-1.0, 0.0]], "b_ub": [-scale]}  # the second variable is in no row
@@ -134,7 +127,7 @@ def test_empty_rows_and_columns_are_judged_at_every_scale(owner: engine.Engine, 
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("method", [*METHODS, "linprog"])
-def test_a_small_cost_without_a_bound_is_unbounded(owner: engine.Engine, method: str) -> None:
+def test_a_small_cost_without_a_bound_is_unbounded(owner, method):
     cost, bounds = -5e-7, [(0.0, None), (1.0, None)]
     for rows in ([[-1.0, 1.0]], [[-1.0, 1.0], [-2.0, -1.0]]):
         given = {"c": [cost, 1.0], "A_ub": rows, "b_ub": [1.0, 5.0][: len(rows)], "bounds": bounds}
@@ -142,7 +135,7 @@ def test_a_small_cost_without_a_bound_is_unbounded(owner: engine.Engine, method:
     assert answer(owner, method, {"c": [cost, 1.0], "bounds": bounds})[0] == "unbounded"
 
 
-def test_a_ray_that_loses_a_term_proves_nothing() -> None:
+def test_a_ray_that_loses_a_term_proves_nothing():
     for size in (2e10, 1e12, 1e16):
         problem = engine.LinearProgram([-1.0, -1.0], A_ub=[[size, 1.0]], b_ub=[1.0])
         assert not proves_unbounded(problem, np.array([0.0, 1.0]))
@@ -153,7 +146,7 @@ def test_a_ray_that_loses_a_term_proves_nothing() -> None:
     assert not reach_is_enough(problem, proves_infeasible(problem, np.array([-1.0])))
 
 
-def test_a_point_whose_terms_hide_its_sides_is_not_feasible() -> None:
+def test_a_point_whose_terms_hide_its_sides_is_not_feasible():
     problem = engine.LinearProgram([0.0, -1.0], A_ub=[[1e12, -1e12], [-1e12, 1e12]], b_ub=[1.0, -2.0], bounds=FREE)
     x = np.array([1e6, 1e6])
     verdict = Verdict(problem, 1e-6)
@@ -166,7 +159,7 @@ def test_a_point_whose_terms_hide_its_sides_is_not_feasible() -> None:
 
 
 @pytest.mark.parametrize("size", [1e-8, 1e8, 1e10, 1e16])
-def test_scaling_for_highs_keeps_small_entries(size: float) -> None:
+def test_scaling_for_highs_keeps_small_entries(size):
     problem = engine.LinearProgram([1.0, 1.0], A_ub=[[size, 1.0]], b_ub=[1.0])
     model = model_of(problem)
     assert np.abs(Scaling(model).scaled(model)["values"]).min() >= 1e-12

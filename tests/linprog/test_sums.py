@@ -1,11 +1,7 @@
 """Products with matrices that threads share, against exact sums of rows."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ from engine.solvers.linprog.verification.sums import greatest, product, term_siz
 
 
 @pytest.mark.parametrize("columns", [2048, 2051])
-def test_very_large_matrices_are_multiplied_to_the_last_digits(columns: int) -> None:
+def test_very_large_matrices_are_multiplied_to_the_last_digits(columns):
     random = np.random.default_rng(columns)
     matrix = random.standard_normal((2100, columns)) * 10.0 ** random.integers(-3, 4, (2100, 1))
     vector = random.standard_normal(columns)
@@ -34,18 +30,18 @@ def test_very_large_matrices_are_multiplied_to_the_last_digits(columns: int) -> 
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_sizes_of_terms_whose_squares_overflow_are_finite(kind: Callable[[Any], Any]) -> None:
+def test_sizes_of_terms_whose_squares_overflow_are_finite(kind):
     matrix = kind([[3e200, 4e200], [0.0, 1.0]])
     assert term_sizes(matrix, np.array([1e50, 1e50])) == pytest.approx([5e250, 1e50])
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_a_violated_row_of_huge_entries_fails_the_audit(kind: Callable[[Any], Any]) -> None:
+def test_a_violated_row_of_huge_entries_fails_the_audit(kind):
     problem = LinearProgram([0.0, 0.0], A_ub=kind([[-1e200, 1e200]]), b_ub=[-1e19])
     assert AuditedPoint.of(problem, np.array([0.5, 0.6]), np.zeros(1)).audit.error > 0.1
     assert AuditedPoint.of(problem, np.array([1.0, 0.0]), np.zeros(1)).audit.error < 1e-9
 
 
-def test_a_figure_that_is_not_a_number_fails_the_audit() -> None:
+def test_a_figure_that_is_not_a_number_fails_the_audit():
     assert greatest(0.0, math.nan, 1e-9) == greatest(1e-9, 0.0, math.nan) == math.inf
     assert greatest(0.0, 2.0, 1e-9) == 2.0
