@@ -15,12 +15,14 @@ from tools.measuring import ROOT, Measured
 
 IMAGES = ROOT / "docs" / "images"
 DASHBOARDS = {  # name: solver and page
-    "branch-and-bound": ("branch_and_bound", 0),
-    "schedule": ("branch_and_bound", 2),
-    "knapsack": ("knapsack", 0),
-    "network": ("boa", 1),
-    "posterior": ("gibbs", 2),
-    "linear-program": ("linprog", 0),
+    "branch-and-bound": ("branch_and_bound", "Search"),
+    "schedule": ("branch_and_bound", "Solution"),
+    "timeline": ("branch_and_bound", "Devices"),
+    "knapsack": ("knapsack", "Table"),
+    "network": ("boa", "Network"),
+    "convergence": ("gibbs", "Convergence"),
+    "posterior": ("gibbs", "Posterior"),
+    "linear-program": ("linprog", "Convergence"),
 }
 OTHERS = ("window-light", "window-dark", "preview", "compare", "run-table", "statistics")
 SEEDS = range(1, 7)
@@ -52,12 +54,13 @@ class Camera:
         """A page of a dashboard, without the panes beside it."""
         solver, page = DASHBOARDS[name]
         self.window.resize(*PANEL)
-        for dock in self.window.docks.values():
+        shown = [dock for dock in self.window.docks.values() if dock.isVisible()]
+        for dock in shown:
             dock.hide()
         panel = self.open(solver).panel
-        panel.pages.setCurrentIndex(page)
+        panel.pages.setCurrentIndex([panel.pages.tabText(at) for at in range(panel.pages.count())].index(page))
         self.take(name, panel)
-        for dock in self.window.docks.values():
+        for dock in shown:
             dock.show()
 
     def other(self, name: str) -> None:
@@ -83,7 +86,7 @@ class Camera:
         import engine
 
         self.open("boa")
-        problem, folder = engine.BOA("trap-5", 150), self.home / "runs" / "another"
+        problem, folder = engine.BOA("trap-5", 130), self.home / "runs" / "another"
         engine.solve(problem, backend="opencl", seed=7, local_search="none", run_folder=folder)
         self._list_runs()
         notes = [note for note in self.window.library.notes if note.key in ("boa", "another")]

@@ -104,5 +104,5 @@ def cell_text(value: Any) -> str:
     if isinstance(value, ByteCount):
         return bytes_text(value)
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.5g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        return "" if math.isnan(value) else f"{value:.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
     return str(value)
