@@ -4,7 +4,9 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded: several files run at once
 
+import atexit
 import shutil
+import tempfile
 import warnings
 import weakref
 import zlib
@@ -29,6 +31,11 @@ def pytest_plugin_registered(plugin, manager):
             from PySide6 import QtGui, QtTest, QtWidgets  # noqa: F401
         except ImportError:
             manager.unregister(plugin)
+
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # each child would compile the engine, for a second
+    _bytecode = os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="bytecode-")
+    atexit.register(shutil.rmtree, _bytecode, ignore_errors=True)
 
 
 for _profile, _most in PROFILES.items():  # a busy machine is no fault, and fixtures of a function hold only devices
