@@ -100,9 +100,9 @@ def taken(node):
 
 @functools.cache
 def parts(path):
-    """The functions and classes of a module."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)]
+    """The functions and classes of a module that has docstrings with sections."""
+    text, kinds = path.read_text(encoding="utf-8"), (ast.FunctionDef, ast.ClassDef)
+    return [node for node in ast.walk(ast.parse(text if "\n    ---" in text else "")) if isinstance(node, kinds)]
 
 
 def documented(path):
