@@ -194,7 +194,7 @@ class ProblemPane(QWidget):
 
     def _share_height(self) -> None:
         """Give the gallery most of the height while there is no problem, and the form otherwise."""
-        self.split.setSizes([420, 120, 0] if self.instance is None else [_GALLERY, 600, 1])
+        self.split.setSizes([380, 160, 0] if self.instance is None else [_GALLERY, 600, 1])
 
     def unfold(self, shown: bool) -> None:
         """Show or hide the help of the field that has the focus and the equivalent command line, below the form."""

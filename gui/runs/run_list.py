@@ -111,6 +111,12 @@ class _Filter(QSortFilterProxyModel):
 class _View(QTreeView):
     activated_by_key = Signal()
 
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        """The arrow of a sweep, on the background of the list: rows paint their own."""
+        painter.fillRect(rect, self.palette().base())
+        if self.model().hasChildren(index):
+            super().drawBranches(painter, rect, index)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens, on every platform, and unfolds a sweep."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -155,7 +161,6 @@ class RunList(QWidget):
         self.view.setHeaderHidden(True)
         self.view.setUniformRowHeights(True)
         self.view.setIndentation(16)
-        self.view.setStyleSheet("QTreeView::item:selected { background: transparent; }")  # a row paints its own
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QInputDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from gui.app.icons import dot
 from gui.runs.notes import COLOURS, RunNote, named
@@ -60,7 +60,7 @@ class AllRuns(Controller):
             return
         common = [tag for tag in notes[0].tags if all(tag in note.tags for note in notes)]
         label = f"Tags of {named(notes)}, separated by commas:"
-        self._ask("Tags", label, ", ".join(common), lambda text: self.set_tags(notes, text))
+        self._ask_text("Tags", label, ", ".join(common), lambda text: self.set_tags(notes, text))
 
     def set_tags(self, notes: Sequence[RunNote], text: str) -> None:
         """Give runs these tags, separated by commas; one run loses its others, several only those they all had."""
@@ -75,7 +75,9 @@ class AllRuns(Controller):
         notes = list(self._targets())
         if notes:
             text = notes[0].comment
-            self._ask("Note", f"Note on {notes[0].title}:", text, lambda text: self.set_note(notes[0], text), long=True)
+            self._ask_text(
+                "Note", f"Note on {notes[0].title}:", text, lambda text: self.set_note(notes[0], text), long=True
+            )
 
     def set_note(self, note: RunNote, text: str) -> None:
         """Keep a note on a run."""
@@ -93,16 +95,6 @@ class AllRuns(Controller):
             self._library.save(note)
             self._list.update_run(note)
             self._tabs.update_note(note)
-
-    def _ask(self, title: str, label: str, text: str, done: Callable[[str], object], long: bool = False) -> None:
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle(title)
-        dialog.setLabelText(label)
-        dialog.setTextValue(text)
-        dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput, long)
-        dialog.textValueSelected.connect(done)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
 
     def _colour_menu(self) -> QMenu:
         menu = QMenu("&Colour", self._window)

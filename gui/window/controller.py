@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QSettings
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtCore import QObject, QSettings, Qt
+from PySide6.QtWidgets import QInputDialog, QMainWindow
 
 from gui.app.jobs import Jobs
 from gui.runs.library import Library
@@ -36,3 +37,14 @@ class Controller(QObject):
         super().__init__(parts.window)
         self._window, self._library, self._list, self._tabs = parts.window, parts.library, parts.run_list, parts.tabs
         self._problems, self._jobs, self._log, self._settings = parts.problems, parts.jobs, parts.log, parts.settings
+
+    def _ask_text(self, title: str, label: str, text: str, done: Callable[[str], object], long: bool = False) -> None:
+        """Ask for a text."""
+        dialog = QInputDialog(self._window)
+        dialog.setWindowTitle(title)
+        dialog.setLabelText(label)
+        dialog.setTextValue(text)
+        dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput, long)
+        dialog.textValueSelected.connect(done)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()

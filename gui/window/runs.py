@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QInputDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
 from engine.util.text import counted
 from gui.runs.library import TRASH_DAYS, read_folder
@@ -153,17 +153,8 @@ class Runs(Controller):
 
     def rename(self) -> None:
         """Ask for another title of a run."""
-        notes = self.targets()
-        if not notes:
-            return
-        note = notes[0]
-        dialog = QInputDialog(self._window)
-        dialog.setWindowTitle("Rename")
-        dialog.setLabelText("Title of the run:")
-        dialog.setTextValue(note.title)
-        dialog.textValueSelected.connect(lambda text: self._rename(note, text))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        for note in self.targets()[:1]:
+            self._ask_text("Rename", "Title of the run:", note.title, partial(self._rename, note))
 
     def _rename(self, note: RunNote, text: str) -> None:
         if text.strip() and self._library.find(note.key) is note:  # another window may have deleted it

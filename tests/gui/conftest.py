@@ -1,12 +1,8 @@
 """The desktop app under test, offscreen: a window with a data folder of its own, and files to drop on it."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,21 +16,21 @@ collect_ignore = [p.name for p in Path(__file__).parent.glob("test_*.py") if p.n
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_environment(tmp_path, monkeypatch):
     """No configuration of this machine, and no folder of its user."""
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nobody"))
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _garbage_of_a_module() -> Iterator[None]:
+def _garbage_of_a_module():
     """What tests still held when they ended, such as a caught exception with its frames."""
     yield
     gc.collect()
 
 
 @pytest.fixture(autouse=True)
-def _garbage_on_this_thread(_garbage_of_a_module: None) -> Iterator[None]:
+def _garbage_on_this_thread(_garbage_of_a_module):
     """As in the app: no other thread takes the windows of a test apart, now or in a later test."""
     gc.disable()
     try:
@@ -47,7 +43,7 @@ def _garbage_on_this_thread(_garbage_of_a_module: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def counting_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def counting_files(tmp_path, monkeypatch):
     """A folder with problems of the counting solver, which this process knows too; see ``COUNTING``."""
     monkeypatch.setitem(counting.discover(), counting.SOLVER.name, counting.SOLVER)
     folder = tmp_path / "counts"
@@ -65,25 +61,25 @@ class _AbacusQuery(QtCore.QObject if not MISSING else object):
         found = QtCore.Signal(list, dict)
         failed = QtCore.Signal(str)
 
-    def __init__(self, command: object, parent: Any) -> None:
+    def __init__(self, command, parent):
         super().__init__(parent)
         device = {"id": counting.ABACUS.id, **dataclasses.asdict(counting.ABACUS)}
         QtCore.QTimer.singleShot(0, self, lambda: self.found.emit([device], {"cuda": "CUDA is unavailable"}))
 
-    def close(self) -> None:
+    def close(self):
         """Nothing goes on."""
 
 
 @pytest.fixture
-def open_window(qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+def open_window(qtbot, tmp_path, monkeypatch):
     """``open_window()`` shows a window on ``tmp_path / "home"``, once all it looks for at the start is there."""
     from gui.application import make_application
     from gui.window import main as module
 
-    windows: list[module.MainWindow] = []
+    windows = []
     make_application()
 
-    def show(command: list[str] | None = None) -> module.MainWindow:
+    def show(command=None):
         if command is COUNTING:
             monkeypatch.setattr(module, "DeviceQuery", _AbacusQuery)
         window = module.MainWindow(tmp_path / "home", command)

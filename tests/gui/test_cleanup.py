@@ -1,15 +1,11 @@
 """Windows that are given up: scenes are taken apart in order, and only ever on the thread of the windows."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess
 import sys
 import threading
 import weakref
-from pathlib import Path
-from typing import Any
 
 import pytest
 import shiboken6
@@ -20,13 +16,13 @@ from engine.events import Metric
 from gui.app.garbage import Collector
 from gui.app.jobs import Job
 from gui.app.theme import LIGHT
-from gui.panels import Panel, RunInfo, panel_for
+from gui.panels import RunInfo, panel_for
 from gui.plot.live import LivePlot
 from tests.support.app import COUNTING
 from tests.support.interaction import solved
 
 
-def watched() -> Panel:
+def watched():
     panel = panel_for(RunInfo("any", (MetricSpec("speed", "Speed", "1/s"),)), LIGHT)
     panel.resize(800, 500)
     panel.show()
@@ -34,13 +30,13 @@ def watched() -> Panel:
     return panel
 
 
-def lines(panel: Panel) -> list[LivePlot]:
+def lines(panel):
     return [figure for figure in panel.plots() if isinstance(figure, LivePlot)]
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["close", "deleteLater"])
-def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) -> None:
+def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot, how):
     panel = watched()
     plots = [plot for plot in lines(panel) if plot.isVisible()]
     assert plots
@@ -60,13 +56,13 @@ def test_a_panel_that_goes_leaves_nothing_in_its_scenes(qtbot: Any, how: str) ->
     assert not any(shiboken6.isValid(plot.view) for plot in plots)
 
 
-def test_a_panel_that_was_forgotten_is_taken_apart_in_order(qtbot: Any) -> None:
+def test_a_panel_that_was_forgotten_is_taken_apart_in_order(qtbot):
     panel = watched()
     view = lines(panel)[0].view
-    order: list[str] = []
+    order = []
     released = type(view).release
 
-    def release(self: Any) -> None:
+    def release(self):
         if id(self) == identity:
             order.append("whole" if self.area.getViewBox().childGroup.childItems() else "in pieces")
         released(self)
@@ -81,12 +77,12 @@ def test_a_panel_that_was_forgotten_is_taken_apart_in_order(qtbot: Any) -> None:
     assert order == ["whole"]
 
 
-def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> None:
+def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot):
     class Knot:
-        def __init__(self) -> None:
+        def __init__(self):
             self.own = self
 
-    threads: set[int] = set()
+    threads = set()
     before = gc.get_threshold()
     collector = Collector()
     try:
@@ -120,12 +116,12 @@ def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot: Any) -> 
     assert gc.get_freeze_count() == 0
 
 
-def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(qtbot: Any) -> None:
-    done: list[tuple[int, int]] = []
-    ran: list[int] = []
+def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(qtbot):
+    done = []
+    ran = []
 
-    def start(number: int) -> None:
-        def work() -> int:
+    def start(number):
+        def work():
             ran.append(threading.get_ident())
             return number
 
@@ -144,7 +140,7 @@ def test_a_job_that_nobody_keeps_is_done_and_tells_on_the_thread_it_was_made_on(
     assert len(Job._active) <= 1
 
 
-def test_a_closed_tab_reads_nothing_more(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_closed_tab_reads_nothing_more(qtbot, open_window, counting_files):
     tab = solved(qtbot, open_window(COUNTING), counting_files / "small.txt")
     tab.close_sources()
     tab._on_player_end()  # what its player still says
@@ -166,7 +162,7 @@ print("not reached")
 """
 
 
-def test_work_that_does_not_end_does_not_keep_the_app_from_ending() -> None:
+def test_work_that_does_not_end_does_not_keep_the_app_from_ending():
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     ended = subprocess.run(
         [sys.executable, "-c", _STUCK], env=environment, check=False, capture_output=True, text=True, timeout=300

@@ -1,11 +1,7 @@
 """What is asked when the window is closed, and how a run that was killed is started again."""
 
-from __future__ import annotations
-
 import os
 import signal
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QMessageBox
@@ -17,11 +13,11 @@ from tests.support.needs import POSIX
 
 
 @pytest.fixture
-def window(open_window: Any) -> Any:
+def window(open_window):
     return open_window(COUNTING)
 
 
-def test_quitting_says_what_becomes_of_queued_runs(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_quitting_says_what_becomes_of_queued_runs(qtbot, window, counting_files):
     load(qtbot, window, counting_files / "endless.txt")
     window.actions_by_name["queue_hold"].trigger()
     for _ in range(2):
@@ -47,9 +43,7 @@ def test_quitting_says_what_becomes_of_queued_runs(qtbot: Any, window: Any, coun
     assert sorted(note.state for note in window.library.notes) == ["cancelled", "interrupted"]
 
 
-def test_a_run_whose_process_still_starts_is_interrupted_by_quitting(
-    qtbot: Any, window: Any, counting_files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_whose_process_still_starts_is_interrupted_by_quitting(qtbot, window, counting_files, monkeypatch):
     monkeypatch.setattr(session, "_QUIT_PATIENCE", (0.0, 120.0))  # as if the machine were very busy
     load(qtbot, window, counting_files / "endless.txt")
     window.actions_by_name["start"].trigger()
@@ -59,7 +53,7 @@ def test_a_run_whose_process_still_starts_is_interrupted_by_quitting(
     assert [(note.state, note.message) for note in window.library.notes] == [("interrupted", "")]
 
 
-def test_queued_runs_alone_do_not_keep_the_window_open(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_queued_runs_alone_do_not_keep_the_window_open(qtbot, window, counting_files):
     load(qtbot, window, counting_files / "endless.txt")
     window.actions_by_name["queue_hold"].trigger()
     window.actions_by_name["start"].trigger()
@@ -71,9 +65,7 @@ def test_queued_runs_alone_do_not_keep_the_window_open(qtbot: Any, window: Any, 
 
 @pytest.mark.full
 @POSIX
-def test_a_killed_run_without_a_checkpoint_is_started_again_as_its_banner_says(
-    qtbot: Any, window: Any, counting_files: Path
-) -> None:
+def test_a_killed_run_without_a_checkpoint_is_started_again_as_its_banner_says(qtbot, window, counting_files):
     load(qtbot, window, counting_files / "endless.txt")
     window.pane.form.set_values({"slice_seconds": 3600.0})
     tab = begin(qtbot, window)

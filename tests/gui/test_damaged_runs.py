@@ -1,12 +1,9 @@
 """Runs whose files are damaged, or lie on a disk that does not answer, are shown as far as they can be."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,9 +21,7 @@ RECORDED = sorted(folder.name for folder in (SAMPLES / "recorded").iterdir())
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_result(
-    qtbot: Any, tmp_path: Path, name: str
-) -> None:
+def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_result(qtbot, tmp_path, name):
     folder = tmp_path / name
     shutil.copytree(SAMPLES / "recorded" / name, folder)
     content = bytearray((folder / "problem.npz").read_bytes())
@@ -34,7 +29,7 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
     (folder / "problem.npz").write_bytes(content)
     tab = RunTab(Library(tmp_path / "home").adopt(folder), LIGHT)
     qtbot.addWidget(tab)
-    said: list[str] = []
+    said = []
     tab.logged.connect(lambda _level, message: said.append(message))
     tab.open()
     qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
@@ -50,7 +45,7 @@ def test_a_run_whose_problem_alone_is_damaged_is_shown_from_its_events_and_resul
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any, tmp_path: Path, name: str) -> None:
+def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot, tmp_path, name):
     folder = tmp_path / name
     shutil.copytree(SAMPLES / "recorded" / name, folder)
     lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
@@ -72,11 +67,11 @@ def test_a_run_whose_events_are_cut_off_has_the_numbers_of_its_result(qtbot: Any
         assert numbers["Gap"] == gap_text(result.gap)
     if name == "branch_and_bound":
         assert "Leaves explored" not in numbers
-        assert tab.panel.explored._hint_text == "the run reported no such values"  # type: ignore[attr-defined]
+        assert tab.panel.explored._hint_text == "the run reported no such values"
     tab.close_sources()
 
 
-def test_a_run_on_a_disk_that_cannot_be_read_disturbs_nothing(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_a_run_on_a_disk_that_cannot_be_read_disturbs_nothing(qtbot, open_window, tmp_path):
     with pytest.raises(OSError, match="name too long"):
         Path(UNREADABLE).is_dir()
     library = Library(tmp_path / "home")
@@ -103,7 +98,7 @@ def test_a_run_on_a_disk_that_cannot_be_read_disturbs_nothing(qtbot: Any, open_w
     assert window.session.closed
 
 
-def test_a_folder_that_is_no_run_is_refused_in_the_problem_pane(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_run_is_refused_in_the_problem_pane(qtbot, open_window, tmp_path):
     window = open_window()
     for path, reason in ((tmp_path, "is not a run folder"), (Path(UNREADABLE), "cannot be read")):
         window.runs.show_folder(path)
@@ -112,7 +107,7 @@ def test_a_folder_that_is_no_run_is_refused_in_the_problem_pane(qtbot: Any, open
     assert list(window.library) == []
 
 
-def test_a_file_name_that_the_system_refuses_is_refused_in_the_dialog(qtbot: Any, tmp_path: Path) -> None:
+def test_a_file_name_that_the_system_refuses_is_refused_in_the_dialog(qtbot, tmp_path):
     from PySide6.QtWidgets import QWidget
 
     parent = QWidget()
@@ -136,9 +131,7 @@ def test_a_file_name_that_the_system_refuses_is_refused_in_the_dialog(qtbot: Any
         {"best": float("nan"), "bound": float("inf"), "gap": float("nan")},
     ],
 )
-def test_numbers_in_a_note_that_cannot_be_hide_nothing(
-    qtbot: Any, open_window: Any, tmp_path: Path, odd: dict[str, Any]
-) -> None:
+def test_numbers_in_a_note_that_cannot_be_hide_nothing(qtbot, open_window, tmp_path, odd):
     runs = tmp_path / "home" / "runs"
     runs.mkdir(parents=True)
     sound = {"folder": UNREADABLE, "title": "t", "state": "interrupted"}
@@ -151,7 +144,7 @@ def test_numbers_in_a_note_that_cannot_be_hide_nothing(
         window.run_list.grab()  # paints every row
 
 
-def test_a_damaged_folder_is_shown_as_damaged_and_hides_nothing(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_shown_as_damaged_and_hides_nothing(qtbot, open_window, tmp_path):
     runs = tmp_path / "home" / "runs"
     for name in ("damaged", "locked", "sound"):
         shutil.copytree(SAMPLES / "recorded" / RECORDED[0], runs / name)

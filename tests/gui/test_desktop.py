@@ -1,13 +1,10 @@
 """The desktop entry, the title of the window, the estimate of the solver, and the notebook of a run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -23,9 +20,7 @@ from tests.support.needs import LINUX, package
 
 
 @LINUX
-def test_the_app_is_installed_for_the_desktop_and_removed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_the_app_is_installed_for_the_desktop_and_removed_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert cli.command_line(["gui", "--install"]) == 0
     written = [Path(line) for line in capsys.readouterr().out.splitlines()]
@@ -43,21 +38,21 @@ def test_the_app_is_installed_for_the_desktop_and_removed_again(
     assert not any(path.exists() for path in written)
 
 
-def run_in_progress(title: str, done: float, total: float) -> Any:
+def run_in_progress(title, done, total):
     view = RunView()
     view.take([Progress(time=1.0, phase="items", done=done, total=total)])
     return SimpleNamespace(view=view, note=SimpleNamespace(title=title))
 
 
-def test_the_title_shows_the_progress_of_the_run() -> None:
+def test_the_title_shows_the_progress_of_the_run():
     assert title_of([]) == "Quintet"
     assert title_of([run_in_progress("ta030", 21, 50)]) == "42 % of items – ta030 – Quintet"
     assert title_of([run_in_progress("ta030", 1, 0)]) == "ta030 – Quintet"
     assert title_of(2 * [run_in_progress("ta030", 1, 2)]) == "2 runs – Quintet"
 
 
-def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypatch: pytest.MonkeyPatch) -> None:
-    alerts: list[Any] = []
+def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypatch):
+    alerts = []
     monkeypatch.setattr(notices.QApplication, "alert", alerts.append)
     monkeypatch.setattr(notices.QSystemTrayIcon, "isSystemTrayAvailable", lambda: False)
     window = SimpleNamespace(isActiveWindow=lambda: False)
@@ -65,13 +60,13 @@ def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypat
     for seconds, active in ((60.0, False), (1.0, False), (60.0, True)):
         window.isActiveWindow = lambda active=active: active
         note = SimpleNamespace(seconds=seconds, state="optimal", warnings=[], best=3, title="x")
-        notices.Notices.notify(owner, SimpleNamespace(note=note))  # type: ignore[arg-type]
+        notices.Notices.notify(owner, SimpleNamespace(note=note))
     assert alerts == [window]
     note = SimpleNamespace(state="optimal", warnings=["w"], best=2178)
-    assert notices.message(SimpleNamespace(note=note)) == "optimal, 1 warning, best 2,178"  # type: ignore[arg-type]
+    assert notices.message(SimpleNamespace(note=note)) == "optimal, 1 warning, best 2,178"
 
 
-def test_the_solvers_own_estimate_is_shown_with_its_spread() -> None:
+def test_the_solvers_own_estimate_is_shown_with_its_spread():
     summary = RunView()
     about = {"phase": "search", "done": 5.0, "total": 100.0, "limit": True}
     summary.take([Progress(time=1.0, **about, seconds_left=60.0, seconds_left_low=40.0, seconds_left_high=90.0)])
@@ -83,7 +78,7 @@ def test_the_solvers_own_estimate_is_shown_with_its_spread() -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["knapsack", "linprog"])
-def test_the_notebook_of_a_run_draws_its_plots(solver: str, tmp_path: Path) -> None:
+def test_the_notebook_of_a_run_draws_its_plots(solver, tmp_path):
     plt = package("matplotlib.pyplot")
     import matplotlib
 
@@ -93,7 +88,7 @@ def test_the_notebook_of_a_run_draws_its_plots(solver: str, tmp_path: Path) -> N
     written = json.loads((tmp_path / "run.ipynb").read_text())
     assert written == notebook(folder)
     assert written["nbformat"] == 4
-    names: dict[str, Any] = {}
+    names = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         for cell in written["cells"]:

@@ -1,9 +1,6 @@
 """The devices that a child process lists: one answer, whatever becomes of the process."""
 
-from __future__ import annotations
-
 import sys
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ ANSWERS = {
 }
 
 
-def answers(qtbot: Any, words: list[str]) -> list[list[Any]]:
+def answers(qtbot, words):
     """All that a query reports within a while."""
     query, seen = DeviceQuery(words), []
     query.found.connect(lambda *found: seen.append(list(found)))
@@ -30,11 +27,11 @@ def answers(qtbot: Any, words: list[str]) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("case", ANSWERS)
-def test_a_query_answers_once(qtbot: Any, case: str) -> None:
+def test_a_query_answers_once(qtbot, case):
     words, expected = ANSWERS[case]
     assert answers(qtbot, words) == [expected]
 
 
-def test_a_command_that_does_not_exist_fails_once_with_a_reason(qtbot: Any) -> None:
+def test_a_command_that_does_not_exist_fails_once_with_a_reason(qtbot):
     [[message]] = answers(qtbot, ["/no/such/command"])
     assert message != "the device list cannot be read"

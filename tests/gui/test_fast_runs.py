@@ -1,22 +1,17 @@
 """Runs that end before their first report leave a full picture, drawn from their results."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 import engine
 from engine.solvers import discover
 from gui.app.theme import LIGHT
-from gui.panels import Panel, RunInfo, panel_for
+from gui.panels import RunInfo, panel_for
 from tests.support.app import SAMPLES
 
 
-def dashboard(qtbot: Any, problem: Any, folder: Path, **options: Any) -> Panel:
+def dashboard(qtbot, problem, folder, **options):
     """The dashboard of a run after its events and its result, as read from its folder."""
-    events: list[Any] = []
+    events = []
     engine.solve(problem, run_folder=folder, on_event=events.append, **options)
     solver = discover()[events[0].solver]
     panel = panel_for(RunInfo(solver.name, solver.metrics, problem, folder, schema=solver.schema), LIGHT)
@@ -28,7 +23,7 @@ def dashboard(qtbot: Any, problem: Any, folder: Path, **options: Any) -> Panel:
     return panel
 
 
-def test_a_knapsack_solved_by_bounds_shows_its_items_and_why_there_is_no_table(qtbot: Any, tmp_path: Path) -> None:
+def test_a_knapsack_solved_by_bounds_shows_its_items_and_why_there_is_no_table(qtbot, tmp_path):
     problem = engine.Knapsack.read(SAMPLES / "knapsack" / "strongly-1000.txt")
     panel = dashboard(qtbot, problem, tmp_path / "run")
     assert not panel.picture.isHidden()
@@ -41,7 +36,7 @@ def test_a_knapsack_solved_by_bounds_shows_its_items_and_why_there_is_no_table(q
     assert "No table was needed" in panel.cells._hint_text
 
 
-def test_a_linear_program_shows_the_time_of_its_parts(qtbot: Any, tmp_path: Path) -> None:
+def test_a_linear_program_shows_the_time_of_its_parts(qtbot, tmp_path):
     problem = engine.LinearProgram.read(SAMPLES / "linprog" / "blend.mps")
     panel = dashboard(qtbot, problem, tmp_path / "run", method="mpc")
     _, rows = panel.totals.table()
@@ -52,7 +47,7 @@ def test_a_linear_program_shows_the_time_of_its_parts(qtbot: Any, tmp_path: Path
     assert panel.objectives.curves_have_data
 
 
-def test_a_linear_program_that_highs_solves_at_once_says_so(qtbot: Any, tmp_path: Path) -> None:
+def test_a_linear_program_that_highs_solves_at_once_says_so(qtbot, tmp_path):
     panel = dashboard(qtbot, engine.LinearProgram.read(SAMPLES / "linprog" / "blend.mps"), tmp_path / "run")
     assert "HiGHS has solved the program before an iteration" in panel.objectives._hint_text
     assert panel.result.arrays["racers"].tolist() == ["HiGHS simplex"]

@@ -1,13 +1,8 @@
 """Runs of other processes: followed live, stopped, left running, and shown again at the next start."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +17,7 @@ pytestmark = POSIX
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, counting_files: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def elsewhere(tmp_path, counting_files):
     """A run that another process works on, and its folder."""
     folder = tmp_path / "elsewhere" / "run"
     folder.parent.mkdir()
@@ -45,7 +40,7 @@ def elsewhere(tmp_path: Path, counting_files: Path) -> Iterator[tuple[subprocess
 
 
 @pytest.mark.full
-def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
+def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot, open_window, elsewhere):
     child, folder = elsewhere
     window = open_window(COUNTING)
     tab = opened(qtbot, window, folder)
@@ -62,7 +57,7 @@ def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot: Any, ope
 
 
 @pytest.mark.full
-def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot: Any, open_window: Any, elsewhere: Any) -> None:
+def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot, open_window, elsewhere):
     child, folder = elsewhere
     window = open_window(COUNTING)
     tab = opened(qtbot, window, folder)
@@ -73,9 +68,7 @@ def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot: Any, open_windo
     assert tab.note.state == "killed"
 
 
-def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(
-    qtbot: Any, open_window: Any, counting_files: Path
-) -> None:
+def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(qtbot, open_window, counting_files):
     first = open_window(COUNTING)
     load(qtbot, first, counting_files / "endless.txt")
     tab = begin(qtbot, first)

@@ -1,15 +1,11 @@
 """The keyboard alone: the command palette, the panes."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from PySide6.QtCore import Qt
 
 from tests.support.interaction import CONTROL, ended
 
 
-def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot: Any, open_window: Any) -> None:
+def test_the_keyboard_alone_loads_runs_and_finds_everything(qtbot, open_window):
     window = open_window()
     qtbot.keyClick(window, Qt.Key.Key_K, CONTROL)
     palette = window.help.palette

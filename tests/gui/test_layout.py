@@ -1,9 +1,5 @@
 """The window at several sizes: dashboards have most of the width, nothing is outside, panes come back."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 
@@ -13,7 +9,7 @@ from tests.support.interaction import opened
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("problem", [False, True], ids=["empty", "with a problem"])
-def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, problem: bool) -> None:
+def test_dashboards_have_most_of_a_small_window(qtbot, open_window, problem):
     window = open_window(COUNTING)
     window.resize(1024, 700)
     tab = opened(qtbot, window, SAMPLES / "recorded" / "knapsack")
@@ -49,7 +45,7 @@ def test_dashboards_have_most_of_a_small_window(qtbot: Any, open_window: Any, pr
     qtbot.waitUntil(lambda: window.pane.visibleRegion().boundingRect().isValid(), timeout=120_000)
 
 
-def test_the_run_list_returns_to_its_side_in_a_wide_window(qtbot: Any, open_window: Any) -> None:
+def test_the_run_list_returns_to_its_side_in_a_wide_window(qtbot, open_window):
     window = open_window(COUNTING)
     areas = []
     for width in (1440, 1000, 1440):
@@ -62,7 +58,7 @@ def test_the_run_list_returns_to_its_side_in_a_wide_window(qtbot: Any, open_wind
     assert window.run_list.isVisible()
 
 
-def test_a_pane_that_was_moved_by_hand_stays(qtbot: Any, open_window: Any) -> None:
+def test_a_pane_that_was_moved_by_hand_stays(qtbot, open_window):
     window = open_window(COUNTING)
     window.resize(1440, 900)
     bottom = Qt.DockWidgetArea.BottomDockWidgetArea

@@ -1,7 +1,5 @@
 """What stands behind the window: notes of runs, numbers of a run, replay, words for the command line, forms."""
 
-from __future__ import annotations
-
 import json
 import math
 import queue
@@ -47,7 +45,7 @@ pytestmark = pytest.mark.smoke
 STARTED = counting.STARTED
 
 
-def test_the_numbers_of_a_run_follow_its_events() -> None:
+def test_the_numbers_of_a_run_follow_its_events():
     spec = {"name": "speed", "title": "Speed", "unit": "nodes/s", "per_device": True}
     numbers = RunView()
     numbers.take(
@@ -68,38 +66,38 @@ def test_the_numbers_of_a_run_follow_its_events() -> None:
     assert (numbers.state, numbers.best, numbers.live, numbers.seconds) == ("optimal", 10, False, 3.0)
 
 
-def test_progress_is_the_rate_where_no_metric_is() -> None:
+def test_progress_is_the_rate_where_no_metric_is():
     numbers = RunView()
     numbers.take([STARTED, *(Progress(time=t, phase="x", done=10 * t, total=100, unit="items") for t in (1, 2, 3))])
     assert numbers.rate == Rate(10, "items/s", average=False)
 
 
-def test_a_failed_run_keeps_its_message() -> None:
+def test_a_failed_run_keeps_its_message():
     numbers = RunView()
     numbers.take([STARTED, Failed(time=1, error="DeviceError", message="the abacus broke", exit_code=3)])
     assert (numbers.state, numbers.message) == ("failed", "the abacus broke")
 
 
-def test_numbers_are_written_for_people() -> None:
+def test_numbers_are_written_for_people():
     assert [value_text(v) for v in (None, 1234567, 0.5, 3.0)] == ["–", "1,234,567", "0.5", "3"]
     assert [gap_text(v) for v in (None, 0, 0.1234, math.inf, 20)] == ["–", "0 %", "12.34 %", "–", "> 1000 %"]
     texts = ["0.0 s", "0.012 s", "0.1 s", "1.3 s", "1:01", "1:01:01"]
     assert [seconds_text(v) for v in (0, 0.0123, 0.1, 1.26, 61, 3661)] == texts
 
 
-def a_run(folder: Path, target: int = 50) -> engine.Result:
+def a_run(folder, target=50):
     with pytest.MonkeyPatch.context() as patch:
         counting.install(patch)
         return engine.solve(counting.Counting(target), run_folder=folder, slice_seconds=0)
 
 
 @pytest.fixture
-def counting_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def counting_is_known(monkeypatch):
     monkeypatch.setitem(discover(), counting.SOLVER.name, counting.SOLVER)
 
 
 @pytest.mark.usefixtures("counting_is_known")
-def test_a_library_finds_its_runs_again(tmp_path: Path) -> None:
+def test_a_library_finds_its_runs_again(tmp_path):
     library = Library(tmp_path)
     note = library.new("first / run", solver="counting")
     assert note.path.parent == library.runs
@@ -113,7 +111,7 @@ def test_a_library_finds_its_runs_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("counting_is_known")
-def test_a_run_whose_app_was_killed_shows_as_killed(tmp_path: Path) -> None:
+def test_a_run_whose_app_was_killed_shows_as_killed(tmp_path):
     library = Library(tmp_path)
     note = library.new("cut short", solver="counting")
     a_run(note.path)
@@ -131,7 +129,7 @@ def test_a_run_whose_app_was_killed_shows_as_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("counting_is_known")
-def test_a_folder_from_elsewhere_is_taken_in_and_stays_where_it_is(tmp_path: Path) -> None:
+def test_a_folder_from_elsewhere_is_taken_in_and_stays_where_it_is(tmp_path):
     a_run(tmp_path / "elsewhere" / "mine")
     library = Library(tmp_path / "home")
     note = library.adopt(tmp_path / "elsewhere" / "mine")
@@ -144,12 +142,12 @@ def test_a_folder_from_elsewhere_is_taken_in_and_stays_where_it_is(tmp_path: Pat
         library.adopt(tmp_path)
 
 
-def test_runs_get_colours_of_their_own(tmp_path: Path) -> None:
+def test_runs_get_colours_of_their_own(tmp_path):
     library = Library(tmp_path)
     assert {library.new(str(number)).colour for number in range(len(COLOURS))} == set(COLOURS)
 
 
-def test_a_garbled_note_does_not_stand_in_the_way(tmp_path: Path) -> None:
+def test_a_garbled_note_does_not_stand_in_the_way(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "a.json").write_text("{")
     (tmp_path / "runs" / "b.json").write_text("[1]")
@@ -163,20 +161,20 @@ def test_a_garbled_note_does_not_stand_in_the_way(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def recording(tmp_path: Path) -> Path:
+def recording(tmp_path):
     path = tmp_path / "events.jsonl"
     events = [STARTED, *(Metric(time=t / 10, name="at", value=t) for t in range(1, 5001))]
     path.write_text("".join(to_json(event) + "\n" for event in events) + '{"time": 501, "ty')
     return path
 
 
-def taken(qtbot: Any, player: Player, most: int = 1000) -> list[Any]:
-    events: list[Any] = []
+def taken(qtbot, player, most=1000):
+    events = []
     qtbot.waitUntil(lambda: events.extend(player.take(most)) or player.over, timeout=120_000)
     return events
 
 
-def test_a_replay_at_once_gives_every_event_in_batches(qtbot: Any, recording: Path) -> None:
+def test_a_replay_at_once_gives_every_event_in_batches(qtbot, recording):
     player = Player(recording, math.inf)
     assert player.duration == 500
     with qtbot.waitSignal(player.ended, timeout=120_000):
@@ -184,7 +182,7 @@ def test_a_replay_at_once_gives_every_event_in_batches(qtbot: Any, recording: Pa
     assert [event.value for event in events[1:]] == list(range(1, 5001))
 
 
-def test_a_replay_that_is_taken_back_at_its_very_end_has_not_ended(qtbot: Any, recording: Path) -> None:
+def test_a_replay_that_is_taken_back_at_its_very_end_has_not_ended(qtbot, recording):
     player = Player(recording, math.inf)
     ends = []
     player.ended.connect(lambda: ends.append(player.over))
@@ -197,7 +195,7 @@ def test_a_replay_that_is_taken_back_at_its_very_end_has_not_ended(qtbot: Any, r
     assert ends == [True]
 
 
-def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot, recording, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("gui.runs.player.time", SimpleNamespace(monotonic=lambda: clock[0]))
     player = Player(recording, 100.0)
@@ -225,9 +223,7 @@ def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot: Any, recording: Path, m
     player.close()
 
 
-def test_a_replay_of_what_is_read_slowly_catches_up(
-    qtbot: Any, recording: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_replay_of_what_is_read_slowly_catches_up(qtbot, recording, monkeypatch):
     clock, batches = [0.0], queue.Queue[Any]()
     monkeypatch.setattr("gui.runs.player.time", SimpleNamespace(monotonic=lambda: clock[0]))
     player = Player(recording, 100.0)
@@ -246,7 +242,7 @@ def test_a_replay_of_what_is_read_slowly_catches_up(
     player.close()
 
 
-def test_a_second_sitting_is_replayed_from_its_own_time(qtbot: Any, tmp_path: Path) -> None:
+def test_a_second_sitting_is_replayed_from_its_own_time(qtbot, tmp_path):
     path = tmp_path / "events.jsonl"
     resumed = STARTED.model_copy(update={"time": 1.0, "resumed": True})
     first = [STARTED, Metric(time=2.0, name="at", value=2)]
@@ -274,7 +270,7 @@ def test_a_second_sitting_is_replayed_from_its_own_time(qtbot: Any, tmp_path: Pa
     ),
     limit=st.none() | st.floats(0.001, 1e6),
 )
-def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit: float | None) -> None:
+def test_the_command_line_says_what_the_form_says(options, limit):
     line = command_line(Path("a file.txt"), {"time_limit": limit, "devices": ["opencl:0", "opencl:0"]}, options)
     words = shlex.split(line)
     assert words[:3] == ["quintet", "solve", "a file.txt"]
@@ -291,7 +287,7 @@ def test_the_command_line_says_what_the_form_says(options: dict[str, Any], limit
 
 
 @pytest.mark.usefixtures("counting_is_known")
-def test_the_python_snippet_does_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_snippet_does_what_it_says(tmp_path, capsys):
     path = tmp_path / "it's.txt"
     path.write_text("count 30\n")
     instance = read_instance(path)
@@ -306,7 +302,7 @@ def test_the_python_snippet_does_what_it_says(tmp_path: Path, capsys: pytest.Cap
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_form_has_an_editor_for_every_option_of_every_solver(qtbot: Any) -> None:
+def test_a_form_has_an_editor_for_every_option_of_every_solver(qtbot):
     for model in (model for solver in discover().values() for model in solver.option_models):
         form = Form(model)
         qtbot.addWidget(form)
@@ -321,7 +317,7 @@ def test_a_form_has_an_editor_for_every_option_of_every_solver(qtbot: Any) -> No
             assert title
 
 
-def test_a_form_takes_values_and_gives_those_that_differ(qtbot: Any) -> None:
+def test_a_form_takes_values_and_gives_those_that_differ(qtbot):
     form = Form(counting.Options)
     qtbot.addWidget(form)
     chosen = {"slice_seconds": 0.25, "step": 7, "style": "fancy", "aloud": False, "extra": 12}
@@ -335,7 +331,7 @@ def test_a_form_takes_values_and_gives_those_that_differ(qtbot: Any) -> None:
     assert form.given() == {}
 
 
-def test_a_form_starts_from_what_the_configuration_says(qtbot: Any) -> None:
+def test_a_form_starts_from_what_the_configuration_says(qtbot):
     form = Form(counting.Options, counting.Options(step=99))
     qtbot.addWidget(form)
     assert form.given() == {}
@@ -353,7 +349,7 @@ def test_a_form_starts_from_what_the_configuration_says(qtbot: Any) -> None:
         ("slice_seconds", "", "slice_seconds must be a number; got ''"),
     ],
 )
-def test_a_form_says_what_is_wrong(qtbot: Any, name: str, text: str, rule: str) -> None:
+def test_a_form_says_what_is_wrong(qtbot, name, text, rule):
     form = Form(counting.Options)
     qtbot.addWidget(form)
     editor = form.editor(name)
@@ -363,7 +359,7 @@ def test_a_form_says_what_is_wrong(qtbot: Any, name: str, text: str, rule: str) 
     assert error.startswith(rule)
 
 
-def test_an_option_that_is_a_number_or_a_word_takes_both(qtbot: Any) -> None:
+def test_an_option_that_is_a_number_or_a_word_takes_both(qtbot):
     form = Form(discover()["boa"].options)
     qtbot.addWidget(form)
     box = form.editor("population")
@@ -376,7 +372,7 @@ def test_an_option_that_is_a_number_or_a_word_takes_both(qtbot: Any) -> None:
     assert form.errors()
 
 
-def test_samples_are_found_with_what_their_files_say() -> None:
+def test_samples_are_found_with_what_their_files_say():
     found = find_samples()
     assert {sample.path.stem for sample in found if sample.first} == set(discover()) & {
         path.stem for path in engine.cli.samples.samples()
@@ -385,7 +381,7 @@ def test_samples_are_found_with_what_their_files_say() -> None:
     assert len({sample.path for sample in found}) == len(found)
 
 
-def test_a_run_whose_result_cannot_be_read_is_not_shown_as_killed(tmp_path: Path) -> None:
+def test_a_run_whose_result_cannot_be_read_is_not_shown_as_killed(tmp_path):
     folder = tmp_path / "runs" / "old"
     shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
     (folder / "result.npz").write_bytes(b"of another version")
@@ -396,13 +392,13 @@ def test_a_run_whose_result_cannot_be_read_is_not_shown_as_killed(tmp_path: Path
     assert note.seconds == pytest.approx(RunFolder.open(SAMPLES / "recorded" / "knapsack").result().seconds, abs=0.1)
 
 
-def test_a_certificate_without_a_limit_is_named_in_words() -> None:
+def test_a_certificate_without_a_limit_is_named_in_words():
     note = RunNote("a", "a", "a", counters={"certificate_reach": 3e300, "nodes": 12345})
     assert column_named("counter.certificate_reach").text(note) == "unlimited"
     assert column_named("counter.nodes").text(note) == "12,345"
 
 
-def test_a_sweep_is_one_row_that_unfolds(qtbot: Any, tmp_path: Path) -> None:
+def test_a_sweep_is_one_row_that_unfolds(qtbot, tmp_path):
     library = Library(tmp_path)
     runs = RunList(library, LIGHT)
     qtbot.addWidget(runs)

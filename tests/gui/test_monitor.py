@@ -1,11 +1,7 @@
 """The devices of the machine outside runs: what is asked, and the tab that shows it."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -14,13 +10,13 @@ from tests.support.app import COUNTING
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def machine(tmp_path, monkeypatch):
     """A machine with two GPUs, one of which is used by a process, and a host that works half of the time."""
 
     class NVMLError(Exception):
         pass
 
-    def utilisation(handle: int) -> Any:
+    def utilisation(handle):
         if handle == 1:
             raise NVMLError
         return SimpleNamespace(gpu=70)
@@ -47,7 +43,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_sample_has_every_gpu_with_its_users_and_the_host(machine: Path) -> None:
+def test_a_sample_has_every_gpu_with_its_users_and_the_host(machine):
     monitor = MachineMonitor(machine)
     (machine / "stat").write_text("cpu 130 0 0 110 0 0 0 0 0 0\n")
     first, second, host = monitor.sample()
@@ -59,13 +55,13 @@ def test_a_sample_has_every_gpu_with_its_users_and_the_host(machine: Path) -> No
     assert (host.memory_used, host.memory_total) == (600 * 1024, 1000 * 1024)
 
 
-def test_a_machine_that_says_nothing_has_no_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_says_nothing_has_no_figures(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     (host,) = MachineMonitor(tmp_path).sample()
     assert (host.name, host.utilisation, host.memory_used) == ("host", None, None)
 
 
-def test_the_tab_asks_while_it_is_visible(qtbot: Any, open_window: Any) -> None:
+def test_the_tab_asks_while_it_is_visible(qtbot, open_window):
     window = open_window(COUNTING)
     window.actions_by_name["monitor"].trigger()
     tab = window.tabs.currentWidget()

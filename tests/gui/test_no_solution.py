@@ -1,10 +1,5 @@
 """Programs without an optimum, solved by real runs in the window: the reason, the certificate, and nothing else."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from tests.support.interaction import begin, ended, load, opened, solved
@@ -23,16 +18,14 @@ End
 UNBOUNDED = "Maximize\n obj: x + y - z\nSubject To\n c1: x - y <= 10\nEnd\n"
 
 
-def table(panel: Any, key: str) -> tuple[list[str], list[Any]]:
+def table(panel, key):
     headers, rows = next(figure for figure in panel.plots() if figure.key == key).table()
     return headers, list(rows)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("method", ["auto", "mpc"])
-def test_an_infeasible_program_names_the_rows_that_contradict_each_other(
-    qtbot: Any, open_window: Any, tmp_path: Path, method: str
-) -> None:
+def test_an_infeasible_program_names_the_rows_that_contradict_each_other(qtbot, open_window, tmp_path, method):
     path = tmp_path / "contradiction.lp"
     path.write_text(INFEASIBLE)
     window = open_window()
@@ -63,7 +56,7 @@ def test_an_infeasible_program_names_the_rows_that_contradict_each_other(
 
 
 @pytest.mark.full
-def test_an_unbounded_program_names_the_variables_of_its_ray(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_an_unbounded_program_names_the_variables_of_its_ray(qtbot, open_window, tmp_path):
     path = tmp_path / "endless.lp"
     path.write_text(UNBOUNDED)
     tab = solved(qtbot, open_window(), path)

@@ -1,12 +1,8 @@
 """A note that is damaged is left out; the others are shown."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +14,7 @@ from gui.runs.notes import RunNote, read_note
     "change",
     [{"created": "yesterday"}, {"created": None}, {"options": 5}, {"tags": {"a": 1}}, {"best": []}, {"key": 3}, None],
 )
-def test_a_note_with_a_value_of_another_type_is_left_out(change: dict[str, Any] | None, tmp_path: Path) -> None:
+def test_a_note_with_a_value_of_another_type_is_left_out(change, tmp_path):
     library = Library(tmp_path)
     for name in ("good", "bad"):
         (library.runs / name).mkdir(parents=True)
@@ -33,7 +29,7 @@ def test_a_note_with_a_value_of_another_type_is_left_out(change: dict[str, Any] 
     assert [note.key for note in library.notes] == ["good"]
 
 
-def test_what_a_kill_has_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+def test_what_a_kill_has_left_is_removed_after_an_hour(tmp_path):
     library = Library(tmp_path)
     library.save(RunNote("good", str(library.runs / "good"), "good", state="optimal"))
     left = [tmp_path / ".index.json-0123abcd", library.runs / ".good.json-0123abcd", tmp_path / ".unpacking-0123abcd"]

@@ -1,17 +1,12 @@
 """Every label of a run says the same, whatever its events come from, and what its result says."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QStatusBar, QToolButton
 
-from engine.events import Event, Finished, Started
+from engine.events import Finished, Started
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.text import gap_text, rate_text, seconds_text, short_number_text, value_text
 from gui.app.meaning import figure_meaning, tile_meaning
@@ -35,14 +30,14 @@ class Source(QObject):
     line_read, stopping, ended = Signal(str), Signal(str), Signal()
     invalid_lines, last = 0, None
 
-    def __init__(self, batches: list[list[Event]], own: bool) -> None:
+    def __init__(self, batches, own):
         super().__init__()
         self.batches, self.own, self.running = batches, own, True
 
-    def start(self) -> None:
+    def start(self):
         pass
 
-    def take(self, most: int) -> list[Event]:
+    def take(self, most):
         if not self.batches:
             self.running = False
             return []
@@ -50,23 +45,23 @@ class Source(QObject):
         self.last = events[-1]
         return events
 
-    def outcome(self) -> tuple[str, str]:
+    def outcome(self):
         return self.last.status, ""
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def parts(events: list[Event], count: int = 5) -> list[list[Event]]:
+def parts(events, count=5):
     size = -(-len(events) // count)
     return [events[place : place + size] for place in range(0, len(events), size)]
 
 
 @pytest.fixture
-def make_tab(qtbot: Any) -> Iterator[Callable[[str], RunTab]]:
-    tabs: list[RunTab] = []
+def make_tab(qtbot):
+    tabs = []
 
-    def make(solver: str) -> RunTab:
+    def make(solver):
         folder = SAMPLES / "recorded" / solver
         note = described(folder, solver, "#0072b2")
         tabs.append(RunTab(note, LIGHT))
@@ -78,7 +73,7 @@ def make_tab(qtbot: Any) -> Iterator[Callable[[str], RunTab]]:
         tab.close_sources()
 
 
-def assert_same_labels(tab: RunTab, status: RunStatus) -> None:
+def assert_same_labels(tab, status):
     """All labels are those of the view."""
     view, note = tab.view, tab.note
     status.show_run(tab)
@@ -114,7 +109,7 @@ def assert_same_labels(tab: RunTab, status: RunStatus) -> None:
                     assert plot.value_text(curve.data.last) == value_text(view.best)
 
 
-def assert_result(tab: RunTab, status: RunStatus) -> None:
+def assert_result(tab, status):
     """All labels of a run that has ended are those of its result, and nothing is waited for."""
     assert_same_labels(tab, status)
     result, tiles = RunFolder.open(tab.note.path).result(), dict(tab.panel.summary())
@@ -138,9 +133,7 @@ def assert_result(tab: RunTab, status: RunStatus) -> None:
         for solver in SOLVERS
     ],
 )
-def test_labels_are_those_of_one_view_and_of_the_result(
-    qtbot: Any, make_tab: Callable[[str], RunTab], solver: str, state: str, tmp_path: Path
-) -> None:
+def test_labels_are_those_of_one_view_and_of_the_result(qtbot, make_tab, solver, state, tmp_path):
     tab, status, bar = make_tab(solver), None, QStatusBar()
     qtbot.addWidget(bar)
     status = RunStatus(bar, LIGHT)
@@ -182,12 +175,12 @@ def test_labels_are_those_of_one_view_and_of_the_result(
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_every_key_number_and_figure_has_two_sentences_on_its_meaning(qtbot: Any, solver: str) -> None:
+def test_every_key_number_and_figure_has_two_sentences_on_its_meaning(qtbot, solver):
     folder = SAMPLES / "recorded" / solver
     opened = RunFolder.open(folder)
     panel = panel_for(RunInfo(solver, problem=opened.problem(), folder=folder), LIGHT)
     qtbot.addWidget(panel)
-    tiles: set[str] = set()
+    tiles = set()
     events = list(opened.events())
     for batch in parts(events):
         panel.feed(batch)

@@ -1,9 +1,6 @@
 """Preferences take effect at once and are kept; the folder of runs counts from the next start on."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 from engine.util.text import show_digits, value_text
 from gui.application import make_application
@@ -12,9 +9,9 @@ from tests.support.app import COUNTING
 
 
 def test_preferences_are_kept_and_the_folder_of_runs_counts_from_the_next_start(
-    qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
-    opened: list[str] = []
+    qtbot, open_window, tmp_path, monkeypatch
+):
+    opened = []
     monkeypatch.setattr("gui.window.preferences.QDesktopServices.openUrl", lambda url: opened.append(url.toLocalFile()))
     window, font = open_window(COUNTING), make_application().font()
     try:

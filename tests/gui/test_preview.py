@@ -1,10 +1,5 @@
 """The first tab shows the problem that Run would solve, before it is run."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtGui import QFont, QFontMetrics
@@ -21,7 +16,7 @@ from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import begin, drop, ended, load
 
 RANDOM = np.random.default_rng(5)
-PROBLEMS: dict[str, Any] = {
+PROBLEMS = {
     "flowshop": lambda: engine.Flowshop.taillard(1),
     "atsp": lambda: engine.ATSP(RANDOM.integers(1, 99, (7, 7))),
     "bits": lambda: engine.BitFunction(np.sum, 20, optimum=20),
@@ -61,7 +56,7 @@ PROBLEMS: dict[str, Any] = {
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
+def test_every_problem_has_a_preview_with_sizes(qtbot, name):
     problem = PROBLEMS[name]()
     data = preview_data(problem)
     assert data.description == problem.describe()
@@ -82,7 +77,7 @@ def test_every_problem_has_a_preview_with_sizes(qtbot: Any, name: str) -> None:
     assert preview.figures == []
 
 
-def test_the_pictures_of_a_preview_are_the_data() -> None:
+def test_the_pictures_of_a_preview_are_the_data():
     flowshop = engine.Flowshop.taillard(1)
     (times,) = preview_data(flowshop).figures
     assert isinstance(times, HeatMap)
@@ -113,7 +108,7 @@ def test_the_pictures_of_a_preview_are_the_data() -> None:
     assert pattern.matrix.tolist() == np.eye(3, 5).tolist()
 
 
-def test_the_pictures_of_bit_strings_are_their_functions() -> None:
+def test_the_pictures_of_bit_strings_are_their_functions():
     pairs, values = preview_data(engine.BOA("trap-5", 20)).figures
     assert isinstance(pairs, HeatMap)
     same = np.kron(np.eye(4), np.ones((5, 5))) - np.eye(20)
@@ -133,12 +128,12 @@ def test_the_pictures_of_bit_strings_are_their_functions() -> None:
     assert wide.matrix.sum() == 250 * 4 * 3
 
 
-def test_every_class_with_instance_files_has_a_preview() -> None:
+def test_every_class_with_instance_files_has_a_preview():
     kinds = {kind.__name__ for solver in discover().values() for kind in solver.problems}
     assert kinds - {type(make()).__name__ for make in PROBLEMS.values()} <= {"PermutationProblem", "Counting"}
 
 
-def test_a_large_matrix_is_shown_by_means_of_blocks() -> None:
+def test_a_large_matrix_is_shown_by_means_of_blocks():
     times = RANDOM.integers(1, 99, (2, 1001))
     (shown,) = preview_data(engine.Flowshop(times)).figures
     assert isinstance(shown, HeatMap)
@@ -147,10 +142,10 @@ def test_a_large_matrix_is_shown_by_means_of_blocks() -> None:
     assert shown.matrix[1, -1] == pytest.approx(times[1, 999:].mean())
 
 
-def test_one_problem_is_selected_shown_and_run(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_one_problem_is_selected_shown_and_run(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
 
-    def texts() -> list[str]:
+    def texts():
         return [label.text() for label in window.tabs.currentWidget().findChildren(QLabel) if label.isVisible()]
 
     start = window.actions_by_name["start"]
@@ -176,7 +171,7 @@ def test_one_problem_is_selected_shown_and_run(qtbot: Any, open_window: Any, cou
 
 @pytest.mark.parametrize("side", ["left", "bottom"])
 @pytest.mark.parametrize("title", ["explored share of the whole search tree (%) of each device", "word_freq_" * 6])
-def test_long_titles_of_axes_have_more_lines_or_smaller_letters(qtbot: Any, side: str, title: str) -> None:
+def test_long_titles_of_axes_have_more_lines_or_smaller_letters(qtbot, side, title):
     plot = LivePlot("Decomposed nodes", "nodes/s", theme=LIGHT)
     qtbot.addWidget(plot)
     plot.resize(260, 220)
@@ -193,7 +188,7 @@ def test_long_titles_of_axes_have_more_lines_or_smaller_letters(qtbot: Any, side
     assert axis.shown_title == "short"
 
 
-def test_headings_are_not_cut(qtbot: Any) -> None:
+def test_headings_are_not_cut(qtbot):
     plot = LivePlot("Time spent stealing or waiting for work", "% of the time of each device", theme=LIGHT)
     qtbot.addWidget(plot)
     heights = []

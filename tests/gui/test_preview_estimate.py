@@ -1,10 +1,6 @@
 """The estimate beside the preview of a problem: made by a child process, stopped, and in words."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +11,7 @@ from tests.support.interaction import load
 
 
 @pytest.mark.full
-def test_a_branch_and_bound_problem_is_estimated_with_the_options_of_the_form(
-    qtbot: Any, open_window: Any, tmp_path: Path
-) -> None:
+def test_a_branch_and_bound_problem_is_estimated_with_the_options_of_the_form(qtbot, open_window, tmp_path):
     small = (SAMPLES / "branch_and_bound" / "queens-14.txt").read_text()
     (tmp_path / "queens-20.txt").write_text(small.replace("14", "20"))  # too many for a search within an estimate
     window = open_window()
@@ -42,13 +36,13 @@ def test_a_branch_and_bound_problem_is_estimated_with_the_options_of_the_form(
     assert estimate.answer.text() == ""
 
 
-def script(tmp_path: Path, text: str) -> list[str]:
+def script(tmp_path, text):
     path = tmp_path / "estimate.py"
     path.write_text(text)
     return [sys.executable, str(path)]
 
 
-def test_an_estimate_is_stopped(qtbot: Any, tmp_path: Path) -> None:
+def test_an_estimate_is_stopped(qtbot, tmp_path):
     estimate = EstimateBox()
     qtbot.addWidget(estimate)
     words = script(tmp_path, "import time; time.sleep(3600)")
@@ -62,13 +56,10 @@ def test_an_estimate_is_stopped(qtbot: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [
-        ("import sys; sys.exit('error: no device 9')", "No device 9"),
-        ("print('hello')", "The estimate cannot be read"),
-    ],
+    [("import sys; sys.exit('error: no device 9')", "No device 9"), ("print('hello')", "The estimate cannot be read")],
     ids=["an error", "no JSON"],
 )
-def test_an_estimate_that_fails_says_why(qtbot: Any, tmp_path: Path, text: str, answer: str) -> None:
+def test_an_estimate_that_fails_says_why(qtbot, tmp_path, text, answer):
     estimate = EstimateBox()
     qtbot.addWidget(estimate)
     words = script(tmp_path, text)

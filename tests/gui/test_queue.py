@@ -1,10 +1,5 @@
 """The queue: so many runs at once, the others in their order."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 
@@ -15,18 +10,18 @@ from tests.support.interaction import SHIFT, begin, ended, load
 
 
 @pytest.fixture
-def window(qtbot: Any, open_window: Any, counting_files: Path) -> Any:
+def window(qtbot, open_window, counting_files):
     shown = open_window(COUNTING)
     load(qtbot, shown, counting_files / "endless.txt")
     return shown
 
 
-def pressed(qtbot: Any, window: Any) -> Any:
+def pressed(qtbot, window):
     qtbot.keyClick(window, Qt.Key.Key_F5)
     return window.tabs.currentWidget()
 
 
-def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: Any) -> None:
+def test_run_pressed_three_times_starts_one_after_the_other(qtbot, window):
     first = begin(qtbot, window)
     second, third = pressed(qtbot, window), pressed(qtbot, window)
     assert [tab.note.state for tab in (first, second, third)] == ["running", "queued", "queued"]
@@ -50,7 +45,7 @@ def test_run_pressed_three_times_starts_one_after_the_other(qtbot: Any, window: 
 
 
 @pytest.mark.full
-def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: Any) -> None:
+def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot, window):
     first = begin(qtbot, window)
     second = pressed(qtbot, window)
     assert second.queued
@@ -64,7 +59,7 @@ def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot: Any, window: An
 
 
 @pytest.mark.full
-def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot: Any, window: Any) -> None:
+def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot, window):
     begin(qtbot, window)
     queued = pressed(qtbot, window).note
     window.session.stop_and_quit()
@@ -77,7 +72,7 @@ def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot: Any, window: An
 
 
 @pytest.mark.full
-def test_a_queued_run_starts_though_its_tab_is_closed(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_a_queued_run_starts_though_its_tab_is_closed(qtbot, window, counting_files):
     first = begin(qtbot, window)
     second = pressed(qtbot, window)
     window.run_tabs.close_current()

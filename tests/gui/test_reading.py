@@ -1,10 +1,5 @@
 """How a file is read is chosen in the app: columns of words, the target, one of several instances."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox
@@ -18,7 +13,7 @@ from tests.support.interaction import begin, drop, ended, load
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(tmp_path):
     """A table with a column of words."""
     words = ("red", "green", "blue")
     rows = [f"{i % 7 - 3},{words[i % 3]},{int((i % 7 - 3) + (i % 5) - 2 > 0)}" for i in range(30)]
@@ -27,14 +22,14 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def reread(qtbot: Any, window: Any) -> None:
+def reread(qtbot, window):
     before = window.pane.read_form
     qtbot.mouseClick(window.pane.read_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.problems.loading is None and window.pane.read_form is not before, timeout=120_000)
 
 
 @pytest.mark.full
-def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot: Any, open_window: Any, table: Path) -> None:
+def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot, open_window, table):
     window = open_window()
     drop(window, table)
     qtbot.waitUntil(lambda: window.pane.read_form is not None, timeout=120_000)
@@ -67,7 +62,7 @@ def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot: Any, open_wi
     assert pane.options() == {"draws": 8, "warmup": 0}
 
 
-def test_options_of_the_solver_stay_when_the_file_is_read_again(qtbot: Any, open_window: Any, table: Path) -> None:
+def test_options_of_the_solver_stay_when_the_file_is_read_again(qtbot, open_window, table):
     plain = table.with_name("plain.csv")
     plain.write_text("a,b,target\n" + "".join(f"{i},{i % 2},{i % 3 % 2}\n" for i in range(9)))
     window = open_window()
@@ -86,14 +81,14 @@ def test_options_of_the_solver_stay_when_the_file_is_read_again(qtbot: Any, open
     assert window.pane.read_form.given() == {"target": "c"}
 
 
-def test_a_sweep_reads_its_problem_as_the_loaded_one_was_read(table: Path) -> None:
+def test_a_sweep_reads_its_problem_as_the_loaded_one_was_read(table):
     plan = plan_sweep(Sweep((table,), (0, 1), reading={"encode": True}))
     assert plan.errors == []
     assert [run.reading for run in plan.runs] == [{"encode": True}] * 2
     assert len(plan_sweep(Sweep((table,))).errors) == 1
 
 
-def test_what_a_reader_takes_is_known_before_the_file_is_read(table: Path, tmp_path: Path) -> None:
+def test_what_a_reader_takes_is_known_before_the_file_is_read(table, tmp_path):
     reader = reader_of(table)
     assert reader is engine.HorseshoeProbit.read_options
     assert reader_of(tmp_path / "missing.csv") is None
@@ -105,7 +100,7 @@ def test_what_a_reader_takes_is_known_before_the_file_is_read(table: Path, tmp_p
     assert read_instance(table, {"encode": True}).reading == {"encode": True}
 
 
-def test_a_file_is_read_as_the_kind_that_is_chosen(qtbot: Any, open_window: Any, table: Path) -> None:
+def test_a_file_is_read_as_the_kind_that_is_chosen(qtbot, open_window, table):
     window = open_window()
     window.problems.open_path(table, "HorseshoeLogit")
     qtbot.waitUntil(lambda: window.pane.read_form is not None, timeout=120_000)

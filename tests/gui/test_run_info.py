@@ -1,10 +1,7 @@
 """What a run was: its information page, and the comparison of several runs."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +21,7 @@ from tests.support.interaction import begin, ended, load, opened
 
 
 @pytest.mark.parametrize("folder", sorted((SAMPLES / "recorded").iterdir()), ids=lambda folder: folder.name)
-def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot: Any, folder: Path) -> None:
+def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot, folder):
     opened = RunFolder.open(folder)
     solver = discover()[opened.description["solver"]]
     problem = opened.problem()
@@ -50,14 +47,14 @@ def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot: Any, fol
     assert options == sorted(options, key=lambda default: not default)  # those that differ come first
 
 
-def information(tab: Any) -> list[tuple[str, str, str, str]]:
+def information(tab):
     return [tuple(row) for row in tab.panel.info.listing.table()[1]]
 
 
 @pytest.mark.full
 def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repeat_it(
-    qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    qtbot, open_window, tmp_path, monkeypatch, capsys
+):
     window = open_window()
     load(qtbot, window, SAMPLES / "knapsack" / "unicauca.txt")
     window.pane.set_values({"variant": "tiles"}, {"seed": 7})
@@ -90,7 +87,7 @@ def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repe
         assert other.solution.tolist() == found.solution.tolist()
 
 
-def test_the_command_that_repeats_a_run_names_what_differs_from_the_defaults() -> None:
+def test_the_command_that_repeats_a_run_names_what_differs_from_the_defaults():
     folder = SAMPLES / "recorded" / "boa"
     rows = folder_rows(Path("a folder"), RunFolder.open(folder).description)
     values = {(group, name): value for group, name, value, _ in rows}
@@ -100,7 +97,7 @@ def test_the_command_that_repeats_a_run_names_what_differs_from_the_defaults() -
     assert "max_parents" not in values["Python", "solve again"]
 
 
-def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: Path) -> None:
+def test_three_runs_are_compared_in_colours_of_their_own(qtbot, tmp_path):
     notes = []
     for place in range(3):
         started = counting.STARTED.model_copy(update={"options": {"step": 1 + place, "style": "plain"}, "seed": place})
@@ -124,9 +121,7 @@ def test_three_runs_are_compared_in_colours_of_their_own(qtbot: Any, tmp_path: P
     assert not any(row[0] == "style" for row in rows)  # equal options are left out
 
 
-def test_nine_runs_differ_in_colour_or_dash_and_objectives_of_other_instances_are_apart(
-    qtbot: Any, tmp_path: Path
-) -> None:
+def test_nine_runs_differ_in_colour_or_dash_and_objectives_of_other_instances_are_apart(qtbot, tmp_path):
     notes = []
     for place in range(9):
         finished = Finished(time=2, status="optimal", objective=place)
@@ -146,7 +141,7 @@ def test_nine_runs_differ_in_colour_or_dash_and_objectives_of_other_instances_ar
         assert bool(best.curves) is (instance == "one")
 
 
-def test_curves_are_compared_against_what_all_runs_count(qtbot: Any, tmp_path: Path) -> None:
+def test_curves_are_compared_against_what_all_runs_count(qtbot, tmp_path):
     notes = []
     for place, speed in enumerate((10.0, 50.0)):
         events = [
@@ -188,7 +183,7 @@ def test_curves_are_compared_against_what_all_runs_count(qtbot: Any, tmp_path: P
     assert any(figure.isVisible() for figure in by_time)
 
 
-def test_runs_that_count_nothing_in_common_are_compared_over_time(qtbot: Any, tmp_path: Path) -> None:
+def test_runs_that_count_nothing_in_common_are_compared_over_time(qtbot, tmp_path):
     notes = []
     for place, unit in enumerate(("nodes", "iterations")):
         events = [

@@ -1,10 +1,5 @@
 """Where a run is computed: this computer, an address, a saved cluster, or another host over ssh."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import platformdirs
 import pytest
@@ -22,11 +17,11 @@ from tests.support.needs import POSIX, package
 
 
 @pytest.fixture
-def window(open_window: Any, counting_files: Path) -> Any:
+def window(open_window, counting_files):
     return open_window(COUNTING)
 
 
-def test_the_chosen_cluster_is_in_the_command_and_the_code(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_the_chosen_cluster_is_in_the_command_and_the_code(qtbot, window, counting_files):
     load(qtbot, window, counting_files / "small.txt")
     bar = window.tool_bar
     assert bar.place.cluster is None
@@ -39,9 +34,7 @@ def test_the_chosen_cluster_is_in_the_command_and_the_code(qtbot: Any, window: A
     assert bar.place.cluster is None
 
 
-def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(
-    qtbot: Any, window: Any, counting_files: Path
-) -> None:
+def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(qtbot, window, counting_files):
     bar, small = window.tool_bar, counting_files / "small.txt"
     base = bar.values()
     given = {"cluster": "local:2", "time_limit": 1234567.5}
@@ -51,9 +44,7 @@ def test_a_run_is_loaded_again_with_the_place_and_the_limits_it_had(
 
 
 @pytest.mark.full
-def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(
-    qtbot: Any, open_window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(qtbot, open_window, tmp_path, monkeypatch):
     package("distributed")
     times = np.random.default_rng(5).integers(1, 100, (5, 10))
     write_flowshop(Flowshop(times), tmp_path / "ten.txt")
@@ -69,7 +60,7 @@ def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(
     assert rows[1] == ("worker-7", "", None, 0, 9.5)
 
 
-def test_a_run_is_resumed_where_it_was_started() -> None:
+def test_a_run_is_resumed_where_it_was_started():
     from gui.problem.command_line import resume_words
 
     assert resume_words("runs/one", {"cluster": "local:2", "seed": 3}) == ["resume", "runs/one", "--cluster", "local:2"]
@@ -77,7 +68,7 @@ def test_a_run_is_resumed_where_it_was_started() -> None:
     assert resume_words("runs/one", {}) == ["resume", "runs/one"]
 
 
-def test_saved_clusters_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saved_clusters_are_listed(tmp_path, monkeypatch):
     from engine.execution.clusters import saved_clusters
 
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *names, **more: str(tmp_path))
@@ -88,7 +79,7 @@ def test_saved_clusters_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def far(monkeypatch, tmp_path):
     """A host over ssh with the counting solver."""
     from tests.support import far_host
 
@@ -98,7 +89,7 @@ def far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 @pytest.mark.full
 @POSIX
-def test_a_host_is_added_tried_and_used(qtbot: Any, far: Any, window: Any, counting_files: Path) -> None:
+def test_a_host_is_added_tried_and_used(qtbot, far, window, counting_files):
     bar = window.tool_bar
     bar.place.activated.emit(bar.place.findText("Add a host…"))
     dialog = window.findChildren(HostDialog)[-1]
@@ -125,7 +116,7 @@ def test_a_host_is_added_tried_and_used(qtbot: Any, far: Any, window: Any, count
     assert "host" not in bar.given()
 
 
-def test_a_host_that_cannot_be_one_is_refused_in_the_dialog(qtbot: Any, window: Any) -> None:
+def test_a_host_that_cannot_be_one_is_refused_in_the_dialog(qtbot, window):
     dialog = HostDialog(window)
     dialog.destination.setText("two words")
     dialog.buttons.button(QDialogButtonBox.StandardButton.Save).click()

@@ -1,11 +1,7 @@
 """The table of all runs: filter, columns, sorting, tags; and a thousand runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -34,12 +30,12 @@ NOTES = [
 ]  # fmt: skip
 
 
-def test_a_change_of_a_run_is_announced_for_its_whole_row(qapp: Any) -> None:
+def test_a_change_of_a_run_is_announced_for_its_whole_row(qapp):
     model = RunModel()
     for note in NOTES:
         model.add(note)
     assert [note.key for note in model.notes] == ["c", "b", "a"]
-    seen: list[tuple[int, int, int, int]] = []
+    seen = []
     model.dataChanged.connect(
         lambda first, last, _roles: seen.append((first.row(), first.column(), last.row(), last.column()))
     )
@@ -78,7 +74,7 @@ def test_a_change_of_a_run_is_announced_for_its_whole_row(qapp: Any) -> None:
         ("don't", ""),
     ],
 )
-def test_a_filter_finds_the_runs_it_describes(query: str, expected: str) -> None:
+def test_a_filter_finds_the_runs_it_describes(query, expected):
     conditions = parse(query)
     assert "".join(note.key for note in NOTES if matches(note, conditions)) == expected
 
@@ -92,12 +88,12 @@ def test_a_filter_finds_the_runs_it_describes(query: str, expected: str) -> None
         ("-time<soon", "time is compared with a number; got 'soon'"),
     ],
 )
-def test_a_filter_that_cannot_be_understood_says_why(query: str, reason: str) -> None:
+def test_a_filter_that_cannot_be_understood_says_why(query, reason):
     with pytest.raises(QueryError, match=reason):
         parse(query)
 
 
-def test_every_option_and_counter_can_be_a_column() -> None:
+def test_every_option_and_counter_can_be_a_column():
     assert extra_columns(NOTES) == ["counter.nodes", "option.strategy"]
     assert column_named("counter.nodes").value(NOTES[0]) == 2_000_000_000
     assert column_named("option.strategy").text(NOTES[1]) == "large"
@@ -109,7 +105,7 @@ def test_every_option_and_counter_can_be_a_column() -> None:
 
 
 @pytest.fixture
-def window(open_window: Any, tmp_path: Path) -> Any:
+def window(open_window, tmp_path):
     library = Library(tmp_path / "home")
     library.runs.mkdir(parents=True)
     for note in NOTES:
@@ -121,12 +117,12 @@ def window(open_window: Any, tmp_path: Path) -> Any:
     return shown
 
 
-def cells(table: Any, name: str) -> list[str]:
+def cells(table, name):
     column = table.columns.index(name)
     return [str(table._shown.index(row, column).data()) for row in range(table._shown.rowCount())]
 
 
-def test_the_table_filters_sorts_and_keeps_its_columns(qtbot: Any, window: Any) -> None:
+def test_the_table_filters_sorts_and_keeps_its_columns(qtbot, window):
     table = window.all_runs.table
     assert window.tabs.currentWidget() is table
     assert cells(table, "title") == ["strongly 1000", "crane", "taillard 21"]  # the newest first
@@ -158,7 +154,7 @@ def test_the_table_filters_sorts_and_keeps_its_columns(qtbot: Any, window: Any) 
     assert "counter.nodes" in str(window.settings.value("run_columns"))
 
 
-def test_actions_apply_to_the_runs_selected_in_the_table(qtbot: Any, window: Any, tmp_path: Path) -> None:
+def test_actions_apply_to_the_runs_selected_in_the_table(qtbot, window, tmp_path):
     table = window.all_runs.table
     first, second = (window.library.find(key) for key in "ab")
     table.select(first, second)
@@ -182,9 +178,7 @@ def test_actions_apply_to_the_runs_selected_in_the_table(qtbot: Any, window: Any
     assert [note.key for note in table.shown()] == ["b"]
 
 
-def test_folders_without_notes_are_read_once_and_then_found_in_the_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_without_notes_are_read_once_and_then_found_in_the_index(tmp_path, monkeypatch):
     import gui.runs.library as module
 
     for number in range(5):
@@ -210,7 +204,7 @@ def test_folders_without_notes_are_read_once_and_then_found_in_the_index(
     assert found.state == "killed"
 
 
-def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path, monkeypatch):
     import gui.runs.library as module
 
     for number in range(5):
@@ -223,7 +217,7 @@ def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path: Path, mo
     assert (len(library.notes), library.incomplete) == (5, False)
 
 
-def test_runs_of_one_title_are_told_apart_by_option_then_seed_then_time() -> None:
+def test_runs_of_one_title_are_told_apart_by_option_then_seed_then_time():
     model = RunModel()
     options = ({"score": "k2"}, {"score": "bic"}, {"score": "bic"}, {"score": "bic"})
     for place, (chosen, seed) in enumerate(zip(options, (1, 1, 2, 2), strict=True)):

@@ -1,10 +1,5 @@
 """A quantity has one text, wherever it is shown: in the app, on the command line, and in Python."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from engine.base.result import Result
@@ -31,7 +26,7 @@ GAPS = {0.1234567: "12.35 %", 0.0: "0 %", 7.349e-9: "7.349e-07 %", 0.05: "5 %", 
 
 @pytest.mark.parametrize(("gap", "text"), GAPS.items())
 @pytest.mark.parametrize("solver", ["branch_and_bound", "knapsack", "linprog"])
-def test_a_gap(qtbot: Any, tmp_path: Path, solver: str, gap: float, text: str) -> None:
+def test_a_gap(qtbot, tmp_path, solver, gap, text):
     best = Incumbent(time=1.0, objective=2178, bound=1916, gap=gap)
     end = Finished(time=2.0, status="time_limit", objective=2178, bound=1916, gap=gap)
     panel, note, summary = panel_for(RunInfo(solver), LIGHT), RunNote("a", str(tmp_path), "a"), RunView()
@@ -53,13 +48,13 @@ def test_a_gap(qtbot: Any, tmp_path: Path, solver: str, gap: float, text: str) -
     assert tab.table.item(rows["gap"], 1).text() == text
 
 
-def test_the_gap_of_a_result_is_written_as_that_of_its_run() -> None:
+def test_the_gap_of_a_result_is_written_as_that_of_its_run():
     result = Result(status="time_limit", objective=2178, bound=1916, solution=None)
     assert f"gap {gap_text(result.gap)}," in repr(result)
     assert gap_text(result.gap) == "12.03 %"
 
 
-def test_memory_is_in_the_same_unit_everywhere(qtbot: Any) -> None:
+def test_memory_is_in_the_same_unit_everywhere(qtbot):
     used, total = 28_924_000, 23_129_034_752
     panel = panel_for(RunInfo("gibbs"), LIGHT)
     qtbot.addWidget(panel)
@@ -78,7 +73,7 @@ def test_memory_is_in_the_same_unit_everywhere(qtbot: Any) -> None:
     assert [cell_text(ByteCount(one)) for one in (0, 999, 10**12)] == ["0 bytes", "999 bytes", "1.0 TB"]
 
 
-def test_a_share_is_all_only_when_it_is(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_is_all_only_when_it_is(qtbot, monkeypatch):
     texts = {
         0.35974: "36 %",
         0.0002228: "0.0223 %",
@@ -88,7 +83,7 @@ def test_a_share_is_all_only_when_it_is(qtbot: Any, monkeypatch: pytest.MonkeyPa
         1.0: "100 %",
         0.0: "0 %",
     }
-    written: list[str] = []
+    written = []
     monkeypatch.setattr(charts, "draw_text", lambda _painter, _at, text, *_: written.append(text))
     panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
     qtbot.addWidget(panel)
@@ -100,7 +95,7 @@ def test_a_share_is_all_only_when_it_is(qtbot: Any, monkeypatch: pytest.MonkeyPa
         assert dict(panel.summary())["Leaves explored"] == written[-1] == text
 
 
-def test_a_rate_and_a_large_number_have_one_form(qtbot: Any) -> None:
+def test_a_rate_and_a_large_number_have_one_form(qtbot):
     assert rate_text((5.94e6, "nodes/s")) == "5.94M nodes/s"
     panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
     qtbot.addWidget(panel)

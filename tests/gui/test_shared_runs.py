@@ -1,13 +1,9 @@
 """What comes from elsewhere: exported runs, instances made here, and what other windows do to the same runs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -29,18 +25,18 @@ RECORDED = SAMPLES / "recorded" / "knapsack"
 
 
 @pytest.fixture
-def window(open_window: Any, counting_files: Path) -> Any:
+def window(open_window, counting_files):
     return open_window(COUNTING)
 
 
 @pytest.fixture
-def exported(tmp_path: Path) -> Path:
+def exported(tmp_path):
     """A recorded run as a zip."""
     write_zip(RECORDED, tmp_path / "run.zip")
     return tmp_path / "run.zip"
 
 
-def finished(tmp_path: Path, title: str = "small", home: str = "home") -> Any:
+def finished(tmp_path, title="small", home="home"):
     """A run of the counting solver, kept in a library as another window would."""
     library = Library(tmp_path / home)
     library.load()
@@ -57,9 +53,7 @@ def finished(tmp_path: Path, title: str = "small", home: str = "home") -> Any:
 # --- archives -----------------------------------------------------------------------------------------------------
 
 
-def test_an_exported_run_is_dropped_and_becomes_a_run_of_its_own(
-    qtbot: Any, window: Any, exported: Path, tmp_path: Path
-) -> None:
+def test_an_exported_run_is_dropped_and_becomes_a_run_of_its_own(qtbot, window, exported, tmp_path):
     for count in (1, 2):
         drop(window, exported)
         qtbot.waitUntil(lambda count=count: len(window.run_tabs.opened()) == count, timeout=PATIENCE)
@@ -74,7 +68,7 @@ def test_an_exported_run_is_dropped_and_becomes_a_run_of_its_own(
     assert tabs[0].view.best == RunFolder.open(RECORDED).result().objective
 
 
-def packed(path: Path, *names: str, link: str = "") -> Path:
+def packed(path, *names, link=""):
     with zipfile.ZipFile(path, "w") as archive:
         for name in names:
             archive.writestr(name, (RECORDED / "run.toml").read_bytes())
@@ -101,9 +95,7 @@ def packed(path: Path, *names: str, link: str = "") -> Path:
         (("run/run.toml",), "", "problem.npz is missing"),
     ],
 )
-def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(
-    tmp_path: Path, names: tuple[str, ...], link: str, said: str
-) -> None:
+def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(tmp_path, names, link, said):
     archive = packed(tmp_path / "odd.zip", *names, link=link)
     runs = tmp_path / "home" / "runs"
     with pytest.raises(RunFolderError, match=said) as refusal:
@@ -114,7 +106,7 @@ def test_an_archive_that_is_no_run_is_refused_and_leaves_nothing(
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["odd.zip"]
 
 
-def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_before_it_is_unpacked(tmp_path):
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("run/run.toml", (RECORDED / "run.toml").read_bytes())
         archive.writestr("run/events.jsonl", bytes(1 << 22))
@@ -123,7 +115,7 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_before_it_is_
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path):
     archive = packed(tmp_path / "odd.zip", "run/run.toml", "run/é.txt")
     archive.write_bytes(archive.read_bytes().replace("é".encode(), b"\xff\xff"))
     with pytest.raises(RunFolderError, match="is no zip archive that can be read"):
@@ -131,7 +123,7 @@ def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path: 
 
 
 @POSIX
-def test_what_a_folder_links_to_is_not_exported(tmp_path: Path) -> None:
+def test_what_a_folder_links_to_is_not_exported(tmp_path):
     shutil.copytree(RECORDED, tmp_path / "run")
     (tmp_path / "secret").write_text("secret")
     (tmp_path / "run" / "notes.txt").symlink_to(tmp_path / "secret")
@@ -141,7 +133,7 @@ def test_what_a_folder_links_to_is_not_exported(tmp_path: Path) -> None:
         assert "run/notes.txt" not in archive.namelist()
 
 
-def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot: Any, window: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot, window, tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK nothing")
     drop(window, tmp_path / "broken.zip")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=PATIENCE)
@@ -152,7 +144,7 @@ def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot: Any, window: Any
 # --- instances ----------------------------------------------------------------------------------------------------
 
 
-def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot: Any, window: Any, tmp_path: Path) -> None:
+def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot, window, tmp_path):
     window.settings.setValue("folder", str(tmp_path))
     qtbot.keyClick(window, Qt.Key.Key_N, CONTROL)
     dialog = window.problems.dialog
@@ -185,7 +177,7 @@ def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot: Any, windo
     assert window.pane.gallery.recent[0] == str(tmp_path / "mine.txt")
 
 
-def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: Any, tmp_path: Path) -> None:
+def test_every_kind_is_made_with_its_ending_and_read_again(qtbot, window, tmp_path):
     window.settings.setValue("folder", str(tmp_path))
     window.problems.new_instance()
     dialog = window.problems.dialog
@@ -206,9 +198,7 @@ def test_every_kind_is_made_with_its_ending_and_read_again(qtbot: Any, window: A
 
 
 @pytest.mark.full
-def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(
-    qtbot: Any, open_window: Any, counting_files: Path, tmp_path: Path
-) -> None:
+def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(qtbot, open_window, counting_files, tmp_path):
     note = finished(tmp_path)
     (counting_files / "small.txt").unlink()
     window = open_window(COUNTING)
@@ -232,8 +222,8 @@ def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(
 
 
 def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stays(
-    qtbot: Any, open_window: Any, counting_files: Path, tmp_path: Path
-) -> None:
+    qtbot, open_window, counting_files, tmp_path
+):
     first = finished(tmp_path, "first")
     window = open_window(COUNTING)
     own = window.library.find(first.key)
@@ -260,7 +250,7 @@ def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stay
 
 
 @POSIX
-def test_a_run_that_goes_on_in_another_window_is_not_called_killed(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_in_another_window_is_not_called_killed(tmp_path):
     here, there = Library(tmp_path / "home"), Library(tmp_path / "home")
     alive = there.new("alive", state="running", window=os.getppid())
     dead = there.new("dead", state="running", window=0)
@@ -272,7 +262,7 @@ def test_a_run_that_goes_on_in_another_window_is_not_called_killed(tmp_path: Pat
 # --- actions and devices ------------------------------------------------------------------------------------------
 
 
-def test_a_replay_at_its_end_offers_to_play_again(qtbot: Any, window: Any) -> None:
+def test_a_replay_at_its_end_offers_to_play_again(qtbot, window):
     tab = opened(qtbot, window, RECORDED)
     qtbot.waitUntil(lambda: tab.complete, timeout=PATIENCE)
     pause = window.actions_by_name["pause"]
@@ -293,7 +283,7 @@ def test_a_replay_at_its_end_offers_to_play_again(qtbot: Any, window: Any) -> No
     window.help.palette.reject()
 
 
-def test_a_device_is_held_twice_by_a_pool(qtbot: Any, window: Any) -> None:
+def test_a_device_is_held_twice_by_a_pool(qtbot, window):
     bar = window.tool_bar
     (name,) = bar.boxes
     assert not bar.counts[name].isEnabled()

@@ -1,11 +1,7 @@
 """A second start of the app on the same data comes to the window that is open."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject
 
@@ -15,7 +11,7 @@ from tests.support.environment import ROOT
 _START = "import sys; from gui.application import run; sys.exit(run(sys.argv[1:]))"
 
 
-def test_a_second_start_hands_its_files_to_the_open_window(qtbot: Any, tmp_path: Path) -> None:
+def test_a_second_start_hands_its_files_to_the_open_window(qtbot, tmp_path):
     assert not show_elsewhere(tmp_path, [], None)
     owner, asked = QObject(), []
     single = Single(tmp_path, owner)

@@ -1,10 +1,5 @@
 """Statistics of many runs: groups over seeds, box plots, the table of options."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -26,7 +21,7 @@ from tests.support.app import COUNTING
 from tests.support.counting import STARTED
 
 
-def note(number: int, variant: str | None, best: float | None, state: str = "optimal") -> RunNote:
+def note(number, variant, best, state="optimal"):
     options = {} if variant is None else {"variant": variant}
     made = RunNote(f"k{number}", f"/k{number}", f"run {number}", solver="boa", problem="trap of 100 genes", best=best)
     made.options, made.state, made.seed, made.seconds = options, state, number, 2.0 * number
@@ -42,7 +37,7 @@ NOTES = [
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=50))
-def test_a_spread_has_the_quartiles_and_loses_no_value(values: list[float]) -> None:
+def test_a_spread_has_the_quartiles_and_loses_no_value(values):
     found = spread(values)
     assert found is not None
     assert (found.quartile, found.median, found.upper_quartile) == tuple(np.quantile(values, (0.25, 0.5, 0.75)))
@@ -52,7 +47,7 @@ def test_a_spread_has_the_quartiles_and_loses_no_value(values: list[float]) -> N
     assert max((found.high, *found.outliers)) == max(values)
 
 
-def test_runs_that_differ_in_seeds_only_are_a_group() -> None:
+def test_runs_that_differ_in_seeds_only_are_a_group():
     assert differing_options(NOTES) == ["variant"]
     groups = grouped(NOTES)
     assert [(group.name, len(group.runs)) for group in groups] == [
@@ -66,7 +61,7 @@ def test_runs_that_differ_in_seeds_only_are_a_group() -> None:
     assert [group.name for group in grouped([NOTES[0], NOTES[1]])] == ["trap of 100 genes"]
 
 
-def test_the_tab_shows_boxes_and_a_table_of_the_chosen_value(qtbot: Any) -> None:
+def test_the_tab_shows_boxes_and_a_table_of_the_chosen_value(qtbot):
     tab = StatisticsTab(NOTES, LIGHT)
     qtbot.addWidget(tab)
     tab.resize(900, 700)
@@ -91,7 +86,7 @@ def test_the_tab_shows_boxes_and_a_table_of_the_chosen_value(qtbot: Any) -> None
     tab.close()
 
 
-def test_an_option_that_was_used_by_default_is_the_option_that_was_given() -> None:
+def test_an_option_that_was_used_by_default_is_the_option_that_was_given():
     given, default, other = note(1, "rows", 3), note(2, None, 4), note(3, None, 5)
     default.used, other.used = {"variant": "rows"}, {"variant": "tiles"}
     assert differing_options([given, default]) == []
@@ -99,7 +94,7 @@ def test_an_option_that_was_used_by_default_is_the_option_that_was_given() -> No
     assert value_of(default, "option.variant") == "rows"
 
 
-def test_runs_with_other_devices_or_another_time_limit_are_another_group() -> None:
+def test_runs_with_other_devices_or_another_time_limit_are_another_group():
     runs = [note(number, "rows", number) for number in range(4)]
     runs[1].devices, runs[2].settings = ["cuda:0"], {"time_limit": 5.0}
     assert sorted(group.name for group in grouped(runs)) == [
@@ -109,7 +104,7 @@ def test_runs_with_other_devices_or_another_time_limit_are_another_group() -> No
     ]
 
 
-def test_a_group_is_not_named_by_options_of_other_solvers() -> None:
+def test_a_group_is_not_named_by_options_of_other_solvers():
     runs = [note(number, "rows", number) for number in range(4)]
     runs[1].used = {"variant": "tiles"}
     runs[2].problem, runs[2].options, runs[2].used = "regression: 9 rows", {}, {"warmup": 300}
@@ -118,7 +113,7 @@ def test_a_group_is_not_named_by_options_of_other_solvers() -> None:
     assert names == ["program", "regression", "trap of 100 genes, variant = rows", "trap of 100 genes, variant = tiles"]
 
 
-def test_chains_that_have_not_mixed_are_not_solved_and_a_stranger_is_not_in_the_sweep(qtbot: Any) -> None:
+def test_chains_that_have_not_mixed_are_not_solved_and_a_stranger_is_not_in_the_sweep(qtbot):
     runs = [note(number, "rows", number, "complete") for number in range(3)]
     runs[0].warnings = ["not mixed"]
     runs[0].sweep = runs[1].sweep = "sweep of small.boa"
@@ -130,7 +125,7 @@ def test_chains_that_have_not_mixed_are_not_solved_and_a_stranger_is_not_in_the_
 
 
 @pytest.fixture
-def window(open_window: Any, tmp_path: Path) -> Any:
+def window(open_window, tmp_path):
     library = Library(tmp_path / "home")
     library.runs.mkdir(parents=True)
     for one in NOTES:
@@ -139,7 +134,7 @@ def window(open_window: Any, tmp_path: Path) -> Any:
     return open_window(COUNTING)
 
 
-def test_statistics_are_opened_for_the_selected_runs(qtbot: Any, window: Any) -> None:
+def test_statistics_are_opened_for_the_selected_runs(qtbot, window):
     window.actions_by_name["run_table"].trigger()
     table = window.all_runs.table
     table.filter.setText("state:optimal")
@@ -155,7 +150,7 @@ def test_statistics_are_opened_for_the_selected_runs(qtbot: Any, window: Any) ->
     assert window.run_tabs.comparisons == []
 
 
-def test_profiles_and_times_to_solution_are_those_of_counting(qtbot: Any) -> None:
+def test_profiles_and_times_to_solution_are_those_of_counting(qtbot):
     random = np.random.default_rng(5)
     notes = []
     for score in ("k2", "bic", "aic"):
@@ -199,7 +194,7 @@ def test_profiles_and_times_to_solution_are_those_of_counting(qtbot: Any) -> Non
     tab.close_sources()
 
 
-def test_unlike_objectives_share_no_axis(qtbot: Any) -> None:
+def test_unlike_objectives_share_no_axis(qtbot):
     notes = [RunNote("a", "", "a", solver="boa", state="optimal", best=1.0, seconds=1.0)]
     notes.append(RunNote("b", "", "b", solver="linprog", state="optimal", best=1e6, seconds=2.0))
     tab = StatisticsTab(notes, LIGHT)
@@ -209,9 +204,7 @@ def test_unlike_objectives_share_no_axis(qtbot: Any) -> None:
     assert tab.boxes.table()[1] == []
 
 
-def recorded(
-    folder: Path, name: str, option: str, seed: int, values: list[tuple[float, float]], **about: Any
-) -> RunNote:
+def recorded(folder, name, option, seed, values, **about):
     made = RunNote(name, str(folder / name), name, problem="p: 1", options={"score": option}, seed=seed, **about)
     (folder / name).mkdir(parents=True)
     events = [STARTED.model_copy(update={"sense": "maximize"}), *(Incumbent(time=t, objective=v) for t, v in values)]
@@ -220,7 +213,7 @@ def recorded(
     return made
 
 
-def test_bands_and_times_to_target_are_those_of_the_events(qtbot: Any, tmp_path: Path) -> None:
+def test_bands_and_times_to_target_are_those_of_the_events(qtbot, tmp_path):
     random = np.random.default_rng(3)
     notes, paths = [], {}
     for option, shift in (("k2", 0), ("bic", 20)):
@@ -254,7 +247,7 @@ def test_bands_and_times_to_target_are_those_of_the_events(qtbot: Any, tmp_path:
         assert not figure.pictured or figure.to_image(1.0).width() > 0
 
 
-def test_chance_and_importance_are_those_of_scipy_and_of_an_analysis_of_variance() -> None:
+def test_chance_and_importance_are_those_of_scipy_and_of_an_analysis_of_variance():
     random = np.random.default_rng(1)
     notes = []
     for number in range(60):

@@ -1,10 +1,5 @@
 """Sweeps: made in a dialog or read from a file, queued, held, reordered, retried."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from PySide6.QtWidgets import QDialogButtonBox
 
@@ -19,11 +14,11 @@ from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import answer, begin, drop, ended, load
 
 
-def all_ended(window: Any, count: int) -> bool:
+def all_ended(window, count):
     return len(window.library.notes) == count and not any(note.live for note in window.library.notes)
 
 
-def test_a_dialog_queues_every_combination(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_dialog_queues_every_combination(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "small.txt")
     window.actions_by_name["new_sweep"].trigger()
@@ -52,7 +47,7 @@ def test_a_dialog_queues_every_combination(qtbot: Any, open_window: Any, countin
 
 
 @pytest.mark.full
-def test_a_sweep_file_is_queued_after_a_confirmation(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_sweep_file_is_queued_after_a_confirmation(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     (counting_files / "sweep.toml").write_text('problems = ["*.txt"]\nseeds = 1\ntime_limit = 0.5\n')
     drop(window, counting_files / "sweep.toml")
@@ -69,14 +64,14 @@ def test_a_sweep_file_is_queued_after_a_confirmation(qtbot: Any, open_window: An
 
 
 @pytest.mark.full
-def test_the_queue_is_held_and_reordered(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_the_queue_is_held_and_reordered(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     window.actions_by_name["queue_hold"].trigger()
     window.launcher.open_sweep(Sweep((counting_files / "small.txt",), (1, 2, 3, 4)), "four")
     qtbot.waitUntil(lambda: len(window.launcher.queued) == 4, timeout=120_000)
     notes = {note.settings["seed"]: note for note in window.library.notes}
 
-    def order() -> list[int]:
+    def order():
         seeds = {note.key: seed for seed, note in notes.items()}
         return [seeds[key] for key in window.launcher.queued]
 
@@ -103,7 +98,7 @@ def test_the_queue_is_held_and_reordered(qtbot: Any, open_window: Any, counting_
 
 
 @pytest.mark.full
-def test_a_run_is_started_again_with_the_same_options(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_run_is_started_again_with_the_same_options(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "small.txt")
     window.pane.set_values({"step": 25}, {"seed": 7})
@@ -117,7 +112,7 @@ def test_a_run_is_started_again_with_the_same_options(qtbot: Any, open_window: A
     assert first.seed == 7
 
 
-def test_options_of_a_sweep_are_read_line_by_line() -> None:
+def test_options_of_a_sweep_are_read_line_by_line():
     model = discover()["linprog"].options_model(engine.LinearProgram)
     text = "max-iterations = 10, 20\n\npresolve = true, off\n initial=None\nunknown = none , true"
     assert parse_options(text, model) == {
@@ -131,7 +126,7 @@ def test_options_of_a_sweep_are_read_line_by_line() -> None:
             parse_options(text, model)
 
 
-def test_none_is_a_word_where_an_option_has_it_as_one() -> None:
+def test_none_is_a_word_where_an_option_has_it_as_one():
     solvers = discover()
     boa, search = solvers["boa"].options_model(engine.BOA), solvers["branch_and_bound"].options_model(engine.Flowshop)
     found = parse_options("local_search = none, steepest\nmixing = none", boa)
@@ -139,14 +134,14 @@ def test_none_is_a_word_where_an_option_has_it_as_one() -> None:
     assert parse_options("upper_bound = none, 5", search) == {"upper_bound": [None, "5"]}
 
 
-def kinds() -> list[tuple[Any, type]]:
+def kinds():
     return [(solver, kind) for solver in discover().values() for kind in solver.instance_classes]
 
 
 @pytest.mark.parametrize(
     ("solver", "kind"), kinds(), ids=lambda value: value.__name__ if isinstance(value, type) else value.name
 )
-def test_the_example_in_the_dialog_is_of_the_solver(solver: Any, kind: type) -> None:
+def test_the_example_in_the_dialog_is_of_the_solver(solver, kind):
     model = solver.options_model(kind)
     parsed = parse_options(example(model), model)
     ((name, values),) = parsed.items()
@@ -157,7 +152,7 @@ def test_the_example_in_the_dialog_is_of_the_solver(solver: Any, kind: type) -> 
 
 
 @pytest.mark.full
-def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot: Any, open_window: Any) -> None:
+def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot, open_window):
     window = open_window()
     load(qtbot, window, SAMPLES / "boa" / "onemax.boa")
     window.actions_by_name["new_sweep"].trigger()
@@ -175,7 +170,7 @@ def test_a_sweep_over_no_local_search_and_one_is_solved(qtbot: Any, open_window:
     }
 
 
-def test_a_plan_leaves_out_what_cannot_be_started(counting_files: Path) -> None:
+def test_a_plan_leaves_out_what_cannot_be_started(counting_files):
     files = (counting_files / "small.txt", counting_files / "bad.txt")
     plan = plan_sweep(Sweep(files, (0,), {"step": [5, 0]}))
     assert [(run.title, run.options["step"]) for run in plan.runs] == [("small step=5 seed 0", 5)]

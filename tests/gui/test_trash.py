@@ -1,11 +1,7 @@
 """Deleted runs are in the trash for a while, and come back."""
 
-from __future__ import annotations
-
 import os
 import time
-from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt
 
@@ -15,7 +11,7 @@ from tests.support.app import COUNTING
 from tests.support.interaction import CONTROL, answer, solved
 
 
-def test_a_deletion_is_undone(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_deletion_is_undone(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     notes = [solved(qtbot, window, counting_files / "small.txt").note for _ in range(2)]
     before = {path.relative_to(window.library.runs): path.read_bytes() for path in notes[0].path.iterdir()}
@@ -38,7 +34,7 @@ def test_a_deletion_is_undone(qtbot: Any, open_window: Any, counting_files: Path
     assert {note.state for note in again} == {"optimal"}
 
 
-def test_the_trash_is_emptied_after_some_days(tmp_path: Path) -> None:
+def test_the_trash_is_emptied_after_some_days(tmp_path):
     library = Library(tmp_path)
     places = [library.delete(library.new(name)) for name in ("old", "new")]
     age = time.time() - 86400 * (TRASH_DAYS + 1)
@@ -47,7 +43,7 @@ def test_the_trash_is_emptied_after_some_days(tmp_path: Path) -> None:
     assert [place.exists() for place in places] == [False, True]
 
 
-def test_the_question_says_what_becomes_of_every_folder() -> None:
+def test_the_question_says_what_becomes_of_every_folder():
     assert _consequence(1, 0) == "The run folder is moved to the trash, and deleted after 30 days."
     assert _consequence(2, 1) == (
         "2 run folders are moved to the trash, and deleted after 30 days. "

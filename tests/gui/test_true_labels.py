@@ -1,10 +1,5 @@
 """What the window says of files, options, the queue and its own size is so."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QMessageBox
@@ -34,7 +29,7 @@ STARTED = Started(
 )
 
 
-def test_help_of_every_option_shows_its_whole_text(qtbot: Any) -> None:
+def test_help_of_every_option_shows_its_whole_text(qtbot):
     models = {model for solver in discover().values() for model in solver.option_models}
     for model in models:
         form, line = Form(model), HelpLine(4)
@@ -50,7 +45,7 @@ def test_help_of_every_option_shows_its_whole_text(qtbot: Any) -> None:
                     assert document.toPlainText().count(bound) >= title.count(bound), (model, name)
 
 
-def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qtbot: Any) -> None:
+def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qtbot):
     panel = panel_for(RunInfo("knapsack"), LIGHT)
     qtbot.addWidget(panel)
     panel.feed([STARTED, *(Metric(time=at, name="items_done", value=at) for at in (14.1, 20.0))])
@@ -60,7 +55,7 @@ def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qt
     assert panel.items.origin <= 5.2
 
 
-def test_every_row_of_a_forest_plot_has_its_name_on_the_screen_and_in_exports(qtbot: Any) -> None:
+def test_every_row_of_a_forest_plot_has_its_name_on_the_screen_and_in_exports(qtbot):
     plot = IntervalPlot("Coefficients", theme=LIGHT)
     qtbot.addWidget(plot)
     plot.resize(500, 300)
@@ -73,7 +68,7 @@ def test_every_row_of_a_forest_plot_has_its_name_on_the_screen_and_in_exports(qt
     assert min(plot.height(), image.height()) >= 40 * 13
 
 
-def test_a_window_opens_within_its_screen_and_tips_do_not_cover_the_progress(qtbot: Any, open_window: Any) -> None:
+def test_a_window_opens_within_its_screen_and_tips_do_not_cover_the_progress(qtbot, open_window):
     window = open_window(COUNTING)
     room = QApplication.primaryScreen().availableSize()
     assert (window.width() <= room.width(), window.height() <= room.height()) == (True, True)
@@ -84,9 +79,7 @@ def test_a_window_opens_within_its_screen_and_tips_do_not_cover_the_progress(qtb
     assert shown == [status.progress, status.state]
 
 
-def test_the_gallery_highlights_what_is_loaded_and_paths_are_of_the_named_file(
-    qtbot: Any, open_window: Any, tmp_path: Path
-) -> None:
+def test_the_gallery_highlights_what_is_loaded_and_paths_are_of_the_named_file(qtbot, open_window, tmp_path):
     window = open_window()
     gallery, pane = window.pane.gallery, window.pane
     load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")
@@ -99,7 +92,7 @@ def test_the_gallery_highlights_what_is_loaded_and_paths_are_of_the_named_file(
     assert [item.text(0) for item in gallery.selectedItems()] == ["blend"]
 
 
-def test_reading_a_file_can_be_cancelled(qtbot: Any, open_window: Any) -> None:
+def test_reading_a_file_can_be_cancelled(qtbot, open_window):
     window = open_window(COUNTING)
     window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
     assert window.pane.cancel.isVisible()
@@ -110,7 +103,7 @@ def test_reading_a_file_can_be_cancelled(qtbot: Any, open_window: Any) -> None:
     assert window.pane.title.text() == "No problem chosen"
 
 
-def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot, open_window, tmp_path):
     window = open_window(COUNTING)
     wrong = tmp_path / "wrong.txt"
     wrong.write_text("hello\n")
@@ -122,7 +115,7 @@ def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot: Any, open_w
     assert str(wrong) in window.home.error.text()
 
 
-def test_a_held_queue_is_seen_and_a_queued_run_says_so(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_held_queue_is_seen_and_a_queued_run_says_so(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "small.txt")
     window.actions_by_name["queue_hold"].trigger()
@@ -137,7 +130,7 @@ def test_a_held_queue_is_seen_and_a_queued_run_says_so(qtbot: Any, open_window: 
     assert not window.actions_by_name["queue_hold"].isChecked()
 
 
-def test_the_delete_key_asks_for_the_selected_run_by_name(qtbot: Any, open_window: Any) -> None:
+def test_the_delete_key_asks_for_the_selected_run_by_name(qtbot, open_window):
     window = open_window(COUNTING)
     note = window.library.new("mine")
     note.state = "optimal"
@@ -147,7 +140,7 @@ def test_the_delete_key_asks_for_the_selected_run_by_name(qtbot: Any, open_windo
     window.findChild(QMessageBox).reject()
 
 
-def test_a_page_without_figures_can_become_narrow(qtbot: Any) -> None:
+def test_a_page_without_figures_can_become_narrow(qtbot):
     page = Page(columns=3)
     qtbot.addWidget(page)
     page.show()

@@ -1,12 +1,6 @@
 """The app executes code of a file only after the user has allowed exactly that code."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
-from PySide6.QtWidgets import QMessageBox
 
 from engine.errors import InputError, UntrustedCode
 from engine.runs.folder.run_folder import foreign_code, read_problem
@@ -14,25 +8,25 @@ from gui.app.trust import ask_trust
 
 
 @pytest.fixture
-def snippet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def snippet(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     file = tmp_path / "x.boa"
     file.write_text("boa snippet n=20\nfor (int i = 0; i < N; i++) fitness += BIT(i);\n")
     return file
 
 
-def error_of(path: Path) -> Exception:
+def error_of(path):
     with pytest.raises(UntrustedCode) as caught:
         read_problem(path)
     return caught.value
 
 
-def press(box: QMessageBox, text: str) -> None:
+def press(box, text):
     next(button for button in box.buttons() if button.text().replace("&", "") == text).click()
 
 
-def test_the_question_shows_file_digest_and_code_and_allows_it(qtbot: Any, snippet: Path) -> None:
-    calls: list[str] = []
+def test_the_question_shows_file_digest_and_code_and_allows_it(qtbot, snippet):
+    calls = []
     code = foreign_code(snippet)
     assert code is not None
     box = ask_trust(error_of(snippet), None, lambda: calls.append("retry"), lambda _: calls.append("report"))
@@ -45,8 +39,8 @@ def test_the_question_shows_file_digest_and_code_and_allows_it(qtbot: Any, snipp
     assert foreign_code(snippet) is None
 
 
-def test_declining_allows_nothing(qtbot: Any, snippet: Path) -> None:
-    calls: list[str] = []
+def test_declining_allows_nothing(qtbot, snippet):
+    calls = []
     box = ask_trust(error_of(snippet), None, lambda: calls.append("retry"), lambda _: calls.append("report"))
     assert box is not None
     press(box, "Cancel")
@@ -54,7 +48,7 @@ def test_declining_allows_nothing(qtbot: Any, snippet: Path) -> None:
     assert foreign_code(snippet) is not None
 
 
-def test_other_errors_are_reported_at_once(qtbot: Any) -> None:
-    calls: list[object] = []
+def test_other_errors_are_reported_at_once(qtbot):
+    calls = []
     assert ask_trust(InputError("no"), None, lambda: calls.append("retry"), calls.append) is None
     assert [str(call) for call in calls] == ["no"]

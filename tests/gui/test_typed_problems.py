@@ -1,10 +1,5 @@
 """Small problems typed by hand become files that are read as they were typed."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -24,8 +19,8 @@ SHEETS = {
 
 
 @pytest.mark.parametrize("name", TYPED)
-def test_what_is_typed_or_pasted_is_read_again(qtbot: Any, tmp_path: Path, name: str) -> None:
-    editor: Any = TYPED[name]()
+def test_what_is_typed_or_pasted_is_read_again(qtbot, tmp_path, name):
+    editor = TYPED[name]()
     qtbot.addWidget(editor)
     editor.show()
     if name in SHEETS:
@@ -35,7 +30,7 @@ def test_what_is_typed_or_pasted_is_read_again(qtbot: Any, tmp_path: Path, name:
         editor.cells.setCurrentCell(0, 0)
         qtbot.keyClick(editor.cells, Qt.Key.Key_V, CONTROL)
     path = make_instance(InstanceRequest(lambda file: file.write_text(editor.text()), tmp_path / f"a{editor.suffix}"))
-    problem: Any = read_problem(path)
+    problem = read_problem(path)
     if name == "knapsack":
         assert (problem.profits.tolist(), problem.weights.tolist()) == ([10, 40, 30, 50], [5, 4, 6, 3])
         assert problem.capacity == editor.capacity.value() == 100
@@ -60,8 +55,8 @@ def test_what_is_typed_or_pasted_is_read_again(qtbot: Any, tmp_path: Path, name:
         assert "nothing was pasted" in QToolTip.text()
 
 
-def test_the_tab_key_goes_through_the_fields_before_the_file_name(qtbot: Any, tmp_path: Path) -> None:
-    dialog = NewInstance(tmp_path, None)  # type: ignore[arg-type]
+def test_the_tab_key_goes_through_the_fields_before_the_file_name(qtbot, tmp_path):
+    dialog = NewInstance(tmp_path, None)
     qtbot.addWidget(dialog)
     order, widget = [], dialog.kind.nextInFocusChain()
     while widget is not dialog.kind:

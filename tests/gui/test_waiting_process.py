@@ -1,10 +1,5 @@
 """The process with open devices that waits for the next run."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from engine.util.memory import free_memory
@@ -14,15 +9,13 @@ from tests.support.interaction import begin, ended, load, solved
 
 
 @pytest.fixture
-def window(open_window: Any) -> Any:
+def window(open_window):
     shown = open_window(COUNTING)
     shown.launcher.standby.enabled = True
     return shown
 
 
-def test_a_run_uses_the_process_that_waits_and_another_one_waits_afterwards(
-    qtbot: Any, window: Any, counting_files: Path
-) -> None:
+def test_a_run_uses_the_process_that_waits_and_another_one_waits_afterwards(qtbot, window, counting_files):
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
     qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
@@ -36,7 +29,7 @@ def test_a_run_uses_the_process_that_waits_and_another_one_waits_afterwards(
     assert waiting._child.pid != process
 
 
-def test_other_devices_need_another_process(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_other_devices_need_another_process(qtbot, window, counting_files):
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
     qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
@@ -48,7 +41,7 @@ def test_other_devices_need_another_process(qtbot: Any, window: Any, counting_fi
 
 
 @pytest.mark.full
-def test_a_process_that_died_meanwhile_is_replaced(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_a_process_that_died_meanwhile_is_replaced(qtbot, window, counting_files):
     waiting = window.launcher.standby
     load(qtbot, window, counting_files / "small.txt")
     qtbot.waitUntil(lambda: waiting.waiting, timeout=120_000)
@@ -57,9 +50,7 @@ def test_a_process_that_died_meanwhile_is_replaced(qtbot: Any, window: Any, coun
     assert solved(qtbot, window, counting_files / "small.txt").note.state == "optimal"
 
 
-def test_without_memory_no_process_waits(
-    qtbot: Any, window: Any, counting_files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_memory_no_process_waits(qtbot, window, counting_files, monkeypatch, tmp_path):
     table = tmp_path / "meminfo"
     table.write_text("MemTotal: 8000000 kB\nMemAvailable: 900000 kB\n")
     assert free_memory(table) == 900_000 * 1024

@@ -1,11 +1,7 @@
 """The window, used like a person would: files dropped, fields changed, real runs through real child processes."""
 
-from __future__ import annotations
-
 import os
 import signal
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -19,7 +15,7 @@ from tests.support.interaction import SHIFT, begin, drop, ended, load
 from tests.support.needs import POSIX
 
 
-def test_a_dropped_file_runs_to_its_optimum_with_a_changed_option(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_a_dropped_file_runs_to_its_optimum_with_a_changed_option(qtbot, open_window, tmp_path):
     window = open_window()
     write_flowshop(engine.Flowshop.taillard(1), tmp_path / "ta001.txt")
     load(qtbot, window, tmp_path / "ta001.txt")
@@ -40,7 +36,7 @@ def test_a_dropped_file_runs_to_its_optimum_with_a_changed_option(qtbot: Any, op
     assert window.status.state.text() == "optimal"
 
 
-def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_path: Path) -> None:
+def test_a_run_is_paused_resumed_and_stopped(qtbot, open_window, tmp_path):
     window = open_window()
     board = tmp_path / "queens-18.txt"
     board.write_text((SAMPLES / "branch_and_bound" / "queens-14.txt").read_text().replace("14", "18"))
@@ -66,9 +62,7 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot: Any, open_window: Any, tmp_p
 
 
 @POSIX
-def test_a_child_killed_from_outside_is_reported_and_the_window_lives(
-    qtbot: Any, open_window: Any, counting_files: Path
-) -> None:
+def test_a_child_killed_from_outside_is_reported_and_the_window_lives(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
@@ -86,13 +80,13 @@ def test_a_child_killed_from_outside_is_reported_and_the_window_lives(
 
 @pytest.mark.full
 @POSIX
-def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_stop_ends_even_a_child_that_hangs(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     window.launcher.patience = (0.3, 0.3)
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
     os.kill(tab.child.pid, signal.SIGSTOP)
-    steps: list[str] = []
+    steps = []
     tab.child.stopping.connect(steps.append)
     window.actions_by_name["stop"].trigger()
     ended(qtbot, tab)
@@ -101,7 +95,7 @@ def test_stop_ends_even_a_child_that_hangs(qtbot: Any, open_window: Any, countin
     assert "did not stop when asked" in tab.note.message
 
 
-def test_a_bad_file_is_told_with_file_line_and_rule(qtbot: Any, open_window: Any, counting_files: Path) -> None:
+def test_a_bad_file_is_told_with_file_line_and_rule(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     drop(window, counting_files / "bad.txt")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
@@ -111,9 +105,7 @@ def test_a_bad_file_is_told_with_file_line_and_rule(qtbot: Any, open_window: Any
     assert not window.actions_by_name["start"].isEnabled()
 
 
-def test_a_wrong_option_is_told_under_its_field_and_does_not_run(
-    qtbot: Any, open_window: Any, counting_files: Path
-) -> None:
+def test_a_wrong_option_is_told_under_its_field_and_does_not_run(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "small.txt")
     step = window.pane.form.editor("step")

@@ -1,16 +1,12 @@
 """What the window keeps: runs to open, compare, replay, rename, delete and export; a session to find again."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil
 import time
 import weakref
 import zipfile
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -33,19 +29,19 @@ from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended
 
 
 @pytest.fixture
-def window(open_window: Any, counting_files: Path) -> Any:
+def window(open_window, counting_files):
     return open_window(COUNTING)
 
 
 @pytest.fixture
-def _slow_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+def _slow_replays(monkeypatch):
     """Replays take a hundred times longer, so that none ends before it is paused."""
     slow = SimpleNamespace(monotonic=lambda: time.monotonic() / 100)
     monkeypatch.setattr("gui.runs.player.time", slow)
 
 
 @pytest.fixture
-def notes(tmp_path: Path, counting_files: Path) -> list[Any]:
+def notes(tmp_path, counting_files):
     """Two runs of the same file that differ in an option, kept from an earlier session."""
     library = Library(tmp_path / "home")
     made = []
@@ -59,7 +55,7 @@ def notes(tmp_path: Path, counting_files: Path) -> list[Any]:
 
 
 @pytest.fixture
-def tabs(qtbot: Any, notes: list[Any], window: Any) -> list[Any]:
+def tabs(qtbot, notes, window):
     """The two runs, opened."""
     opened = []
     for note in notes:
@@ -70,9 +66,7 @@ def tabs(qtbot: Any, notes: list[Any], window: Any) -> list[Any]:
     return opened
 
 
-def test_runs_are_kept_across_restarts_with_the_whole_session(
-    qtbot: Any, open_window: Any, tabs: list[Any], window: Any, counting_files: Path
-) -> None:
+def test_runs_are_kept_across_restarts_with_the_whole_session(qtbot, open_window, tabs, window, counting_files):
     load(qtbot, window, counting_files / "small.txt")
     window.pane.form.set_values({"style": "fancy", "extra": 4, "step": 5})
     window.tool_bar.set_values({"time_limit": 12.5, "devices": ["opencl:0"]})
@@ -100,12 +94,12 @@ def test_runs_are_kept_across_restarts_with_the_whole_session(
     assert "small.txt" in again.pane.gallery.topLevelItem(0).child(0).text(0)
 
 
-def curve(figure: Any, name: str) -> tuple[list[float], list[float]]:
+def curve(figure, name):
     found = next(one for one in figure.curves if one.name == name)
     return tuple(points.tolist() for points in found.data.points())
 
 
-def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window: Any) -> None:
+def test_tabs_are_compared_curve_over_curve(qtbot, tabs, window):
     notes = [tab.note for tab in tabs]
     window.run_list.select(*notes)
     qtbot.keyClick(window, Qt.Key.Key_D, CONTROL)
@@ -132,7 +126,7 @@ def test_tabs_are_compared_curve_over_curve(qtbot: Any, tabs: list[Any], window:
 
 
 @pytest.mark.usefixtures("_slow_replays")
-def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, tabs: list[Any], window: Any) -> None:
+def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot, tabs, window):
     tab = tabs[0]
     live = [(c.name, *c.data.points()) for figure in tab.panel.plots() for c in getattr(figure, "curves", [])]
     window.run_list.select(tab.note)
@@ -157,9 +151,7 @@ def test_a_replay_shows_the_run_again_at_the_speed_that_is_chosen(qtbot: Any, ta
         assert (x.tolist(), y.tolist()) == (u.tolist(), v.tolist())
 
 
-def test_a_sleeping_tab_is_replayed_once_at_its_speed(
-    qtbot: Any, open_window: Any, tabs: list[Any], window: Any
-) -> None:
+def test_a_sleeping_tab_is_replayed_once_at_its_speed(qtbot, open_window, tabs, window):
     window.close()
     again = open_window(COUNTING)
     note = again.library.find(tabs[0].note.key)
@@ -174,9 +166,7 @@ def test_a_sleeping_tab_is_replayed_once_at_its_speed(
     assert tab.player.speed == 1.0
 
 
-def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
-    qtbot: Any, window: Any, tmp_path: Path
-) -> None:
+def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(qtbot, window, tmp_path):
     odd = tmp_path / "odd"
     shutil.copytree(SAMPLES / "recorded" / "boa", odd)
     lines = (odd / "events.jsonl").read_text().splitlines()
@@ -192,7 +182,7 @@ def test_a_run_with_events_that_cannot_be_shown_does_not_hold_up_others(
     assert tabs[1].banner.isHidden()
 
 
-def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot: Any, tmp_path: Path) -> None:
+def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot, tmp_path):
     notes = []
     for title in ("a longer title", "a"):  # read in this order
         points = [Metric(time=t / 10, name="at", value=t) for t in range(1, 41)]
@@ -210,9 +200,7 @@ def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot: Any, tmp_pat
     assert [curve.data.last_time for curve in at.curves if curve.name == "a longer title"] == [4.0]
 
 
-def test_a_file_that_is_chosen_before_the_last_was_read_takes_its_place(
-    qtbot: Any, window: Any, counting_files: Path
-) -> None:
+def test_a_file_that_is_chosen_before_the_last_was_read_takes_its_place(qtbot, window, counting_files):
     window.problems.load(counting_files / "small.txt")
     window.problems.load(counting_files / "endless.txt")
     qtbot.waitUntil(lambda: window.problems.loading is None, timeout=120_000)
@@ -220,9 +208,7 @@ def test_a_file_that_is_chosen_before_the_last_was_read_takes_its_place(
     assert window.jobs.pending == []
 
 
-def test_a_run_is_renamed_run_again_with_changes_and_deleted(
-    qtbot: Any, tabs: list[Any], window: Any, counting_files: Path
-) -> None:
+def test_a_run_is_renamed_run_again_with_changes_and_deleted(qtbot, tabs, window, counting_files):
     note = tabs[0].note
     load(qtbot, window, counting_files / "endless.txt")
     window.run_list.select(note)
@@ -255,9 +241,7 @@ def test_a_run_is_renamed_run_again_with_changes_and_deleted(
     assert len(window.run_tabs.opened()) == 1
 
 
-def test_a_stopped_run_continues_from_its_checkpoint(
-    qtbot: Any, window: Any, counting_files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_run_continues_from_its_checkpoint(qtbot, window, counting_files, monkeypatch):
     (counting_files / "long.txt").write_text(f"count 400 {counting.expected(400)}\n")
     load(qtbot, window, counting_files / "long.txt")
     window.pane.form.set_values({"hold": 100})
@@ -284,7 +268,7 @@ def test_a_stopped_run_continues_from_its_checkpoint(
     assert len([e for e in RunFolder.open(again.note.folder).events() if e.type == "started"]) == 2
 
 
-def test_a_recorded_run_can_be_dropped_on_the_window(qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path) -> None:
+def test_a_recorded_run_can_be_dropped_on_the_window(qtbot, tabs, window, tmp_path):
     moved = tmp_path / "moved"
     window.exports.write_zip(tabs[0].note, tmp_path / "run.zip")
     qtbot.waitUntil((tmp_path / "run.zip").is_file, timeout=120_000)
@@ -298,9 +282,7 @@ def test_a_recorded_run_can_be_dropped_on_the_window(qtbot: Any, tabs: list[Any]
     assert tab.note.best == tabs[0].note.best
 
 
-def test_every_plot_is_exported_as_picture_drawing_and_table(
-    qtbot: Any, tabs: list[Any], window: Any, tmp_path: Path
-) -> None:
+def test_every_plot_is_exported_as_picture_drawing_and_table(qtbot, tabs, window, tmp_path):
     for kind in ("png", "svg", "pdf", "csv"):
         window.exports.write_plots(kind, tmp_path / kind)
         filled = [plot for plot in tabs[1].panel.plots() if plot.table()[1]]
@@ -317,7 +299,7 @@ def test_every_plot_is_exported_as_picture_drawing_and_table(
     assert page.count("<img") >= 2
 
 
-def test_a_tab_closed_while_its_run_goes_on_leaves_the_run_alone(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_a_tab_closed_while_its_run_goes_on_leaves_the_run_alone(qtbot, window, counting_files):
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
     qtbot.keyClick(window, Qt.Key.Key_W, CONTROL)
@@ -331,7 +313,7 @@ def test_a_tab_closed_while_its_run_goes_on_leaves_the_run_alone(qtbot: Any, win
     assert tab.note.state == "interrupted"
 
 
-def test_quitting_asks_stops_the_runs_and_closes(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_quitting_asks_stops_the_runs_and_closes(qtbot, window, counting_files):
     load(qtbot, window, counting_files / "endless.txt")
     tab = begin(qtbot, window)
     window.close()
@@ -348,10 +330,8 @@ def test_quitting_asks_stops_the_runs_and_closes(qtbot: Any, window: Any, counti
 
 
 @pytest.mark.usefixtures("_slow_replays")
-def test_a_whole_session_goes_by_keys(
-    qtbot: Any, notes: list[Any], window: Any, counting_files: Path, tmp_path: Path
-) -> None:
-    def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+def test_a_whole_session_goes_by_keys(qtbot, notes, window, counting_files, tmp_path):
+    def press(key, modifier=Qt.KeyboardModifier.NoModifier):
         window.activateWindow()
         qtbot.waitUntil(window.isActiveWindow, timeout=120_000)
         qtbot.keyClick(window.focusWidget() or window, key, modifier)
@@ -397,11 +377,11 @@ def test_a_whole_session_goes_by_keys(
     assert not window.isVisible()
 
 
-def test_light_and_dark_reach_every_part_and_the_system_is_followed(qtbot: Any, tabs: list[Any], window: Any) -> None:
-    def ground() -> str:
+def test_light_and_dark_reach_every_part_and_the_system_is_followed(qtbot, tabs, window):
+    def ground():
         return QGuiApplication.palette().color(QPalette.ColorRole.Window).name()
 
-    def picture_is_dark(widget: QWidget) -> bool:
+    def picture_is_dark(widget):
         image = widget.grab().toImage()
         places = [(x, y) for x in range(5, image.width(), 23) for y in range(5, image.height(), 19)]
         return sum(QColor(image.pixel(x, y)).lightness() for x, y in places) / len(places) < 110
@@ -423,7 +403,7 @@ def test_light_and_dark_reach_every_part_and_the_system_is_followed(qtbot: Any, 
     assert window.appearance.choice in ("light", "dark")
 
 
-def test_the_log_is_filtered_by_level_and_words(qtbot: Any, window: Any, counting_files: Path) -> None:
+def test_the_log_is_filtered_by_level_and_words(qtbot, window, counting_files):
     drop(window, counting_files / "bad.txt")
     qtbot.waitUntil(lambda: any("whole number" in line for line in window.log.messages()), timeout=120_000)
     everything = len(window.log.messages())
@@ -440,7 +420,7 @@ def test_the_log_is_filtered_by_level_and_words(qtbot: Any, window: Any, countin
     assert window.log.messages()[-1] == "5999"
 
 
-def test_everything_that_takes_the_focus_has_a_name(qtbot: Any, tabs: list[Any], window: Any) -> None:
+def test_everything_that_takes_the_focus_has_a_name(qtbot, tabs, window):
     nameless = [
         widget
         for widget in window.findChildren(QWidget)
@@ -454,7 +434,7 @@ def test_everything_that_takes_the_focus_has_a_name(qtbot: Any, tabs: list[Any],
     assert [(type(w).__name__, type(w.parent()).__name__) for w in nameless] == []
 
 
-def test_backend_and_devices_that_are_ticked_go_into_the_command(qtbot: Any, open_window: Any) -> None:
+def test_backend_and_devices_that_are_ticked_go_into_the_command(qtbot, open_window):
     window = open_window()
     load(qtbot, window, SAMPLES / "knapsack" / "strongly-1000.txt")
     name = next(iter(window.tool_bar.boxes))
@@ -470,10 +450,10 @@ def test_backend_and_devices_that_are_ticked_go_into_the_command(qtbot: Any, ope
 
 
 @pytest.mark.full
-def test_a_tab_that_is_closed_is_forgotten(qtbot: Any, notes: list[Any], window: Any, counting_files: Path) -> None:
-    shown: list[weakref.ref[QWidget]] = []
+def test_a_tab_that_is_closed_is_forgotten(qtbot, notes, window, counting_files):
+    shown = []
 
-    def close() -> None:
+    def close():
         shown.append(weakref.ref(window.tabs.currentWidget()))
         window.run_tabs.close_current()
 
