@@ -30,6 +30,7 @@ from ...solvers.gibbs.options import REFRESH, Options
 from ...solvers.gibbs.problem import HorseshoeProbit
 from ...solvers.gibbs.validate import settings_for
 from .mixing import measure_mixing, mixing_problems
+from .peers import compare_peers
 
 __all__ = ["SIZES", "Repeated", "advance", "bench", "chain_state", "check", "repeated", "time_iterations"]
 
@@ -227,13 +228,15 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
     multiple=True,
     help="Also how well kernels mix on a data file, or on generated data: 'all' or one kind, as one-hot.",
 )
-@click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run of --mixing.")
+@click.option("--peers", is_flag=True, help="Instead: NUTS of NumPyro, BlackJAX and nutpie on the data of --mixing.")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run on these data.")
 @scaling_options
 def _command(
     backend: Any,
     names: list[str] | None,
     quick: bool,
     mixing: tuple[str, ...],
+    peers: bool,
     seconds: float,
     scaling: Request,
 ) -> int:
@@ -242,8 +245,12 @@ def _command(
 
         return 0 if bench_scaling("gibbs", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
-    problems = mixing_problems(mixing)
     infos = select(backend, names)
+    problems = mixing_problems(mixing or ("noise", "scales", "tiny") * peers)
+    if peers:
+        ids = [info.id for info in infos]
+        agree = [compare_peers(ids, problem, console, seconds=seconds) for problem in problems]
+        return 0 if all(agree) else 1
     good = check(infos[:1], console)
     on_host = all(info.capabilities.shares_host_cores for info in infos)
     sizes = ((1000, 50),) if quick else HOST_SIZES if on_host else SIZES

@@ -39,10 +39,7 @@ _MARK_SECONDS = 2.0
 
 
 class Rate:
-    """Iterations a second of late: since the last but one of marks that are some seconds apart.
-
-    The first mark is set when the first iterations are done, for their time is that of compiling, too.
-    """
+    """Iterations a second of late: since the last but one of marks; the first is set once all is compiled."""
 
     def __init__(self) -> None:
         self._marks: list[tuple[float, int]] = []

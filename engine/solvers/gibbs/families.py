@@ -62,10 +62,7 @@ class Family:
         return np.asarray(np.exp(auxiliary) * scale)
 
     def steps(self, target: NDArray[Any], categories: int, degrees: float, weights: Floats | None = None) -> Floats:
-        """Standard deviations of the moves of the auxiliary parameters: about 1.5 times those of their posterior.
-
-        Of counts the largest of eight, each half as large as the one before.
-        """
+        """Standard deviations of the moves of the auxiliary parameters, about 1.5 times those of the posterior."""
         if self.name == "counts":
             return np.ones(1)
         if self.name == "ordinal":

@@ -63,10 +63,7 @@ def _report_unit(run: RunContext, design: Design, options: Options) -> None:
 
 
 def report_lines(run: RunContext, design: Design, lines: Lines, beside_intercept: Sequence[int]) -> None:
-    """Collinear and separable columns, by name; of the latter means exist only if the prior has a slab.
-
-    Columns ``beside_intercept`` separate the classes together with it.
-    """
+    """Collinear and separable columns, by name; those ``beside_intercept`` separate the classes together with it."""
     bounded = bool(design.slab.any())
     groups = [[design.name(column) for column in lines.members(line)] for line in range(lines.nulls)]
     for members in groups[:10]:

@@ -44,26 +44,7 @@ _SMALL = 3.0  # in units of tau
 
 
 def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: RunContext) -> Posterior:
-    """Draw from the posterior of a horseshoe probit regression.
-
-    Parameters
-    ----------
-    pool : DevicePool
-        Up to eight devices, which divide the rows among them.
-
-    Returns
-    -------
-    Posterior
-        Complete, or with the draws so far if the run was stopped.
-
-    Raises
-    ------
-    engine.errors.AuditError
-        If a chain has reached a number that is not finite.
-    engine.errors.DeviceError
-        If the last device fails; the draws up to the last checkpoint are in the run folder. While there are others,
-        the chains go on with them.
-    """
+    """Draw from the posterior, with other devices where one is lost; the draws so far where the run is stopped."""
     asked, options = options.kernel, with_kernel(problem, options, [member.info for member in pool.members])
     run.progress("columns", 0, 1)
     run.poll()
@@ -157,10 +138,7 @@ def sample(
     state: RunState,
     ends: Callable[[int], bool] = lambda iteration: False,
 ) -> None:
-    """Batch after batch, each about a slice long, up to the next point where something is decided.
-
-    Ends at the first multiple of REFRESH of which ``ends`` is true.
-    """
+    """Batch after batch, each about a slice long, to the end, or a multiple of REFRESH of which ``ends`` is true."""
     points = check_points(options.most_draws) if options.draws is None else []
     length, kept_at = SliceLength(most=REFRESH), 0.0
     while state.iteration < state.warmup + options.most_draws * options.thin:
@@ -262,11 +240,7 @@ def _adapted(options: Options, sampler: Sampler, state: RunState) -> Adaptation:
 
 
 def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) -> Floats:
-    """How often every column's coefficient was small beside tau, in the chains now and, half as much, before; (q,).
-
-    ``chains`` is a state, see :data:`engine.solvers.gibbs.device.chains.STATE`; the ``first`` columns are outside the
-    horseshoe and never small.
-    """
+    """How often each coefficient was small beside tau, in the chains now and, half as much, before; (q,)."""
     tau_precision = CHAIN.view(chains["chain_state"])["tau_precision"]
     now = (np.abs(chains["beta"]) * np.sqrt(tau_precision[:, None]) < _SMALL).mean(axis=0)
     now[:first] = 0.0

@@ -55,10 +55,7 @@ def share_of(device: int, devices: int) -> tuple[int, int]:
 
 
 def share_of_chains(columns: int, chains: int, device: int, devices: int) -> tuple[int, int]:
-    """The chains [first, last) whose matrices one of several devices factorises: all of them while they are small.
-
-    The first device has one at least.
-    """
+    """The chains [first, last) whose matrices one of several devices factorises: all of them while they are small."""
     if columns < LARGE_FROM:
         return 0, chains
     return -(-chains * device // devices), -(-chains * (device + 1) // devices)

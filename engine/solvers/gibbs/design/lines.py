@@ -96,10 +96,7 @@ class Lines:
 
 
 def usual_values(design: Design) -> Floats:
-    """The value that most rows, or the middle one, have in each active column, as the devices store it; shape (p,).
-
-    The middle is that of an evenly spaced sample of rows.
-    """
+    """The middle value of a sample of each active column, as the devices store it; shape (p,)."""
     middle = usual_value(design.problem.X)[design.active].astype(np.float64)
     usual = np.zeros((1, design.layout.stride), np.float32)
     usual[0, design.leading : design.layout.columns] = (middle - design.mean) / design.scale

@@ -157,10 +157,7 @@ class Design:
 
     @property
     def least_log_sigma(self) -> float:
-        """Log sigma below which errors are rounding errors; where X fits every row, sigma would become 0 without end.
-
-        Minus infinity for families without sigma.
-        """
+        """Log sigma below which errors are rounding errors of float32; minus infinity for families without sigma."""
         return float(np.log(_ROUNDED * self.target_spread)) if self.family.scaled else -np.inf
 
     def signs(self, begin: int, end: int) -> NDArray[np.float32]:

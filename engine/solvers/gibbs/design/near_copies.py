@@ -26,10 +26,7 @@ _PRICE, _LEAST_GAIN = 3.0, 10.0  # of the log posterior for the logarithm of a c
 def missed_differences(
     design: Design, lines: Lines, coefficients: Floats, auxiliary: Floats, degrees: float
 ) -> list[tuple[str, str]]:
-    """Names of pairs of columns with a mode of higher density, by a Newton step along their difference.
-
-    ``coefficients`` are posterior means in the units of X, the intercept first.
-    """
+    """Names of pairs of columns with a mode of higher density than at these means, by a step along their difference."""
     several = [lines.members(line) for line in range(min(lines.nulls + _MOST_PAIRS, lines.nulls + lines.pairs))]
     pairs = sorted({tuple(sorted(members)) for members in several if len(members) == 2})
     if not pairs:

@@ -42,11 +42,7 @@ def separating_columns(design: Design, beta: Floats, margins: Floats) -> tuple[i
 
 
 def separating_with_intercept(design: Design, beta: Floats, margins: Floats) -> tuple[int, ...]:
-    """The largest coefficients, by column of the design, of a mode that separates the classes; empty if it does not.
-
-    With an intercept, whose prior is normal, a multiple of the mode is not more likely without end, but its
-    coefficients are large.
-    """
+    """The largest coefficients, by column of the design, of a mode that separates the classes; empty if it does not."""
     if design.family.targeted or not (margins > 0.0).all():
         return ()
     return _largest(design, beta[design.leading :])

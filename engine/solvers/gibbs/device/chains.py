@@ -59,10 +59,7 @@ class Settings:
 
 
 class Chains:
-    """The state of all chains. ``beta_f32`` is beta once more, as float32 rows of the design's stride.
-
-    ``iteration`` is the number of the iteration in one uint32.
-    """
+    """The state of all chains; ``beta_f32`` is beta as float32 rows of the stride, ``iteration`` one uint32."""
 
     def __init__(self, memory: Memory, rows: Rows, settings: Settings) -> None:
         self._rows, self.count = rows, settings.chains

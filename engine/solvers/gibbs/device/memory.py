@@ -14,10 +14,7 @@ __all__ = ["required_bytes", "validate_memory"]
 
 
 def required_bytes(layout: Layout, settings: Settings, storage: str, devices: int, with_rows: bool) -> int:
-    """Device memory that a run takes on one of so many devices, with or without its share of the rows.
-
-    Of the lines of the kernel ``hmc`` only the margins are counted.
-    """
+    """Device memory of a run on one of so many devices; of the lines of ``hmc`` only the margins are counted."""
     rows, columns, stride, strips = layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips
     chains, width = settings.chains, layout.width
     share = -(-rows // devices)

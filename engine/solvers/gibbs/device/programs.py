@@ -253,10 +253,7 @@ class Programs:
     def sweep(
         self, mode: Mode, betas: int, *, strips: int, design: Buffer, beta: Buffer, out: Buffer, **arguments: Any
     ) -> None:
-        """A pass over some strips of the design for all vectors beta (float32), up to four at a time.
-
-        The other arguments are ``first_row``, ``strip_first``, and what the mode needs.
-        """
+        """A pass over some strips of the design for all vectors beta (float32), up to four at a time."""
         layout = self.layout
         chunk_count = layout.stride // (4 if self.storage == "float32" else 8)
         for first, count in chain_groups(betas):

@@ -76,10 +76,7 @@ def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None
 
 
 def never_moved(values: Floats) -> NDArray[np.bool_]:
-    """Quantities of draws (chains, draws, quantities) that each chain has kept for four draws or more, and not at 0.
-
-    A coefficient that is 0 in every draw is not sampled: its column is constant.
-    """
+    """Quantities of draws (chains, draws, quantities) that each chain has kept for four draws or more, and not at 0."""
     if values.shape[1] < 4:
         return np.zeros(values.shape[2], bool)
     return np.asarray((values == values[:, :1]).all(axis=(0, 1)) & (values[:, 0] != 0.0).any(axis=0))

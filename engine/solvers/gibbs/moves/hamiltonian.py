@@ -344,10 +344,7 @@ class HamiltonianMoves:
         )
 
     def _advance(self, group: Group, score: Buffer, shards: int, share: float) -> None:
-        """L^-1 s g; with a share of a step a kick by it, and a drift by a step.
-
-        In one launch where one work-item does all that a chain needs between two passes.
-        """
+        """L^-1 s g; with a share of a step a kick by it and a drift by a step; one launch where one work-item can."""
         trajectory, block, launch = self._rows.programs.trajectory, self._rows.programs.block, self._launch
         size = group.count, block
         own = {"rhs": group.rhs, "first_chain": group.first}

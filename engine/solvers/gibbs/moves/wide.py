@@ -74,10 +74,7 @@ class DiagonalMatrices:
 
 
 class WideMoves:
-    """Iterations of the kernels ``gibbs`` and ``px`` on one device, with all rows there.
-
-    M = X D X' + V of every chain is made and factorised in each.
-    """
+    """Iterations of gibbs and px on one device: M = X D X' + V of every chain is made and factorised in each."""
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
         self._rows, self._chains, self._settings = rows, chains, settings
@@ -278,10 +275,7 @@ class CollapsedMoves(WideMoves):
 
 
 class LatentTrajectory(CollapsedMoves):
-    """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them.
-
-    See ``kernels/gibbs/wide.mako``. Beta keeps its distribution given lambda and tau.
-    """
+    """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them."""
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
         super().__init__(memory, rows, chains, matrices, settings)
