@@ -11,6 +11,7 @@ from ..base.solver import LazyImport
 __all__ = ["PUBLIC"]
 
 _STATISTICS = "Quintet's extra statistics has it"
+_OPTIMIZERS = "Quintet's extra optimizers has it"
 
 PUBLIC: dict[str, LazyImport] = {
     "linprog": LazyImport(f"{__name__}.scipy_linprog", "linprog"),
@@ -28,9 +29,7 @@ PUBLIC: dict[str, LazyImport] = {
     "minimize_bits": LazyImport(f"{__name__}.minimize_bits", "minimize_bits"),
     "maximize_bits": LazyImport(f"{__name__}.minimize_bits", "maximize_bits"),
     "IOHAlgorithm": LazyImport(f"{__name__}.ioh_suite", "IOHAlgorithm"),
-    "NevergradOptimizer": LazyImport(
-        f"{__name__}.nevergrad_optimizer", "NevergradOptimizer", "nevergrad", "pip install nevergrad"
-    ),
-    "PymooAlgorithm": LazyImport(f"{__name__}.pymoo_algorithm", "PymooAlgorithm", "pymoo", "pip install pymoo"),
+    "NevergradOptimizer": LazyImport(f"{__name__}.nevergrad_optimizer", "NevergradOptimizer", "nevergrad", _OPTIMIZERS),
+    "PymooAlgorithm": LazyImport(f"{__name__}.pymoo_algorithm", "PymooAlgorithm", "pymoo", _OPTIMIZERS),
     "to_arviz": LazyImport(f"{__name__}.arviz_export", "to_arviz"),
 }
