@@ -131,18 +131,6 @@ def test_the_profile_is_the_same_on_several_devices(three_devices):
     assert result.counters["exchanged_bytes"] > 0
 
 
-def test_subset_sums_are_found_exactly(one_device):
-    random = np.random.default_rng(3)
-    for _ in range(5):
-        weights = random.integers(10**6, 10**7, 18) * 2
-        capacity = int(weights.sum()) // 2 + 1
-        problem = Knapsack(weights, weights, capacity)
-        sums = {0}
-        for weight in weights.tolist():
-            sums |= {s + weight for s in sums if s + weight <= capacity}
-        assert_solved(one_device.solve(problem, reduce=False), problem, max(sums))
-
-
 @st.composite
 def proportional(draw):
     """Light and heavy weights (fused and single launches), with a common divisor or not, and copies."""
@@ -162,12 +150,6 @@ def test_rows_of_bits_find_the_greatest_sum_and_its_items(one_device, monkeypatc
         patch.setattr(bit_worker, "_constants", lambda capabilities: constants)
         result = one_device.solve(problem, variant="bits", reduce=reduce)
     assert_solved(result, problem, optimal_value(problem))
-
-
-def test_items_heavier_than_a_tile_are_added_to_rows_of_bits(one_device):
-    weights = np.random.default_rng(1).integers(33_000, 60_000, 12)
-    problem = Knapsack(weights, weights, int(weights.sum()) // 2)
-    assert_solved(one_device.solve(problem, variant="bits", reduce=False), problem, optimal_value(problem))
 
 
 def test_sums_that_miss_the_capacity_are_proved_by_bits(one_device):

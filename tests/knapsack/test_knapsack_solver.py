@@ -1,20 +1,18 @@
 """The knapsack solver against brute force and HiGHS, in every variant, on one device and on several."""
 
 import csv
-from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine import Engine, Knapsack, Status
 from engine.base.context import Checkpoint
 from engine.devices import Device
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
 from engine.events import Metric, Notice, Progress
-from engine.generators.knapsack import GeneratorOptions, InstanceType, generate
+from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
 from engine.runs.run import Run
 from engine.solvers.knapsack.checkpoint import Progress as Earlier
@@ -95,21 +93,6 @@ def test_lock_step_kernels_are_exact_up_to_the_largest_profits(one_device, monke
         profile = result.arrays["profile"]
         for capacity in range(1, problem.capacity, 1 + problem.capacity // 20):
             assert profile[capacity] == optimal_value(Knapsack(profits, weights, capacity))
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("kind", [name for name in get_args(InstanceType) if name != "exponential-groups"])
-def test_generated_instances_agree_with_highs(one_device, kind):
-    problem = generate(GeneratorOptions(type=kind, n=60, seed=3))
-    answer = milp(
-        -problem.profits.astype(float),
-        constraints=LinearConstraint(problem.weights[None, :].astype(float), ub=problem.capacity),
-        bounds=Bounds(0, 1),
-        integrality=np.ones(problem.n),
-        options={"mip_rel_gap": 0},
-    )
-    assert answer.success
-    assert_solved(one_device.solve(problem), problem, round(-answer.fun))
 
 
 @pytest.mark.few(1)

@@ -279,14 +279,6 @@ def test_a_solution_of_an_empty_instance_has_no_items():
         Knapsack([], [], 5).evaluate([0])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
-def test_the_default_class_is_that_of_the_paper(seed):
-    problem = generate(GeneratorOptions(n=5000, seed=seed))
-    assert (problem.profits == problem.weights + 50).all()
-    assert problem.capacity == int(problem.weights.sum()) // 2
-    assert (problem.weights.min(), problem.weights.max()) == (1, 1000)
-
-
 @pytest.mark.parametrize("largest", [1, 7, 10, 499, 1000, 12345])
 @pytest.mark.parametrize("type", TYPES)
 def test_each_class_obeys_its_definition(type, largest):
