@@ -106,3 +106,28 @@ def test_a_ray_is_judged_relative_to_the_data(size):
     assert proves_unbounded(problem, np.array([3.0, 0.0]))
     assert not proves_unbounded(problem, np.array([3.0, 1e-6]))
     assert proves_unbounded(problem, polished_ray(problem, np.array([3.0, 1e-6])))
+
+
+def scaled(kind, seed):
+    """A planted program, some rows twice and some empty, rows and columns scaled from 1e-9 to 1e9 without rounding."""
+    random = np.random.default_rng([seed, 7])
+    given = program(kind, int(random.integers(2, 12)), int(random.integers(2, 16)), seed)
+    a, b = given["A_ub"], given["b_ub"]
+    some = random.integers(0, 2, len(b)).astype(bool)
+    a, b = np.vstack([a, a[some], 0.0 * a[:1]]), np.concatenate([b, b[some], np.zeros(len(b[:1]))])
+    rows, columns = 2.0 ** random.integers(-30, 31, len(b)), 2.0 ** random.integers(-15, 16, a.shape[1])
+    bounds = [
+        [None if end is None else end / scale for end in pair]
+        for pair, scale in zip(given["bounds"], columns, strict=False)
+    ]
+    matrices = {"A_ub": sp.csr_array(a * rows[:, None] * columns), "A_eq": sp.csr_array(given["A_eq"] * columns)}
+    return given | matrices | {"b_ub": b * rows, "c": given["c"] * columns, "bounds": bounds}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_ten_thousand_scaled_programs_none_has_a_wrong_status(owner, kind):
+    found = [owner.solve(engine.LinearProgram(**scaled(kind, seed))).status for seed in range(10_000 // len(KINDS))]
+    right = kind if kind in ("infeasible", "unbounded") else "optimal"
+    assert set(found) <= {right, "iteration_limit"}
+    assert found.count("iteration_limit") <= 2

@@ -9,7 +9,7 @@ import engine
 from engine.solvers.linprog.forms.balance import balanced
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.outcome import AuditedPoint
-from engine.solvers.linprog.verification.verdict import Verdict
+from engine.solvers.linprog.verification.verdict import Verdict, judge_balanced_by_highs
 from tests.support.random_programs import program
 
 FEASIBLE = ("plain", "degenerate", "free", "boxed", "equalities")
@@ -95,3 +95,15 @@ def test_a_balanced_program_leads_back():
     assert problem.c @ value == pytest.approx(scaled.program.c @ x / scaled.cost_scale)
     reduced = scaled.program.c - scaled.program.A.T @ y
     assert problem.c - problem.A.T @ dual == pytest.approx(reduced / scaled.column_scale / scaled.cost_scale)
+
+
+@pytest.mark.parametrize("kind", ["infeasible", "unbounded"])
+def test_rays_of_a_program_scaled_for_highs_are_rays_of_the_program_given(kind):
+    sums = np.array([[1.0, 1.0], [-1.0, -1.0]]) if kind == "infeasible" else np.array([[-1.0, -1.0], [-1.0, 0.0]])
+    scale = 2.0 ** np.array([-30, 30])
+    problem = engine.LinearProgram([-1.0, -1.0], A_ub=sums * scale[:, None], b_ub=np.array([5.0, -6.0]) * scale)
+    verdict = Verdict(problem, 1e-6)
+    verdict.consider(np.array([7.0, 7.0]), np.zeros(2))
+    judge_balanced_by_highs(balanced(problem), verdict, lambda: None)
+    assert verdict.proof is not None
+    assert verdict.proof.status == kind

@@ -57,7 +57,12 @@ _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pd
 
 
 def solve(problem: LinearProgram, options: Options, pool: DevicePool, run: RunContext) -> Result:
-    """Solve a linear program."""
+    """Solve a linear program: on the first device, or as few as have the memory; PDHG may share it among all.
+
+    *Optimal* if gap and infeasibilities of the program as given, recomputed on the host, are at most
+    ``options.acceptable``; *infeasible* and *unbounded* by a certificate that was checked on the host (*unbounded* also
+    takes a feasible point). Any other end is an iteration limit.
+    """
     if problem.relaxed:
         one = problem.relaxed == 1
         which = "1 variable is" if one else f"{problem.relaxed} variables are"

@@ -114,8 +114,12 @@ def judge(found: dict[str, Any], verdict: Verdict) -> None:
 
 
 def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:
-    """Ask HiGHS for the optimum of a program whose numbers have been scaled together."""
+    """Ask HiGHS for the optimum, or a ray, of a program whose numbers have been scaled together."""
     with contextlib.suppress(ChildError):
         found = highs_outcome(balanced.program, {"solver": "simplex", **_EXACT}, poll)
-        if "x" in found and np.isfinite(found["x"]).all():
-            verdict.consider(*balanced.restore(found["x"], found["row_duals"]))
+        if "x" in found:
+            found["x"], found["row_duals"] = balanced.restore(found["x"], found["row_duals"])
+        for name, scale in (("farkas", balanced.row_scale), ("ray", balanced.column_scale)):
+            if name in found:
+                found[name] = scale * found[name]
+        judge(found, verdict)
