@@ -32,9 +32,7 @@ from .linkage import Linkage
 
 __all__ = ["BitSearch"]
 
-_RESTARTS_A_CLIMBER = (
-    32  # restarts so far for each climber that searches at once; of 8, NK landscapes took 1.17 times as many
-)
+_RESTARTS_A_CLIMBER = 32  # restarts so far for each climber that searches at once; fewer cost evaluations
 _GROWTH = 1e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DONOR_DRAWS = 8  # before all donors are looked through for one that differs
