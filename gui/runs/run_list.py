@@ -95,6 +95,8 @@ class _Filter(QSortFilterProxyModel):
         self.setRecursiveFilteringEnabled(True)
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        if not self.words:
+            return True
         index = self.sourceModel().index(row, 0, parent)
         text, note = index.data(), index.data(NOTE)
         if note is not None:
