@@ -129,6 +129,12 @@ class Player(QObject):
             self.rewound.emit()
         self._skip_to = position
 
+    def show(self, position: float) -> None:
+        """Go to a position that was pointed at; at no speed but at once, stay there."""
+        if math.isinf(self.speed):
+            self.paused = True
+        self.seek(position)
+
     def close(self) -> None:
         """Stop."""
         self._reader.close()

@@ -100,7 +100,7 @@ class ReplayBar(QFrame):
 
     def _seek(self, place: int) -> None:
         if not self.slider.isSliderDown():
-            self.player.seek(place / 1000 * self.player.duration)
+            self.player.show(place / 1000 * self.player.duration)
 
     def follow(self) -> None:
         """Show the position of the replay."""

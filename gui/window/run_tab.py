@@ -226,7 +226,7 @@ class RunTab(Cleanup, QWidget):
         former, self.panel = self.panel, panel_for(run, self.theme, self, self.view)
         self.panel.show_view()
         self.panel.hide()
-        self.panel.time_chosen.connect(lambda time: None if self.player is None else self.player.seek(time))
+        self.panel.time_chosen.connect(lambda time: None if self.player is None else self.player.show(time))
         if former is not None:
             self.panel.pages.setCurrentIndex(former.pages.currentIndex())
             if former is not self._shown:

@@ -195,6 +195,16 @@ def test_a_replay_that_is_taken_back_at_its_very_end_has_not_ended(qtbot, record
     assert ends == [True]
 
 
+def test_a_recording_that_was_shown_at_once_stays_at_the_time_that_is_pointed_at(qtbot, recording):
+    player = Player(recording, math.inf)
+    taken(qtbot, player)
+    player.show(100.0)
+    qtbot.waitUntil(lambda: player.take() is not None and not player.seeking, timeout=120_000)
+    assert player.take() == []
+    assert (player.position, player.paused, player.over) == (100.0, True, False)
+    player.close()
+
+
 def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot, recording, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("gui.runs.player.time", SimpleNamespace(monotonic=lambda: clock[0]))
