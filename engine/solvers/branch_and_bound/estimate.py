@@ -15,7 +15,7 @@ from ...base.estimate import Estimate
 from ...devices import Device, DevicePool
 from ...devices.pool.group import WorkerGroup
 from ...errors import ProblemError
-from .heuristics.search import first_schedule, improves
+from .heuristics.search import begins_on_devices, first_schedule
 from .intervals import cut
 from .options import Options
 from .problems.flowshop import Flowshop
@@ -154,7 +154,8 @@ def _initial(
     upper, lower = getattr(options, "upper_bound", None), tree.lower_bound()
     if tree.counts or upper is not None:
         return INFINITY if upper is None else min(int(upper), INFINITY), lower
-    if isinstance(problem, Flowshop) and improves(problem, options):
+    if begins_on_devices(problem, options, (member.info for member in pool.members)):
+        assert isinstance(problem, Flowshop)
         best, lower = first_schedule(problem, pool, QuietContext(seed), expired)
         return best.value, lower
     brief = is_brief(member.info for member in pool.members)

@@ -92,8 +92,9 @@ class FlowshopOptions(Options):
     upper_bound: int | None = _upper_bound()
     initial: Literal["iterated_greedy", "neh", "infinity"] | tuple[int, ...] = Field(
         "iterated_greedy",
-        description="initial schedule: NEH; improved by iterated greedy, with 26 jobs and more after a beam search, "
-        "with 50 and more on the devices and beside the tree; none (infinity); or an order of the jobs",
+        description="initial schedule: NEH; improved by iterated greedy on the devices, with 50 jobs and more beside "
+        "the tree too (fewer than 8, or 50 on GPUs: on the host, with 26 and more after a beam search); none "
+        "(infinity); or an order of the jobs",
     )
 
 

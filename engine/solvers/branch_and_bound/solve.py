@@ -14,7 +14,7 @@ from ...devices import DevicePool
 from ...errors import DeviceError
 from . import checkpoint
 from .checkpoint import Incumbent, Progress
-from .heuristics.search import expiry, first_schedule, improves, solve_without_tree
+from .heuristics.search import begins_on_devices, expiry, first_schedule, improves, solve_without_tree
 from .intervals import Units, cut
 from .options import Options
 from .problems.flowshop import Flowshop
@@ -163,7 +163,8 @@ def _begin(
     upper, solution = getattr(options, "upper_bound", None), None
     if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
-        if pool is not None and isinstance(problem, Flowshop) and tree.improved:
+        if pool is not None and begins_on_devices(problem, options, (member.info for member in pool.members)):
+            assert isinstance(problem, Flowshop)
             first, before.bound = first_schedule(problem, pool, run, expired)
             solution = first.order
         else:

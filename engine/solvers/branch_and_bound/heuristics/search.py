@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
-from ....devices import DevicePool
+from ....devices import DeviceInfo, DevicePool
 from ....devices.pool.group import WorkerGroup
 from ....errors import AuditError, DeviceError, RunFolderError
 from ..intervals import Units
@@ -20,17 +20,17 @@ from ..options import Options
 from ..problems.flowshop import Flowshop
 from ..problems.flowshop_heuristics import neh
 from ..schema import SearchState, state_of
-from ..tree import INFINITY
+from ..tree import INFINITY, PermutationProblem
 from .bounds import flowshop_bound
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
-__all__ = ["expiry", "first_schedule", "improve", "improves", "solve_without_tree"]
+__all__ = ["begins_on_devices", "expiry", "first_schedule", "improve", "improves", "solve_without_tree"]
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
 _FIRST_SHARE = 0.2
-_FEWEST_JOBS = 50
+_FEWEST_JOBS, _FEWEST_JOBS_OF_CPUS = 50, 8
 
 
 def expiry(run: RunContext) -> Callable[[], bool]:
@@ -47,12 +47,22 @@ def expiry(run: RunContext) -> Callable[[], bool]:
 
 
 def improves(problem: Flowshop, options: Options) -> bool:
-    """Whether schedules are improved on the devices before a tree search and beside it.
+    """Whether schedules are improved on the devices beside a tree search: for many jobs, unless a start is given."""
+    return bool(problem.jobs >= _FEWEST_JOBS) and _may_improve(options)
 
-    That is so for many jobs, unless the options say which schedule or upper bound to begin with.
-    """
-    given = getattr(options, "upper_bound", None) is not None
-    return problem.jobs >= _FEWEST_JOBS and not given and getattr(options, "initial", "") == "iterated_greedy"
+
+def begins_on_devices(problem: PermutationProblem, options: Options, devices: Iterable[DeviceInfo]) -> bool:
+    """Whether the first schedule is found on the devices; GPUs search small trees in less time than that takes."""
+    if not isinstance(problem, Flowshop) or not _may_improve(options):
+        return False
+    on_gpus = any(device.capabilities.simt for device in devices)
+    return bool(problem.jobs >= (_FEWEST_JOBS if on_gpus else _FEWEST_JOBS_OF_CPUS))
+
+
+def _may_improve(options: Options) -> bool:
+    """Unless the options say which schedule or upper bound to begin with."""
+    initial: object = getattr(options, "initial", "")
+    return getattr(options, "upper_bound", None) is None and initial == "iterated_greedy"
 
 
 def improve(
@@ -95,6 +105,7 @@ def first_schedule(
     lower = flowshop_bound(problem.times, expired)
     order = neh(problem.times, expired)
     best = Improvement(problem.evaluate(order), order)
+    run.incumbent(best.value, min(best.value, lower), best.order)  # what a time limit leaves that is over too soon
     budget = sum(
         greedy_shape(member.info.capabilities, problem.machines).chains
         * (_FIRST_ITERATIONS if member.info.capabilities.simt else _FIRST_ITERATIONS_OF_CPUS)
