@@ -293,8 +293,7 @@ class Engine(Displayed):
         settings = resumed_settings(folder, time_limit, checkpoint_interval)
         observers = as_observers(on_event)
         solver, instance = folder.solver, folder.problem(problem, trust)
-        former = solver.options_model(type(instance)).of_folder(folder.description.get("options", {}))
-        chosen = config.solver_options(solver, None, former, type(instance))
+        chosen = config.solver_options(solver, None, folder.description.get("options", {}), type(instance))
         finished, damage = (None, None) if from_start else earlier_result(folder)
         if finished is not None and not finished.status.stopped:
             question = replace(self._question(instance, solver, chosen, settings), backend=finished.backend)

@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -39,14 +39,6 @@ class SolverOptions(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
-
-    retired: ClassVar[Mapping[str, Any]] = {}
-    """Options that run folders may still have, with the value that stands for what is now always done."""
-
-    @classmethod
-    def of_folder(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options that a run folder names, without retired ones that make no difference."""
-        return {name: value for name, value in options.items() if name not in cls.retired or value != cls.retired[name]}
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-import engine
 from engine.base.context import Checkpoint
 from engine.base.result import Status
-from engine.devices import Member
 from engine.errors import AuditError, RunFolderError
 from engine.runs.run import Run
 from engine.solvers.boa.checkpoint import audit, restore
@@ -118,15 +114,3 @@ def test_a_consistent_state_is_accepted() -> None:
 def test_an_impossible_state_is_refused(change: Callable[[PopulationState], PopulationState], message: str) -> None:
     with pytest.raises(RunFolderError, match=message):
         audit(PARAMETERS, {3: change(state())}, 9)
-
-
-def test_folders_with_options_that_are_gone_are_read_where_they_make_no_difference(
-    device: Member, tmp_path: Path
-) -> None:
-    recorded = Path(__file__).resolve().parents[2] / "samples" / "recorded" / "boa"
-    folder = shutil.copytree(recorded, tmp_path / "run")
-    assert 'niching = "worst"' in (folder / "run.toml").read_text()
-    with engine.Engine(devices=[device.info.id]) as owner:
-        assert owner.resume(folder).wait().objective == engine.load(folder).objective
-    given = {"niching": "rtr", "permutation": "fresh", "max_parents": 2}
-    assert Options.of_folder(given) == {"niching": "rtr", "max_parents": 2}  # which is refused, as it makes one

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -57,19 +56,6 @@ MOST_ISLANDS = 64
 
 class Options(SolverOptions):
     """Options of the BOA solver."""
-
-    retired = MappingProxyType(
-        {
-            "selection": "truncation",
-            "tournament_size": 2,
-            "niching": "worst",
-            "score": "k2",
-            "equivalent_sample_size": 1.0,
-            "permutation": "fresh",
-            "linkage": "none",
-            "structure_generations": 1,
-        }
-    )
 
     search: Literal["auto", "network", "pyramid"] = Field(
         "auto",

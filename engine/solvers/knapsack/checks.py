@@ -6,15 +6,17 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...devices import DeviceInfo
 from ...errors import OptionError, ProblemError
 from ...util.memory import total_memory
 from ...util.text import bytes_text
+
+if TYPE_CHECKING:
+    from ...devices import DeviceInfo
 
 __all__ = [
     "INT64_MAX",
