@@ -92,7 +92,6 @@ class InteriorPoint:
         self.state = _State(np.zeros_like(b))
         self.goal = settings.tolerance  # the error at which it is done; lowered where points fail the audit
         self.done = self.stuck = False
-        self._absolute, self._relative = _ABSOLUTE, _RELATIVE
         self._rho, self._rho_free = _RHO, _RHO_FREE
         self._dual_error = self._error = self._best = self._least_infeasibility = math.inf
         self._best_at = self._halved_at = 0
@@ -173,14 +172,14 @@ class InteriorPoint:
     def save(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """The iterate, to go on from, as arrays of one row; and its scalars."""
         arrays = dict(zip(("x", "s", "w", "z"), (values[None] for values in self.system.get_point()), strict=True))
-        arrays |= {"y": self.state.y[None], "goal": np.array([self.goal]), "regularisation": np.array([self._absolute])}
+        arrays |= {"y": self.state.y[None], "goal": np.array([self.goal])}
         return arrays, {"iteration": self.state.iteration, "last_step": self.state.last_step}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
         """Go on from :meth:`save`."""
         self.system.set_point(*(arrays[name][0] for name in ("x", "s", "w", "z")))
         self.state = _State(arrays["y"][0], int(state["iteration"]), state["last_step"])
-        self.goal, self._absolute = float(arrays["goal"][0]), float(arrays["regularisation"][0])
+        self.goal = float(arrays["goal"][0])
         self._best_at = self._halved_at = self.state.iteration
 
     # --- an iteration -------------------------------------------------------------------------------------------
@@ -262,7 +261,7 @@ class InteriorPoint:
             self._spread = self.system.scale(self._rho, self._rho_free)
         spread = float(self._spread[1] / self._spread[0])
         self.system.form()
-        if self._factor(self._relative, self._absolute):
+        if self._factor(_RELATIVE, _ABSOLUTE):
             return
         dy, primal, dual = self._predict_and_correct() if self.settings.method == "mpc" else self._affine()
         self.system.advance(primal, dual)
