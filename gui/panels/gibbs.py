@@ -94,10 +94,11 @@ class GibbsPanel(Panel):
             if len(self.traces) >= _TRACES:
                 return None
             new = partial(self.figure, LivePlot, title=_title(name))
-            trace = new(self.trace_page, key=f"trace {name}", across="iteration", from_zero=False)
+            trace = new(self.trace_page, unit="mean and range", key=f"trace {name}", across="iteration", y_title="")
+            trace.from_zero = False
             rank = new(self.rank_page, key=f"ranks {name}", across="rank", y_title="draws", empty=_AT_THE_END)
             for plot, others in ((trace, self.traces), (rank, self.ranks)):
-                plot.latest = False
+                plot.latest, plot.overlaid = False, plot is trace
                 plot.legend_at = others.get("log_tau")
                 others[name] = plot
             if self._warmup:
@@ -125,7 +126,7 @@ class GibbsPanel(Panel):
         value = event.values[0]
         self._iteration = max(self._iteration, float(event.iteration))
         for one in (self.traces["log_tau"], plot):  # whose legend is that of all
-            curve = one.series(f"chain {event.chain + 1}", self.theme.colour(event.chain), self.theme.dash(event.chain))
+            curve = one.series(f"chain {event.chain + 1}", self.theme.colour(event.chain), ())
         curve.append(event.iteration, value)
         if event.iteration >= self._warmup and event.name != "log_tau":
             self._note(event.name, value)

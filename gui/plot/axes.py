@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
 _TICK_GAP = 8  # pixels between two texts of ticks
 _TITLE = 16  # pixels of a line of a title
 _MOST_LINES, _LEAST_POINTS = 3, 5.0
+_DECIMALS = re.compile(r"(-?\d+)(?:\.)?(\d*)(.*)")
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -183,18 +185,42 @@ class Axis(pg.AxisItem):
 
 
 class NumberAxis(Axis):
-    """``250k``, ``0.5``; one prefix for all ticks of the axis."""
+    """``250k``, ``0.5``, ``2·10⁻⁵``; one prefix or power, and as many decimals, for all ticks of the axis."""
+
+    _largest = 0.0
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """As usual; what their texts share depends on the whole axis."""
+        self._largest = max(abs(low), abs(high))
+        return list(super().tickValues(low, high, size))
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Text of the ticks."""
         largest = max((abs(value) for value in values), default=0.0)
-        if largest and (largest < 1e-3 or spacing < 1e-4 or largest >= 1e18):  # beyond the prefixes
-            return ["0" if value == 0 else f"{value:.3g}" for value in values]
+        largest = max(largest, self._largest)
         unit, prefix = next(((unit, prefix) for unit, prefix in _PREFIXES if largest >= unit), (1.0, ""))
         if largest < 1e4:
             unit, prefix = 1.0, ""
-        decimals = max(0, min(6, math.ceil(-math.log10(spacing / unit) - 1e-9)))
+        if largest and not 1e-3 <= largest < 1e18:  # beyond the prefixes
+            exponent = math.floor(math.log10(largest) + 1e-9)
+            unit, prefix = 10.0**exponent, f"·10{str(exponent).translate(_SUPERSCRIPTS)}"
+        elif spacing < 1e-6 * unit:  # a prefix would be further from the digits that differ
+            unit, prefix = 1.0, ""
+        decimals = max(0, min(15, math.ceil(-math.log10(spacing / unit) - 1e-9)))
         return ["0" if value == 0 else f"{value / unit:.{decimals}f}{prefix}" for value in values]
+
+    def generateDrawSpecs(self, painter: Any) -> Any:
+        """Ticks between others may have more decimals: then all do."""
+        specs = super().generateDrawSpecs(painter)
+        if specs is None:
+            return None
+        parts = [_DECIMALS.match(text) for *_, text in specs[2]]
+        most = max((len(part[2]) for part in parts if part), default=0)
+        texts = [
+            (rect, flags, f"{part[1]}.{part[2]:0<{most}}{part[3]}" if part and most and text != "0" else text)
+            for part, (rect, flags, text) in zip(parts, specs[2], strict=True)
+        ]
+        return *specs[:2], texts
 
     def make_room(self, low: float, high: float, size: float) -> None:
         """Fit the width to the tick labels of a range, on a left axis ``size`` pixels high."""
@@ -260,8 +286,11 @@ class LogAxis(Axis):
     zero = -math.inf
     """The end that stands for 0, below which nothing is drawn; none by default."""
 
+    _ends: tuple[float, float] | None = None
+
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Whole decades, as many as have room; between them 2 to 9 where there are few."""
+        self._ends = low, high
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
         step = max(1, math.ceil((last - first + 1) * 22 / max(size, 22)))
         first += -first % step
@@ -272,18 +301,24 @@ class LogAxis(Axis):
         return [(1.0, decades), (0.1, [value for value in between if low <= value <= high])]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """``1``, ``100``, ``1M``, ``10⁻⁶``; powers from 10⁴ on where one has no prefix; between decades 2 and 5."""
+        """``1``, ``100``, ``10k``, ``1M``; powers of ten where one has no prefix; between decades 2 and 5."""
+        low, high = self._ends or (min(values, default=0.0), max(values, default=0.0))
+        low = max(low, self.zero + 1) if math.isfinite(self.zero) else low
+        far = low < -3 - 1e-6 or high > _LAST_PREFIX + 1e-6
+        unit, prefix = (1e3, "k") if high > 4 - 1e-6 else (1.0, "")
         texts = []
-        largest = 3 if any(value > _LAST_PREFIX for value in values) else _LAST_PREFIX
         for value in values:
+            number = 10.0**value
+            leading = round(10 ** (value - math.floor(value + 1e-6)))
             if value < self.zero + 1 - 1e-6:
                 texts.append("0" if value <= self.zero else "")
-            elif abs(value - round(value)) < 1e-6:
-                exponent = round(value)
-                far = exponent < -3 or exponent > largest
-                power = "10" + str(exponent).translate(_SUPERSCRIPTS)
-                texts.append(power if far else _tick(10.0**exponent))
+            elif leading > 1 and not (leading in (2, 5) and spacing < 1):
+                texts.append("")
+            elif far and value:
+                power = f"10{str(math.floor(value + 1e-6)).translate(_SUPERSCRIPTS)}"
+                texts.append(power if leading == 1 else f"{leading}·{power}")
+            elif 3 - 1e-6 < value < 5:
+                texts.append(f"{number / unit:.3g}{prefix}" if prefix else f"{number:.0f}")
             else:
-                leading = round(10 ** (value - math.floor(value)))
-                texts.append(_tick(10.0**value) if leading in (2, 5) and spacing < 1 else "")
+                texts.append(_tick(number))
         return texts

@@ -17,6 +17,7 @@ from gui.app.theme import LIGHT, Theme, pen_of
 from gui.plot.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range
 from gui.plot.curves import Curve, Line
 from gui.plot.figure import Figure
+from gui.plot.legend import small_font
 from gui.plot.series import Window
 from gui.plot.tables import Table
 
@@ -196,6 +197,9 @@ class LivePlot(Figure):
                 self._shade.setZValue(-10)
                 for line in self._shade.lines:
                     line.setPen(pg.mkPen(None))
+                self._shade.label = pg.InfLineLabel(
+                    self._shade.lines[0], text, position=0.94, anchors=[(0, 0.5), (0, 0.5)]
+                )
                 self.plot.addItem(self._shade, ignoreBounds=True)
             self._shade.setRegion((begin, end))
             self._shade.setToolTip(text)
@@ -221,6 +225,8 @@ class LivePlot(Figure):
             line.label.update()
         if self._shade is not None:
             self._shade.setBrush(QColor(self.theme.mixed(self.theme.muted, 0.16)))
+            self._shade.label.setColor(QColor(self.theme.muted))
+            self._shade.label.setFont(small_font())
         if self._mark is not None:
             self._mark.setPen(pen_of(self.theme.warning, (6, 4), self.pixels))
         if self._line is not None:
@@ -254,6 +260,9 @@ class LivePlot(Figure):
         self.draw_later()
 
     finished = False
+
+    overlaid = False
+    """Whether the curves lie over one another, such as chains: smoother lines, and one band behind all."""
 
     whole_run = False
     """Whether its time axis begins with the run, not with the work."""
@@ -318,7 +327,7 @@ class LivePlot(Figure):
         """What to draw of a curve, as it is on the axes."""
         if not curve.shown:
             return _NOTHING
-        window = curve.data.window(begin, end, width // 3)
+        window = curve.data.window(begin, end, width // (8 if self.overlaid else 3))
         if self.log:
             time, *parts = (part[window.mean >= 0] for part in window[:4])
             low, high, mean = (np.log10(np.maximum(part, 10.0 ** self._range[0])) for part in parts)
@@ -349,8 +358,8 @@ class LivePlot(Figure):
             self.plot.addItem(curve.band, ignoreBounds=True)
         curve.band.setVisible(merged)
         if merged:
-            fill = QColor(curve.colour)
-            fill.setAlphaF(0.3)
+            fill = QColor(self.theme.mixed(self.theme.muted, 0.25) if self.overlaid else curve.colour)
+            fill.setAlphaF(1.0 if self.overlaid else 0.3)
             curve.band.bounds = bounds
             time, low, high = window.band()
             x, y = np.concatenate([time, time[::-1]]), np.concatenate([high, low[::-1]])

@@ -71,8 +71,16 @@ def test_a_count_has_neither_bound_nor_gap() -> None:
 
 def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot: Any) -> None:
     axis = NumberAxis("left")
-    assert axis.tickStrings([0.0, 5e24, 1e25], 1.0, 5e24) == ["0", "5e+24", "1e+25"]
+    assert axis.tickStrings([0.0, 5e24, 1e25], 1.0, 5e24) == ["0", "0.5·10²⁵", "1.0·10²⁵"]
     assert axis.tickStrings([0.0, 5e16, 1e17], 1.0, 5e16) == ["0", "50P", "100P"]
+
+
+def test_texts_of_ticks_differ_and_have_as_many_decimals(qtbot: Any) -> None:
+    axis = NumberAxis("left")
+    ticks = [-18412.00005, -18412.0, -18411.99995]
+    assert axis.tickStrings(ticks, 1.0, 5e-5) == ["-18412.00005", "-18412.00000", "-18411.99995"]
+    assert NumberAxis("left").tickStrings([1e-5, 1.5e-5], 1.0, 5e-6) == ["1.0·10⁻⁵", "1.5·10⁻⁵"]
+    assert NumberAxis("left").tickStrings([5000.0, 10000.0], 1.0, 5000) == ["5k", "10k"]
 
 
 # --- names --------------------------------------------------------------------------------------------------------

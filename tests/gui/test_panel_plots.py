@@ -337,5 +337,7 @@ def test_linked_nodes_are_nearer_than_others() -> None:
 
 def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot: Any) -> None:
     axis = LogAxis("left")
-    assert axis.tickStrings([-6.0, -2.0, 0.0, 4.0, 6.0, 14.0], 1.0, 2.0) == ["10⁻⁶", "0.01", "1", "10000", "1M", "100T"]
-    assert axis.tickStrings([2.0, 4.0, 6.0, 16.0], 1.0, 2.0) == ["100", "10⁴", "10⁶", "10¹⁶"]
+    assert axis.tickStrings([-6.0, -2.0, 0.0, 4.0, 6.0], 1.0, 2.0) == ["10⁻⁶", "10⁻²", "1", "10⁴", "10⁶"]
+    assert axis.tickStrings([2.0, 3.0, 4.0, 6.0, 14.0], 1.0, 2.0) == ["100", "1k", "10k", "1M", "100T"]
+    assert axis.tickStrings([2.0, 3.0, 3.301], 1.0, 0.1) == ["100", "1000", "2000"]
+    assert axis.tickStrings([2.0, 4.0, 6.0, 16.0], 1.0, 2.0) == ["10²", "10⁴", "10⁶", "10¹⁶"]
