@@ -177,11 +177,10 @@ CASES = [
     full("px", seed=4, unpenalized=1, intercept=False),
     full("latent", seed=4, unpenalized=2, intercept=False),
     *(full(kernel, seed=4, unpenalized=1) for kernel in ("gibbs", "wide", "cg")),
-    *(full(kernel, seed=3, slab=0.3, replicates=3000) for kernel in ("gibbs", "lines")),
-    full("lines", seed=4, kind="regularized", replicates=3000),
-    *(full(kernel, seed=4, kind="half_t", replicates=3000) for kernel in ("gibbs", "lines")),
-    *(full(kernel, seed=4, kind="lasso", replicates=3000) for kernel in ("px", "lines")),
-    *(full(kernel, seed=4, kind="ridge", replicates=3000) for kernel in ("px", "lines")),
+    full("gibbs", seed=3, slab=0.3),
+    full("lines", seed=3, slab=0.3, replicates=3000),
+    *(full(kernel, seed=4, kind=kind) for kernel, kind in (("gibbs", "half_t"), ("px", "lasso"), ("px", "ridge"))),
+    *(full("lines", seed=4, kind=kind, replicates=3000) for kind in ("regularized", "half_t", "lasso", "ridge")),
 ]
 
 
