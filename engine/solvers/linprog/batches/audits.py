@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..verification.audit import CANCELLED, CLEAR, ZERO_OBJECTIVE, priced, priced_sides, row_units, violated
 from .family import Family, by_chunks, places
 
 __all__ = ["Audits", "audit_family", "products"]
 
 Vector = NDArray[np.float64]
 _BLOCK = 32  # columns whose products are added without compensation
-_CANCELLED, _ZERO_OBJECTIVE = 1e-5, 1e-6  # see the audit of one program
-_LENIENT, _CLOSER_LOOK, _EMPTY = 100.0, 1e-9, 1e-9  # the same
-_CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
+_CLOSER_LOOK, _EMPTY = 1e-9, 1e-9  # as of the audit of one program
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def _audit(family: Family, chosen: slice | NDArray[np.int64], x: Vector, y: Vect
     x = np.clip(x, lower, upper)
     y = np.where((y > 0) & np.isneginf(low) | (y < 0) & np.isposinf(high), 0.0, y)
     activities, reduced = products(matrices, x), costs - products(matrices.transpose(0, 2, 1), y)
-    row_side, column_side = _sides(y, low, high), _sides(reduced, lower, upper)
+    row_side, column_side = priced_sides(y, low, high), priced_sides(reduced, lower, upper)
     mismatch = np.einsum("kr,kr->k", np.abs(y), np.abs(activities - row_side))
     mismatch += np.einsum("kr,kr->k", np.abs(reduced), np.abs(x - column_side))
     worth = costs * x
@@ -71,10 +70,10 @@ def _audit(family: Family, chosen: slice | NDArray[np.int64], x: Vector, y: Vect
     dual = _total(y * row_side) + _total(reduced * column_side) + offset
     size = np.maximum(np.abs(primal), np.abs(dual))
     size = np.minimum(size, np.maximum(np.abs(primal - offset), np.abs(dual - offset)))
-    size = np.maximum(size, _CANCELLED * (np.abs(worth).sum(axis=1) + np.abs(offset)))
-    if not (size >= _ZERO_OBJECTIVE).all():  # units are at most 1
+    size = np.maximum(size, CANCELLED * (np.abs(worth).sum(axis=1) + np.abs(offset)))
+    if not (size >= ZERO_OBJECTIVE).all():  # units are at most 1
         units = _units(matrices, [lower, upper], [low, high]) * _unit(costs)
-        size = np.maximum(size, _ZERO_OBJECTIVE * units)
+        size = np.maximum(size, ZERO_OBJECTIVE * units)
     return Audits(
         x=x,
         y=y,
@@ -91,33 +90,28 @@ def _audit(family: Family, chosen: slice | NDArray[np.int64], x: Vector, y: Vect
 
 def _of_rows(matrices: Any, x: Vector, activities: Vector, low: Vector, high: Vector, bounds: list[Vector]) -> Vector:
     """The primal infeasibility of each program."""
-    below = np.maximum(np.maximum(low - activities, activities - high), 0.0)
-    sides = np.where(activities > high, high, low)
-    sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
+    below, sides = violated(activities, low, high)
     found = _largest_quotient(below, sides)
-    unclear = np.flatnonzero(found > _CLEAR)
+    unclear = np.flatnonzero(found > CLEAR)
     if unclear.size:
         own = matrices if matrices.shape[0] == 1 else matrices[unclear]
         sizes, sides_of_rows = _row_sizes(own), [low[unclear], high[unclear]]
         unit = _units(own, [bound[unclear] for bound in bounds], sides_of_rows)[:, None]
-        clear = _CLEAR * sides[unclear]
         empty = _EMPTY * _unit(np.concatenate(sides_of_rows, axis=1))[:, None]
-        clear = np.where(sizes > 0.0, clear, empty)
-        units = np.clip(_LENIENT * unit * sizes, 1e-300, 1.0)
+        clear, units = np.where(sizes > 0.0, CLEAR * sides[unclear], empty), row_units(unit, sizes)
         found[unclear] = _judged(below[unclear], sides[unclear], units, _term_sizes(own, x[unclear]), clear)
     return found
 
 
 def _of_columns(matrices: Any, y: Vector, reduced: Vector, lower: Vector, upper: Vector, costs: Vector) -> Vector:
     """The dual infeasibility of each program."""
-    priceless = ~np.isfinite(np.where(reduced > 0, lower, upper)) & (reduced != 0.0)
-    wrong, sizes = np.where(priceless, np.abs(reduced), 0.0), np.abs(costs)
+    wrong, sizes = priced(reduced, lower, upper)[1], np.abs(costs)
     found = _largest_quotient(wrong, sizes)
-    unclear = np.flatnonzero(found > _CLEAR)
+    unclear = np.flatnonzero(found > CLEAR)
     if unclear.size:
         own = (matrices if matrices.shape[0] == 1 else matrices[unclear]).transpose(0, 2, 1)
         unit, sizes = _unit(costs[unclear])[:, None], sizes[unclear]
-        found[unclear] = _judged(wrong[unclear], sizes, unit, _term_sizes(own, y[unclear]), _CLEAR * sizes)
+        found[unclear] = _judged(wrong[unclear], sizes, unit, _term_sizes(own, y[unclear]), CLEAR * sizes)
     return found
 
 
@@ -142,12 +136,6 @@ def _term_sizes(matrices: Any, vectors: Vector) -> Vector:
 def _total(terms: Vector) -> Vector:
     """The sum of each row, in more digits where the machine has them."""
     return np.asarray(terms.sum(axis=1, dtype=np.longdouble), np.float64)
-
-
-def _sides(duals: Vector, low: Vector, high: Vector) -> Vector:
-    """The side that each dual prices; 0 where there is none."""
-    side = np.where(duals > 0, low, high)
-    return np.where(np.isfinite(side), side, 0.0)
 
 
 def _largest_quotient(violations: Vector, sizes: Vector) -> Vector:

@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from ..problem import LinearProgram, Matrix, sp
 from .sums import exact_sum, greatest, product, term_sizes, transposed
 
-__all__ = ["Audit", "audit", "infeasibility_of_sides", "objective_size", "priced"]
+__all__ = ["Audit", "audit", "infeasibility_of_sides", "priced", "priced_sides", "row_units", "violated"]
 
 Vector = NDArray[np.float64]
 
 _LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own
-_CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
-_ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
+CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
+ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
 _TINY = float(np.finfo(float).tiny)
-_CLEAR = 1e-10
-"""Violations below this part of a row's side, or of a column's cost, are not looked at again."""
+CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
 
 
 @dataclass(frozen=True)
@@ -67,31 +66,31 @@ def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
     activities = product(matrix, x)
     by_column = transposed(matrix)
     reduced = costs + product(by_column, -y)
-    row_side, column_side = (
-        _priced_sides(y, problem.row_lower, problem.row_upper),
-        _priced_sides(reduced, problem.lower, problem.upper),
-    )
+    row_side = priced_sides(y, problem.row_lower, problem.row_upper)
+    column_side = priced_sides(reduced, problem.lower, problem.upper)
     row_terms, row_wrong = priced(y, problem.row_lower, problem.row_upper)
     column_terms, column_wrong = priced(reduced, problem.lower, problem.upper)
     primal = exact_sum(costs * x) + offset
     dual = exact_sum(np.concatenate([row_terms, column_terms])) + offset
     value_unit, cost_unit = problem.units
     terms = float(np.abs(costs * x).sum())
-    size = objective_size(primal, dual, offset, terms, problem)
+    size = max(
+        min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
+        CANCELLED * (terms + abs(offset)),
+        ZERO_OBJECTIVE * value_unit * cost_unit,
+        _TINY,
+    )
     mismatch = float((np.abs(y) * np.abs(activities - row_side)).sum())
     mismatch += float((np.abs(reduced) * np.abs(x - column_side)).sum())
-    below = np.maximum(np.maximum(problem.row_lower - activities, activities - problem.row_upper), 0.0)
-    sides = np.where(activities > problem.row_upper, problem.row_upper, problem.row_lower)
-    sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
-    row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
+    below, sides = violated(activities, problem.row_lower, problem.row_upper)
     outside = np.maximum(problem.lower - x, x - problem.upper)
     largest_sides = np.maximum(
         *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
     )
     lines, values = _Lines(matrix, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
-    clear = np.where(problem.row_sizes > 0.0, _CLEAR * sides, problem.empty_row_slack)
+    clear = np.where(problem.row_sizes > 0.0, CLEAR * sides, problem.empty_row_slack)
     primal_error = greatest(
-        _worst(below, row_units + sides, lambda: term_sizes(matrix, x)),
+        _worst(below, row_units(value_unit, problem.row_sizes) + sides, lambda: term_sizes(matrix, x)),
         _worst(outside, values, None),
         _worst_of_row(below, sides, clear, lines, size),
     )
@@ -113,29 +112,28 @@ def infeasibility_of_sides(problem: LinearProgram, x: Vector) -> float:
     if not np.isfinite(x).all():
         return math.inf
     value_unit = problem.units[0]
-    row_units = np.clip(_LENIENT * value_unit * problem.row_sizes, 1e-300, 1.0)
-    row_units = np.where(problem.row_sizes > 0.0, row_units, problem.side_unit)
+    units = np.where(problem.row_sizes > 0.0, row_units(value_unit, problem.row_sizes), problem.side_unit)
     return greatest(
-        _worst_side(product(problem.handy_matrix, x), problem.row_lower, problem.row_upper, row_units),
+        _worst_side(product(problem.handy_matrix, x), problem.row_lower, problem.row_upper, units),
         _worst_side(x, problem.lower, problem.upper, np.full(problem.n, value_unit)),
     )
 
 
 def _worst_side(values: Vector, low: Vector, high: Vector, units: Vector) -> float:
+    violations, sides = violated(values, low, high)
+    return _worst(violations, units + sides, None)
+
+
+def row_units(value_units: float | Vector, row_sizes: Vector) -> Vector:
+    """What violations of rows are relative to, for the units of values and the rows' largest entries; at most 1."""
+    return np.clip(_LENIENT * value_units * row_sizes, 1e-300, 1.0)
+
+
+def violated(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """How far each value is outside its sides, and the size of the side it breaks, else of the lower one."""
     sides = np.where(values > high, high, low)
-    sides = np.abs(np.where(np.isfinite(sides), sides, 0.0))
-    return _worst(np.maximum(low - values, values - high), units + sides, None)
-
-
-def objective_size(primal: float, dual: float, offset: float, terms: float, problem: LinearProgram) -> float:
-    """What errors of the objective are relative to."""
-    value_unit, cost_unit = problem.units
-    return max(
-        min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
-        _CANCELLED * (terms + abs(offset)),
-        _ZERO_OBJECTIVE * value_unit * cost_unit,
-        _TINY,
-    )
+    violations = np.maximum(np.maximum(low - values, values - high), 0.0)
+    return violations, np.abs(np.where(np.isfinite(sides), sides, 0.0))
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ def _worst_of_row(below: Vector, sides: Vector, clear: Vector, lines: _Lines, si
 
 def _worst_of_column(wrong: Vector, costs: Vector, lines: _Lines, size: float) -> float:
     """The same for reduced costs of a wrong sign."""
-    chosen = np.flatnonzero(wrong > _CLEAR * costs)
+    chosen = np.flatnonzero(wrong > CLEAR * costs)
     if not chosen.size:
         return 0.0
     relative = wrong[chosen] / (costs[chosen] + term_sizes(lines.columns[chosen], lines.y) + 1e-300)
@@ -192,13 +190,13 @@ def _worst_of_column(wrong: Vector, costs: Vector, lines: _Lines, size: float) -
 
 
 def _least_of_both(relative: Vector, violations: Vector, worth: Callable[[], Vector], size: float) -> float:
-    if float(relative.max()) <= _CLEAR:
+    if float(relative.max()) <= CLEAR:
         return float(relative.max())
     change = violations * worth() / size
     return float(np.minimum(relative, change).max())
 
 
-def _priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
+def priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
     """The side or bound that each dual prices; 0 where it prices one that is not there."""
     side = np.where(duals > 0, low, high)
     return np.where(np.isfinite(side), side, 0.0)
@@ -206,9 +204,8 @@ def _priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
 
 def priced(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
     """What duals add to the dual objective, and how much of each has a sign that is not allowed."""
-    side = np.where(values > 0, low, high)
-    there = np.isfinite(side) | (values == 0)
-    return np.where(there, values, 0.0) * np.where(np.isfinite(side), side, 0.0), np.where(there, 0.0, np.abs(values))
+    there = np.isfinite(np.where(values > 0, low, high)) | (values == 0)
+    return np.where(there, values, 0.0) * priced_sides(values, low, high), np.where(there, 0.0, np.abs(values))
 
 
 def _worst(violations: Vector, sizes: Vector, more: object) -> float:
