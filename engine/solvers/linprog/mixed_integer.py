@@ -1,8 +1,4 @@
-"""Programs with integer or semi-continuous variables: HiGHS's branch and bound, audited on the host.
-
-A solution is taken only if its integer variables are integers, exactly, and all rows and bounds hold on the host. The
-bound, and that there is no solution although the relaxation has one, are what HiGHS says.
-"""
+"""HiGHS's branch and bound; its solutions are audited on the host, its bounds are what it says."""
 
 from __future__ import annotations
 

@@ -217,10 +217,7 @@ class PdhgWorker:
         self._memory.release()
 
     def _put_matrix(self, part: Any, first: NDArray[np.int32]) -> tuple[dict[str, Any], Pieces]:
-        """Lines ``first[0]`` to ``first[-1] - 1``; the starts are of all lines, counted from the first of these.
-
-        Of long lines: pieces that are added up before, and entries that are ones at the places of their sums.
-        """
+        """Lines ``first[0]`` to ``first[-1] - 1`` on the device; long ones as pieces that are added up before."""
         put = self._memory.put
         (indptr, indices, values), entries, starts = split_long_lines(part, int(first[0]), int(first[-1]))
         kernel = self.device.program("linprog/pdhg", block=self._block).sum_pieces

@@ -15,14 +15,7 @@ Form = Literal["presolved", "given", "balanced"]
 
 
 class CheckpointState(BaseModel):
-    """Scalars of a checkpoint.
-
-    ``rows`` and ``variables`` are those of the program that the methods work on: presolved, as given (where presolve
-    has been given up), or with all numbers scaled (:mod:`engine.solvers.linprog.forms.balance`), as ``form`` says.
-    ``last_step`` has the primal step, the dual step and the spread of d that have led to the interior-point iterate.
-    ``interior`` and ``pdhg`` say which methods have saved an iterate; ``counters`` are the totals of all earlier
-    starts.
-    """
+    """Scalars of a checkpoint; ``form`` says which program it is of, ``counters`` are totals of all starts."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -396,10 +396,7 @@ class _Solving:
         return self.options.method == "auto" and self.problem.is_sparse and not self._limited
 
     def _stopped(self) -> None:
-        """Keep the latest points of the methods, of ours as a checkpoint, and all as candidates for the best.
-
-        HiGHS is asked only where our methods have no feasible one.
-        """
+        """Save a checkpoint and take the latest points; HiGHS is asked where our methods have no feasible one."""
         self.race.is_stopping = True
         self.race.take_last_outcomes()
         try:

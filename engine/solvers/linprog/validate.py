@@ -112,10 +112,7 @@ def given_basis(problem: LinearProgram, options: Options) -> tuple[NDArray[np.in
 
 
 def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequence[DeviceInfo]) -> None:
-    """Refuse a program whose matrix and dense factor do not fit.
-
-    A sparse program may shrink by presolve; it is planned when its size is known, unless nothing will be removed.
-    """
+    """Refuse a program whose matrix and dense factor do not fit; a sparse one that may shrink is planned later."""
     if options.presolve and is_presolved(problem):
         return
     slacks = int((problem.row_lower != problem.row_upper).sum())

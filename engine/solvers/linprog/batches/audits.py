@@ -1,7 +1,4 @@
-"""Audits of the points of many programs at once.
-
-What is computed is that of :mod:`engine.solvers.linprog.verification.audit`.
-"""
+"""Audits of the points of many programs at once, as :mod:`engine.solvers.linprog.verification.audit` defines them."""
 
 from __future__ import annotations
 

@@ -81,10 +81,7 @@ _MOST_THREADS = 8
 def solved_by_highs(
     programs: Mapping[int, Callable[[], LinearProgram]], options: Options
 ) -> Iterator[tuple[int, Result]]:
-    """Solve programs with several threads; the results as they are known, of those that have an answer.
-
-    An answer is an optimum that passes the audit, or *infeasible* or *unbounded* with a checked certificate.
-    """
+    """Solve programs with several threads; the results, as they are known, that are optima or have certificates."""
     threads = ThreadPoolExecutor(max(1, min(_MOST_THREADS, host_cores())))
     try:
         solved = threads.map(lambda make: _solved(make(), options), programs.values())

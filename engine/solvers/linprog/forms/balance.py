@@ -1,10 +1,7 @@
-"""Scaling of a whole program: entries, sides, bounds and costs together.
+"""Scaling of a whole program so that the logarithms of all its numbers are small in the sense of least squares.
 
-The scaling of :mod:`engine.solvers.linprog.forms.standard` looks at the matrix alone. Where right-hand sides differ by
-many powers of ten, parts of the solution are then smaller than a method's tolerances. Here rows, columns and the
-objective are scaled so that the logarithms of all numbers are small in the sense of least squares (Curtis and Reid, *On
-the automatic scaling of matrices for Gaussian elimination*, J. Inst. Maths Applics 10, 1972, with the sides, bounds and
-costs as further entries).
+For sides that differ by many powers of ten. After Curtis and Reid, *On the automatic scaling of matrices for Gaussian
+elimination*, J. Inst. Maths Applics 10 (1972), with the sides, bounds and costs as further entries.
 """
 
 from __future__ import annotations

@@ -25,11 +25,7 @@ _STRIP_NONZEROS = 250_000  # least of a strip of rows that a thread of its own m
 
 @dataclass(frozen=True)
 class ScaledProgram:
-    """A linear program with rows, columns, bounds and costs scaled.
-
-    A point of the program as given is ``x = column_scale * x_scaled / bound_scale`` and ``y = row_scale * y_scaled /
-    cost_scale``.
-    """
+    """A scaled program: ``x = column_scale * x_scaled / bound_scale``, ``y = row_scale * y_scaled / cost_scale``."""
 
     rows: Any
     columns: Any
@@ -57,10 +53,7 @@ class ScaledProgram:
 
 
 def scaled(problem: LinearProgram, poll: Callable[[], None] = lambda: None) -> ScaledProgram:
-    """Scale a program: Ruiz's equilibration, then Pock and Chambolle's with alpha = 1, then bounds and costs.
-
-    The objective is taken as a minimization.
-    """
+    """Scale a program, as a minimization, by Ruiz's and Pock and Chambolle's scaling (alpha = 1), then by its sizes."""
     sign = -1.0 if problem.maximize else 1.0
     matrix = sp.csr_array(problem.A)
     size = np.abs(matrix.data)

@@ -1,9 +1,7 @@
 """The standard form that interior-point methods solve, and the way back to the program as given.
 
-Every variable with a bound gets a lower bound of zero, every inequality a slack, and the matrix is equilibrated (Ruiz,
-*A scaling algorithm to equilibrate both rows and columns norms in matrices*, RAL-TR-2001-034) by powers of two, so that
-no digit is lost. Rows without sides, rows and columns without entries and fixed variables are removed; presolve proper
-is HiGHS's (:mod:`engine.solvers.linprog.highs`) and comes before.
+Equilibrated as by Ruiz, *A scaling algorithm to equilibrate both rows and columns norms in matrices*,
+RAL-TR-2001-034, by powers of two, so that no digit is lost.
 """
 
 from __future__ import annotations
@@ -257,11 +255,7 @@ def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vec
 
 @dataclass(frozen=True)
 class ShardData:
-    """Columns of a program of m rows in standard form, and slacks by their rows.
-
-    ``A`` is (m, n), dense or sparse; ``c``, ``upper`` and ``free`` are (N,): columns, then slacks; slack i is in row
-    ``slack_rows[i]`` with coefficient ``slack_signs[i]``.
-    """
+    """Columns, then slacks (N,), of a standard form of m rows: slack i has ``slack_signs[i]`` in ``slack_rows[i]``."""
 
     A: Matrix
     c: Vector

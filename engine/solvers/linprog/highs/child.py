@@ -106,11 +106,7 @@ def from_highs(lp: Any) -> Model:
 
 
 class Presolved:
-    """A presolved program, what leads back from its points, and its optimum by the simplex method.
-
-    Nothing is done before :meth:`run`. :meth:`solve` may be called from one thread while another calls :meth:`restore`
-    or :meth:`stop`.
-    """
+    """A presolved program, the way back, and its simplex optimum; :meth:`restore` and :meth:`stop` from any thread."""
 
     def __init__(self, **options: Any) -> None:
         self._options = options
@@ -236,10 +232,7 @@ def from_solution(highs: Any) -> Point:
 
 
 def solve(model: Model, options: dict[str, Any]) -> Point:
-    """Solve a program: ``status`` (HiGHS's, in lower case), ``seconds``, ``iterations``, and what there is of the rest.
-
-    That is ``x`` and ``row_duals``, and the rays ``farkas`` (m,) and ``ray`` (n,).
-    """
+    """``status``, ``seconds``, ``iterations``, and what there is of ``x``, ``row_duals``, ``farkas``, ``ray``."""
     began = time.perf_counter()
     highs = quiet(**options)
     if pass_model(highs, model) == highspy.HighsStatus.kError:
@@ -427,10 +420,7 @@ if __name__ == "__main__":
 
 
 class MixedInteger:
-    """A mixed-integer program, solved by HiGHS's branch and bound.
-
-    :meth:`stop` may be called from another thread, which may also read ``latest`` meanwhile.
-    """
+    """HiGHS's branch and bound; another thread may call :meth:`stop` and read ``latest`` meanwhile."""
 
     def __init__(self, model: Model, options: dict[str, Any], start: Any = None) -> None:
         self._highs = quiet(**options)

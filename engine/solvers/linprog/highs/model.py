@@ -99,10 +99,7 @@ class Scaling:
 
 
 def _power_of_two(values: Vector) -> float:
-    """The factor for numbers that are all tiny, or all huge; 1 for others, and if there is none.
-
-    A few huge numbers among others are left: scaled down, the others would fall below HiGHS's tolerances.
-    """
+    """The factor for numbers all tiny or all huge; else 1, since the small ones would fall below the tolerances."""
     sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
     if not sizes.size:
         return 1.0

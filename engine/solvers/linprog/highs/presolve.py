@@ -1,7 +1,4 @@
-"""HiGHS in child processes: presolve and postsolve, whole solves, crossover.
-
-Small programs are handled in this process, which takes less time than the start of a child.
-"""
+"""HiGHS's presolve, solves and crossover: in child processes, small programs in this one, which is sooner."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Child processes that run HiGHS or sparse factorisations; see :mod:`engine.solvers.linprog.highs.child`.
-
-A call of these libraries cannot always be interrupted, and HiGHS does not always obey its time limit; a process can be
-ended at any time. It also keeps the fault of a library from ending the program that uses this one.
-"""
+"""Child processes for libraries whose calls cannot be interrupted, and whose faults must not end this process."""
 
 from __future__ import annotations
 
@@ -32,10 +28,7 @@ class ChildError(Exception):
 
 
 class ChildProcess:
-    """A child process that answers one request at a time.
-
-    Use it as a context manager: the process is ended on leaving, whatever it is doing.
-    """
+    """A context manager: a child process that answers one request at a time, and is ended on leaving."""
 
     def __init__(self) -> None:
         words = [sys.executable, "-P", str(_CHILD)]

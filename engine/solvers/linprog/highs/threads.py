@@ -41,10 +41,7 @@ def start_thread(function: Callable[[], T]) -> Future[T]:
 
 
 def call_in_thread(function: Callable[[], T], poll: Callable[[], None], stop: Callable[[], None] = lambda: None) -> T:
-    """Call a function in a thread and wait; ``poll`` is called meanwhile.
-
-    If ``poll`` raises, ``stop`` is called, and the thread is abandoned.
-    """
+    """Call a function in a thread and wait; if ``poll`` raises meanwhile, ``stop`` is called and it is abandoned."""
     future = start_thread(function)
     try:
         return wait_for(future, poll)

@@ -48,12 +48,7 @@ def open_system(
     notice: Callable[[str], None],
     dense_meanwhile: bool = False,
 ) -> PoolSystem:
-    """A system on members of a pool, to be used as a context manager; its memory is planned first.
-
-    A sparse program gets sparse normal equations where they are predicted to be faster than a dense factor on the first
-    device, or where that would not fit; a GPU factorises them itself where that is predicted to be faster than on the
-    host.
-    """
+    """A system on members of a pool, a context manager; the kind that is predicted to be fastest and fits."""
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
     kind, dense_fits = _preferred(data, options, members, what)
     try:

@@ -50,12 +50,7 @@ def make_shard(device: Device, data: ShardData, provider: Provider | None, notic
 
 
 class HostMemoryShard(DeviceShard):
-    """A :class:`DeviceShard` whose dense products, diagonals and factors are computed by BLAS and LAPACK directly.
-
-    Passes over all variables and products with a sparse A are kernels, as on other devices. The arrays here are the
-    buffers' own memory, accessed while the device is idle: a kernel for a small matrix, a copy or a mapping would cost
-    more than the work itself. It halves the time of dense programs of up to some hundred rows on two cores.
-    """
+    """A shard whose dense products and factors are BLAS's and LAPACK's, on the buffers' own memory while it is idle."""
 
     algebra: Lapack
 

@@ -15,10 +15,7 @@ Launch = Callable[[], None]
 
 
 def launch_new(device: Device, prepare: Callable[[], Launch]) -> Launch:
-    """Launch what ``prepare`` returns, and return it.
-
-    If a kernel has just been built for it, its first launch counts as a part of that: drivers for CPUs compile then.
-    """
+    """Launch what ``prepare`` returns, and return it; drivers for CPUs compile at a kernel's first launch."""
     before = device.building.compiling
     launch = prepare()
     if device.building.compiling == before:

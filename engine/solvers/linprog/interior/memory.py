@@ -57,11 +57,7 @@ def require_fit(
 
 
 def shard_bytes(m: int, n: int, slacks: int, nonzeros: int | None) -> tuple[int, int]:
-    """Bytes that a shard takes on its device, and those of its largest buffer.
-
-    There are two matrices of m x m: M, and its factor, whose memory first receives the M of other shards. Shards that
-    do not factorise have a packed copy of M's lower triangle instead of the factor.
-    """
+    """Bytes of a shard, and of its largest buffer; m x m are M and its factor, or a packed triangle of M alone."""
     vectors = _VECTORS * 8 * (n + slacks)
     matrix = 8 * m * n if nonzeros is None else 24 * nonzeros + 8 * (m + n)
     normal = 8 * m * m

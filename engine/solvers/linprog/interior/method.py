@@ -146,11 +146,7 @@ class InteriorPoint:
         self.state.y = y
 
     def start_near(self, x: Vector, y: Vector | None) -> None:
-        """Begin near a point (N,) and row duals (m,), such as the optimum of a similar program.
-
-        Values and dual slacks are kept from zero by a part of those of Mehrotra's start, which also has the duals if
-        they are not given.
-        """
+        """Begin near a point (N,) and perhaps row duals (m,), kept from zero by a part of Mehrotra's start."""
         self.start()
         system, data = self.system, self.system.data
         start = system.get_point()
@@ -350,10 +346,7 @@ class InteriorPoint:
 
 
 def _within(ratios: Vector, part: float = 1.0) -> tuple[float, float]:
-    """Steps of at most 1, and at most ``part`` of the way to the boundary; 0 for NaN.
-
-    The first two of ``ratios`` are the greatest ``-dx / x`` and ``-ds / s``.
-    """
+    """Steps of at most 1 and ``part`` of the way to the boundary, by the first two of ``ratios``; 0 for NaN."""
     primal, dual = (part / np.maximum(ratios[:2], part)).tolist()
     return 0.0 if math.isnan(primal) else primal, 0.0 if math.isnan(dual) else dual
 

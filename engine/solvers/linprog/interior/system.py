@@ -25,10 +25,7 @@ P = ParamSpec("P")
 
 
 class System:
-    """All shards together, called from one thread (:class:`PoolSystem` for shards on several).
-
-    Shapes are those of :class:`DeviceShard`.
-    """
+    """All shards together, called from one thread (:class:`PoolSystem` for shards on several)."""
 
     def __init__(self, data: ShardData, shards: Sequence[Any], ends: list[int] | None = None) -> None:
         self.data = data

@@ -32,11 +32,9 @@ MEASURES, EXTENTS = 7, 5  # numbers that `assess` and `direct` write for each pa
 
 
 class DeviceShard:
-    """Some columns on a device: made and used on its thread.
+    """Some columns on a device, used on its thread: rows (m,) are on the host, variables and slacks (N,) stay on it.
 
-    Vectors over rows (m,) are kept on the host; those over variables and slacks (N,) stay on the device. What several
-    shards return for rows, and their sums over variables, add up to those of the whole program. The first shard also
-    factorises and solves. Only methods that return numbers wait for the device.
+    Only methods that return numbers wait for the device; those of all shards add up.
     """
 
     _point_names = ("x", "s", "w", "z", "kind")

@@ -1,8 +1,4 @@
-"""HiGHS before anything else is started.
-
-Its simplex method solves most small programs in a few milliseconds, and both its methods many others sooner than
-devices are opened.
-"""
+"""HiGHS before anything else is started: it solves many programs sooner than devices are opened."""
 
 from __future__ import annotations
 
@@ -53,10 +49,7 @@ class AtOnce:
 
 
 def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | None, is_open: bool) -> Result | None:
-    """The result of a small program that HiGHS's simplex method solves at once; None for others.
-
-    Where devices would have to be opened, HiGHS has more time, and larger programs are tried.
-    """
+    """The result of a small program that HiGHS's simplex method solves at once; None for others."""
     with problem.float_errors:
         return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit, is_open)
 

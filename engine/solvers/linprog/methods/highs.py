@@ -116,10 +116,7 @@ class HighsThread(Method):
 
 
 class HighsInteriorThread(HighsThread):
-    """HiGHS's interior-point method in a thread, on what its presolve has left for the simplex method.
-
-    A point that is not exact enough is left to a child process, which solves the program again, with crossover.
-    """
+    """HiGHS's interior-point method on its presolved program; a point not exact enough is left to a child process."""
 
     is_final = False
 

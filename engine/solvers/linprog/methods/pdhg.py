@@ -147,10 +147,7 @@ class PdhgMethod(Method):
         self._submit()
 
     def save(self) -> tuple[Vector, Vector, int, float] | None:
-        """The last measured point, its iteration and primal weight; waits for the end of the slice.
-
-        While the program is still being prepared: the point that a resumed run began with, or None.
-        """
+        """The last measured point, or that of a resumed run, or None; its iteration and weight. Waits for the slice."""
         if self.measures is None:
             return self._restored
         x, y = self._point()

@@ -61,11 +61,10 @@ class _PendingAudit:
 
 
 class Race:
-    """Methods at work on one program, and what they have found; a race, or one method alone.
+    """Methods at work on one program, one or several, and what they have found.
 
-    The thread that calls these methods waits for nothing but updates while several methods race: points are restored
-    and audited on threads, and so is everything that prepares a method (:meth:`run_concurrently`). A method that has
-    lost is closed on a thread that the pool waits for before its devices are used again.
+    While several race the caller's thread waits for nothing but updates; a loser is closed on a thread that the pool
+    waits for before its devices are used again.
     """
 
     def __init__(
@@ -145,11 +144,7 @@ class Race:
             raise Decided
 
     def run_concurrently(self, function: Callable[[], T], patience: float = math.inf) -> T:
-        """Call a function on a thread and take the updates of the methods meanwhile; here if there are none.
-
-        If the race is decided, the run stopped or the patience over, the function goes on alone: what it returns is
-        closed.
-        """
+        """Call a function on a thread and take updates meanwhile; if the race ends first, its value is closed."""
         if not self.methods:
             return function()
         future, until = start_thread(function), time.perf_counter() + patience

@@ -119,11 +119,7 @@ def head_start(member: Member, time_left: float) -> float:
 
 
 def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:
-    """Seconds that our methods wait for presolve before they begin with the program as given.
-
-    In a race on GPUs few: interior points take about as long for a program as given, with as many iterations, and
-    little slower ones. Elsewhere several times what presolve commonly takes; its own time limit is not always obeyed.
-    """
+    """Seconds for presolve before our methods begin without: few in a race on GPUs, else more."""
     if raced and not member.info.capabilities.shares_host_cores:
         return _PRESOLVE_PATIENCE
     common = min(_LONGEST_PRESOLVE, 1.0 + _PRESOLVE_SECONDS * problem.nonzeros)

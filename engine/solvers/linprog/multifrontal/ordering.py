@@ -1,9 +1,7 @@
-"""Fill-reducing orders of a sparse symmetric matrix, and its elimination tree in such an order.
+"""Fill-reducing orders, and the elimination tree, found from a minimum spanning forest.
 
-The tree is found from a minimum spanning forest (of the edges weighed by their later end), which has the same tree as
-the whole graph; the counts of the factor's columns are those of Gilbert, Ng and Peyton, "An efficient algorithm to
-compute row and column counts for sparse Cholesky factorization", SIAM J. Matrix Anal. Appl. 15 (1994), evaluated for
-all entries at a time.
+Counts of columns: Gilbert, Ng and Peyton, "An efficient algorithm to compute row and column counts for sparse Cholesky
+factorization", SIAM J. Matrix Anal. Appl. 15 (1994), evaluated for all entries at a time.
 """
 
 from __future__ import annotations
@@ -46,10 +44,7 @@ def best_tree(
     starts: NDArray[np.integer],
     dissect: Callable[[int, Index, Index], Index] = nested_dissection,
 ) -> EliminationTree:
-    """The elimination tree in a fill-reducing order.
-
-    The order is METIS's nested dissection if pymetis is installed, else SuperLU's minimum degree order.
-    """
+    """The elimination tree in METIS's nested dissection, else, without pymetis, SuperLU's minimum degree order."""
     rows, columns = below_diagonal(indices, starts)
     order = dissect if has_metis() else minimum_degree
     return elimination_tree(order(starts.size - 1, rows, columns), rows, columns)
@@ -151,10 +146,7 @@ def _counts(parent: Index, rows: Index, columns: Index) -> Index:
 
 
 def _common_ancestors(parent: Index, left: Index, right: Index) -> Index:
-    """The least common ancestors of nodes left < right, neither an ancestor of the other, for a tree in postorder.
-
-    It is the parent of the node of least depth among those from left to right.
-    """
+    """Least common ancestors of nodes left < right in a postorder: parents of the least deep node between them."""
     m = parent.size
     depth = [0] * m
     above = parent.tolist()

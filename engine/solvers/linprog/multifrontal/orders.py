@@ -1,7 +1,4 @@
-"""Fill-reducing orders by the libraries that are installed; made in this process, or in a child.
-
-The module imports nothing of this package, so that :mod:`engine.solvers.linprog.highs.child` can load it by its path.
-"""
+"""Fill-reducing orders by installed libraries; imports nothing of this package, since a child process loads it."""
 
 from __future__ import annotations
 

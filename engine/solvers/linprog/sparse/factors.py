@@ -1,7 +1,4 @@
-"""Sparse symmetric factors by the libraries that are installed; run in this process, or in a child.
-
-The module imports nothing of this package, so that :mod:`engine.solvers.linprog.highs.child` can load it by its path.
-"""
+"""Sparse factors by installed libraries; imports nothing of this package, since a child process loads it."""
 
 from __future__ import annotations
 
@@ -47,11 +44,7 @@ class Factors(ABC):
 
     @abstractmethod
     def picture(self) -> Picture:
-        """Entries of the last factor in blocks of rows and columns (k, k), in the order of elimination.
-
-        And first pivot, pivots, and rows of each front (count, 3). One of both is empty where the library does not
-        tell.
-        """
+        """The last factor's entries in blocks (k, k), or first pivot, pivots, rows of each front (count, 3)."""
 
 
 @functools.cache

@@ -1,8 +1,4 @@
-"""Predicted seconds of each linear system: a factorization, and the solutions with it. The one cost model.
-
-A rate is multiplications a second. Those of GPUs were measured on an H200, for factors of 1e7 to 1e11 multiplications,
-those of hosts on its host and on two cores of an EPYC.
-"""
+"""Predicted seconds of each linear system; rates are multiplications a second, of an H200 and of two hosts."""
 
 from __future__ import annotations
 
@@ -158,10 +154,7 @@ def _products(data: ShardData) -> float:
 
 
 def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
-    """Whether a dense factor on the device is predicted to take less time than a sparse one on the host.
-
-    The sparse factor's entries are estimated from those of ``A A^T`` with an allowance for fill.
-    """
+    """Whether a dense factor on the device is predicted to take less time than a sparse one on the host."""
     m = data.m
     if m <= _DENSE_ROWS:
         return True

@@ -1,9 +1,6 @@
-"""Normal equations of sparse programs on the host: formed by a fixed pattern, factorised by a sparse library.
+"""Normal equations of sparse programs on the host, by ``rslab`` or SuperLU; large ones in a child process.
 
-``rslab`` (extra ``sparse``) analyses the pattern once and factorises by supernodes on several threads; without it,
-SciPy's SuperLU is used, which is slower on large patterns. Large patterns are factorised in a child process, which can
-be ended at any time. Columns with many entries are left out of the matrix and taken into account by the
-Sherman-Morrison-Woodbury formula, or, where there are many of them, kept as unknowns of the augmented system.
+Columns with many entries come in by the Sherman-Morrison-Woodbury formula, or as unknowns of the augmented system.
 """
 
 from __future__ import annotations
@@ -206,10 +203,7 @@ class HostSystem(LinearSystem):
         self._weights = np.concatenate([np.ones(self._m), -1.0 / self._ends[self._m :]])
 
     def _refined(self, rhs: Vector) -> Vector | None:
-        """The part of the augmented system's solution that belongs to rows, for a right-hand side (m,); None if lost.
-
-        Residuals are those of the normal equations: what is wrong in an unknown's own row counts theta times.
-        """
+        """The rows' part of the augmented solution, refined by the normal equations' residuals; None if lost."""
         assert self._factors is not None
         whole = np.concatenate([rhs, np.zeros(self._ends.size - self._m)])
         found, residual, error = np.zeros_like(whole), whole, np.inf

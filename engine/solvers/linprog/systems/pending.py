@@ -161,11 +161,7 @@ class PendingSystem(LinearSystem):
         raise ChildError("the run has ended")
 
     def _analysed(self, data: ShardData) -> _Analysis:
-        """Fronts, or what suits the program better.
-
-        That is the augmented system where ``A A^T`` has hardly any zeros, cannot be formed, or lacks many dense
-        columns, and the host is faster than a dense factor.
-        """
+        """Fronts; or the augmented system on the host, or a dense factor, where that suits the program better."""
         columns = sp.csc_array(with_slacks(data))
         columns.sort_indices()
         dense = DenseColumns(columns)

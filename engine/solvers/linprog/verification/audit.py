@@ -1,7 +1,4 @@
-"""Answers checked on the host against the program as it was given.
-
-Activities and reduced costs are compensated sums, objectives exact sums of rounded terms.
-"""
+"""Answers checked on the host against the program as given, by compensated products and exact sums."""
 
 from __future__ import annotations
 

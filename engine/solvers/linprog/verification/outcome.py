@@ -91,11 +91,7 @@ class Proof:
 
 
 def proof_of_infeasibility(problem: LinearProgram, farkas: Vector) -> Proof | None:
-    """The proof that a Farkas ray, or a better one near it, gives; None if it proves too little.
-
-    Entries that may be rounding errors are left out one size after the other; then the signs that are still violated
-    are mended by least squares.
-    """
+    """The proof that a Farkas ray, cleaned of rounding errors or mended, gives; None if it proves too little."""
     rays = _affordable(cleaned(farkas), problem)
     for candidate in itertools.chain(rays, (polished(problem, ray) for ray in rays)):
         reach = proves_infeasible(problem, candidate)
@@ -110,11 +106,7 @@ def _affordable(rays: list[Vector], problem: LinearProgram) -> list[Vector]:
 
 
 def proof_of_unboundedness(problem: LinearProgram, ray: Vector) -> Proof | None:
-    """The proof that a ray, or a better one near it, gives if some point is feasible; None if it gives none.
-
-    Better ones are found as by :func:`proof_of_infeasibility`; which entries may be rounding errors is judged by the
-    entries themselves, and by the largest that they add to a row.
-    """
+    """The proof that a ray, cleaned or mended, gives if some point is feasible; None if it gives none."""
     sizes = np.where(problem.column_sizes > 0.0, problem.column_sizes, 1.0)
     rays = _affordable(cleaned(ray) + cleaned(ray, sizes)[1:], problem)
     for candidate in itertools.chain(rays, (polished_ray(problem, found) for found in rays)):

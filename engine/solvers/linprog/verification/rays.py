@@ -62,10 +62,7 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
 
 @_OVERFLOWS
 def polished(problem: LinearProgram, y: Vector) -> Vector:
-    """A Farkas ray near a given one that violates fewer signs, by least squares on the columns at fault.
-
-    Entries move in proportion to their size, so that none changes its sign.
-    """
+    """A Farkas ray that violates fewer signs, by least squares; zeros stay, and no entry changes its sign."""
     if not np.isfinite(y).all() or not y.any() or problem.m > 20_000:
         return y
     y = np.where((y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper), 0.0, y)
@@ -134,10 +131,7 @@ def cleaned(vector: Vector, sizes: Vector | None = None) -> list[Vector]:
 
 @_OVERFLOWS
 def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
-    """A direction near a given one that leads to fewer rows' sides, by least squares on the rows at fault.
-
-    Entries move in proportion to their size, so that those at zero stay there.
-    """
+    """A direction that leads to fewer rows' sides, by least squares on the rows at fault; zeros stay."""
     if not np.isfinite(direction).all() or not direction.any():
         return direction
     d = _open_direction(problem, direction)
@@ -192,10 +186,7 @@ _PARTS = (1e-2, 1e-4, 1e-6, 1e-9)  # of the largest multiplier, below which rows
 
 
 def reason_of_infeasibility(problem: LinearProgram, farkas: Vector) -> str:
-    """The rows that a Farkas ray combines, and the variables whose bounds it needs.
-
-    Rows with small multipliers are left out if the ray proves as much without them.
-    """
+    """The rows that a Farkas ray combines, without needless ones, and the variables whose bounds it needs."""
     ray = _without_small_entries(problem, farkas)
     rows = _named(problem.row_names, "r", ray)
     turned = transposed(problem.A)

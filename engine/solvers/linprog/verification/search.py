@@ -44,12 +44,9 @@ class Certificates:
         self.counters = counters
 
     def proof(self, prepared: Prepared, best: AuditedPoint | None, limited: bool) -> Proof | None:
-        """Look for a proof that there is no optimum, by two programs that surely have one.
+        """Look for a proof that there is no optimum, by the least sum of what rows lack, then the steepest descent.
 
-        The least sum of what the rows lack: if it is above zero, its duals prove that the program is infeasible. Then
-        the steepest descent among directions that no row and no bound ends: below zero, it proves that it is unbounded
-        if some point is feasible. These programs have iterations of their own, however few the method was allowed, and
-        are solved more closely while what they give is not proof enough.
+        The two programs surely have an optimum, and iterations of their own; they are solved more and more closely.
         """
         if self.options.max_iterations == 0:
             return None
@@ -144,11 +141,7 @@ class Certificates:
 
 
 def _cone(problem: LinearProgram) -> tuple[LinearProgram, NDArray[np.int64], Vector]:
-    """Prices of rows and bounds that leave no variable a cost and add up to 1: x of this program proves infeasibility.
-
-    Its first variables are prices of sides of rows (which row, and with which sign); no cost, so that an interior-point
-    method ends inside.
-    """
+    """A program whose first x, prices of rows' sides (which row, with which sign), proves infeasibility; no costs."""
     equal = problem.row_lower == problem.row_upper
     below = np.flatnonzero(np.isfinite(problem.row_lower))
     above = np.flatnonzero(np.isfinite(problem.row_upper) & ~equal)

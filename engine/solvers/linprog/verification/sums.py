@@ -1,8 +1,6 @@
 """Products of a matrix and a vector by compensated sums, and exact sums.
 
-Activities and reduced costs are added up with error-free transformations (Ogita, Rump, Oishi, *Accurate sum and dot
-product*, SIAM J. Sci. Comput. 26, 2005). Large dense matrices are multiplied in blocks of 32 columns; the sums of the
-blocks are added with these transformations. Rows of very large ones are shared by threads.
+Ogita, Rump, Oishi, *Accurate sum and dot product*, SIAM J. Sci. Comput. 26 (2005); dense blocks have 32 columns.
 """
 
 from __future__ import annotations
