@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QTabWidget, QVBoxLayout, QWidget
 
 from engine.base.problem import Problem
@@ -50,6 +51,7 @@ from gui.runs.view import NO_SOLUTION, RunView
 F = TypeVar("F", bound=Figure)
 
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
+_ROOMY = 1000  # pixels; where a dashboard is narrower, key numbers are small
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
 
 
@@ -276,6 +278,7 @@ class Panel(Cleanup, QWidget):
         if name not in self._tiles:
             self._tiles[name] = Tile(name, self.theme)
             self._tiles[name].describe(tile_meaning(self.solver, name))
+            self._tiles[name].make_compact(self.width() < _ROOMY)
             self._flow.addWidget(self._tiles[name])
         elif was_hidden(self._tiles[name]):
             self._tiles[name].show()
@@ -288,6 +291,14 @@ class Panel(Cleanup, QWidget):
 
     def _shown_tiles(self) -> dict[str, Tile]:
         return {name: tile for name, tile in self._tiles.items() if not was_hidden(tile)}
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where it is narrow, key numbers are small, so that they have one line."""
+        super().resizeEvent(event)
+        self._flow.gap = 7 if self.width() < _ROOMY else 18
+        for tile in self._tiles.values():
+            tile.make_compact(self.width() < _ROOMY)
+        self._strip.setMinimumHeight(0)
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -344,6 +355,9 @@ class Panel(Cleanup, QWidget):
             self.tile("Remaining").show_value(view.remaining_text.removesuffix(" left") or "–")
         else:
             self.drop_tile("Remaining")
+        if self.isVisible():  # what is below the strip does not jump as numbers come and go
+            lines_of_tiles = self._flow.heightForWidth(self._strip.width())
+            self._strip.setMinimumHeight(max(self._strip.minimumHeight(), lines_of_tiles))
         lines = [*([self.reason] if self.reason else []), *(f"Warning: {text}" for text in view.warnings)]
         self._warning_label.setText("\n".join(lines))
         self._warning_label.setVisible(bool(lines))

@@ -28,7 +28,7 @@ class FlowLayout(QLayout):
         super().__init__(parent)
         self.setContentsMargins(0, 0, 0, 0)
         self._items: list[QLayoutItem] = []
-        self._gap = gap
+        self.gap = gap
 
     def addItem(self, item: QLayoutItem) -> None:
         """Take an item."""
@@ -81,7 +81,7 @@ class FlowLayout(QLayout):
                 x, y, line = rect.x(), y + line + 1, 0
             if really:
                 item.setGeometry(QRect(QPoint(x, y), hint))
-            x, line = x + hint.width() + self._gap, max(line, hint.height())
+            x, line = x + hint.width() + self.gap, max(line, hint.height())
         return y + line - rect.y()
 
 

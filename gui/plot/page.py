@@ -16,6 +16,7 @@ class Tile(QWidget):
     """A number with a name under it; pressed, it tells what it means."""
 
     meaning: Meaning | None = None
+    compact = False
 
     def __init__(self, name: str, theme: Theme) -> None:
         super().__init__()
@@ -59,6 +60,13 @@ class Tile(QWidget):
             self.updateGeometry()
             self.update()
 
+    def make_compact(self, compact: bool) -> None:
+        """Use smaller letters and less room, for a narrow dashboard."""
+        if compact != self.compact:
+            self.compact, self._widest = compact, 0
+            self.updateGeometry()
+            self.update()
+
     def settle(self) -> None:
         """Shrink to the width of the present value, which is final."""
         self._widest = self._value_width()
@@ -66,9 +74,9 @@ class Tile(QWidget):
 
     def _fonts(self) -> tuple[Any, Any]:
         large, small = self.font(), self.font()
-        large.setPointSizeF(large.pointSizeF() * 1.25)
+        large.setPointSizeF(large.pointSizeF() * (0.95 if self.compact else 1.25))
         large.setBold(True)
-        small.setPointSizeF(max(7.0, small.pointSizeF() * 0.85))
+        small.setPointSizeF(max(6.5, small.pointSizeF() * (0.75 if self.compact else 0.85)))
         return large, small
 
     def _value_width(self) -> int:
@@ -78,7 +86,7 @@ class Tile(QWidget):
         """As wide as the widest value so far."""
         large, small = (QFontMetrics(font) for font in self._fonts())
         width = max(self._widest, self._value_width(), small.horizontalAdvance(self.name))
-        return QSize(width + 10, large.height() + small.height() + 2)
+        return QSize(width + (4 if self.compact else 10), large.height() + small.height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The number, and its name under it."""
