@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,8 @@ class FigureExport:
             painter.fillRect(QRect(QPoint(0, 0), whole), QColor(figure.theme.base))
             figure.paint(painter, whole)
             painter.end()
-        return bytes(data.data())
+        text = bytes(data.data())  # browsers have Times for families that they do not know
+        return re.sub(rb'font-family="([^",]+)"', rb'font-family="\1, sans-serif"', text)
 
     def to_pdf(self, size: QSize | None = None) -> bytes:
         """The picture with title and legend as a PDF of one page; ``size`` as in :meth:`to_image`."""

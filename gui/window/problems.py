@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QMessageBox
 from engine.api.sweep import is_sweep, read_sweep
 from engine.base.problem import ReadOptions
 from engine.errors import InputError
+from engine.solvers import problem_classes
 from engine.util.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
@@ -177,7 +179,7 @@ class Problems(QObject):
         """Say in the problem pane and in the log why a file cannot be used."""
         self.pane.show_error(path, str(error), reader, reading)
         self.previewed.emit(None, False)
-        self.refused.emit(path.name, str(error))
+        self.refused.emit(path.name, _what_to_do(str(error)))
         self._dock.show()
         self._dock.raise_()
         self._log.add(str(error), "error")
@@ -294,7 +296,9 @@ class Problems(QObject):
         dialog = QFileDialog(self._window, "Open a problem", str(self._folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: self._remember_folder(Path(name)))
-        dialog.fileSelected.connect(lambda name: self.open_path(Path(name)))
+        kinds = {"All files (*)": None} | {_filter_of(name): name for name in problem_classes()}
+        dialog.setNameFilters(list(kinds))
+        dialog.fileSelected.connect(lambda name: self.open_path(Path(name), kinds.get(dialog.selectedNameFilter())))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
@@ -341,3 +345,19 @@ class Problems(QObject):
         """Copy the equivalent Python code to the clipboard."""
         QGuiApplication.clipboard().setText(self.pane.python_text())
         self._window.statusBar().showMessage("Python code copied to the clipboard", _STATUS_MILLISECONDS)
+
+
+def _filter_of(name: str) -> str:
+    """The filter of a file dialog with which files are read as a class."""
+    return f"Read as {re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', name)} (*)"
+
+
+def _what_to_do(message: str) -> str:
+    """A message in which a list of classes is words on what to do; the problem pane and the log have the list."""
+    first, *others = message.splitlines() or [""]
+    if not first.startswith("cannot tell what kind of problem"):
+        return message
+    faults = [line.strip() for line in others if line.startswith("  read as ")]
+    known = "If you know what it holds, press “Open another file…” and choose its kind in place of “All files”."
+    compare = "If not, compare it with the samples at the left: each has a file of its kind."
+    return "\n\n".join([f"{first.partition(';')[0]}.", known, compare, *faults])

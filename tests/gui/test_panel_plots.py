@@ -124,6 +124,9 @@ def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
         figure.export.write(tmp_path / "figure.svg", millimetres)
         root = ElementTree.parse(tmp_path / "figure.svg").getroot()
         assert root.tag == f"{SVG}svg"
+        families = {part.get("font-family") for part in root.iter() if part.get("font-family")}
+        assert families
+        assert all(family.endswith(", sans-serif") for family in families)
         texts = "".join("".join(node.itertext()) for node in root.iter(f"{SVG}text"))
         assert figure.title.replace(" ", "") in texts
         with open(tmp_path / "figure.csv", newline="") as stream:

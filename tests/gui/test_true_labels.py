@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from engine.events import Metric, Started
 from engine.solvers import discover
@@ -113,6 +113,15 @@ def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot, open_window
     )
     assert window.tabs.tabText(0) == window.home.error_title.text() == "wrong.txt cannot be used"
     assert str(wrong) in window.home.error.text()
+    assert "choose its kind" in window.home.error.text()
+    assert "BlockingFlowshop" not in window.home.error.text()
+    window.problems.open_problem()
+    dialog = window.findChild(QFileDialog)
+    dialog.selectNameFilter(dialog.nameFilters()[-1])
+    dialog.fileSelected.emit(str(wrong))
+    qtbot.waitUntil(lambda: window.problems.loading is None, timeout=60_000)
+    assert "cannot tell what kind" not in window.home.error.text()
+    dialog.close()
 
 
 def test_a_held_queue_is_seen_and_a_queued_run_says_so(qtbot, open_window, counting_files):
