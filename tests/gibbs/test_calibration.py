@@ -10,9 +10,8 @@ import pytest
 from scipy import stats
 
 import engine
-from tests.gibbs.test_families import targets
 from tests.support.engines import engine_of
-from tests.support.invariance import INTERCEPT_SCALE, bounded_prior, slab_precisions
+from tests.support.invariance import INTERCEPT_SCALE, bounded_prior, slab_precisions, targets
 
 REPLICATES, RANKS, BINS, LEVEL, SLAB = 96, 15, 8, 1e-5, 0.5
 X = np.random.default_rng(6).standard_normal((40, 3))

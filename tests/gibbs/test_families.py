@@ -16,7 +16,7 @@ from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
 from engine.solvers.gibbs.validate import settings_for, validate
-from tests.support.invariance import mutate
+from tests.support.invariance import mutate, targets
 from tests.support.samplers import sampling_of, state_of
 
 LEVEL = 1e-6
@@ -25,19 +25,6 @@ INTERCEPT_SCALE = 1.5
 X = np.array([[1.2, -0.4], [-0.7, 0.9], [0.5, 1.1], [-1.4, -0.2], [0.3, 0.6]])
 WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
 """More columns than rows, for the kernel ``gibbs``."""
-
-
-def targets(family, margins, auxiliary, random):
-    """Targets from the model, by their definition; 3 categories, 4 degrees of freedom."""
-    if family == "counts":
-        size = np.exp(-2.0 * auxiliary[0])
-        factors = random.gamma(size, 1.0 / size, margins.shape)
-        return random.poisson(np.exp(np.minimum(margins, 12.0)) * factors).astype(float)
-    if family == "ordinal":
-        latent = margins + random.standard_normal(margins.shape)
-        return (latent > 0).astype(float) + (latent > np.exp(auxiliary[0]))
-    noise = random.standard_normal(margins.shape) if family == "normal" else random.standard_t(4.0, margins.shape)
-    return margins + np.exp(auxiliary[0]) * noise
 
 
 def sampler_of(member, problem, seed, pool, **options):

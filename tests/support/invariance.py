@@ -261,3 +261,16 @@ def some_always(mutants, *always):
     """Parameters of a test: one mutant of each part always, the others when slow tests are asked for."""
     assert set(always) <= set(mutants)
     return [name if name in always else pytest.param(name, marks=pytest.mark.full) for name in mutants]
+
+
+def targets(family, margins, auxiliary, random):
+    """Targets from the model, by their definition; 3 categories, 4 degrees of freedom."""
+    if family == "counts":
+        size = np.exp(-2.0 * auxiliary[0])
+        factors = random.gamma(size, 1.0 / size, margins.shape)
+        return random.poisson(np.exp(np.minimum(margins, 12.0)) * factors).astype(float)
+    if family == "ordinal":
+        latent = margins + random.standard_normal(margins.shape)
+        return (latent > 0).astype(float) + (latent > np.exp(auxiliary[0]))
+    noise = random.standard_normal(margins.shape) if family == "normal" else random.standard_t(4.0, margins.shape)
+    return margins + np.exp(auxiliary[0]) * noise
