@@ -28,7 +28,8 @@ WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3,
 
 
 def sampler_of(member, problem, seed, pool, **options):
-    chosen = Options(chains=1, kernel="hmc", provider="kernels", intercept_scale=INTERCEPT_SCALE, **options)
+    plain = {"chains": 1, "kernel": "hmc", "provider": "kernels", "intercept_scale": INTERCEPT_SCALE}
+    chosen = Options(**{**plain, **options})
     design = Design.of(problem, chosen)
     return Sampler(pool, design, settings_for(design, chosen, seed))
 
