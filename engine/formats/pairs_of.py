@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ProblemError
+from ..util.text import shown
 
 __all__ = ["Pairs", "weighted_pairs"]
 
@@ -40,6 +41,8 @@ def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) 
         Whether (a, b) and (b, a) are two terms that add up. Otherwise a matrix must be symmetric or have one half, and
         a list each pair once.
     """
+    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
+        raise ProblemError(f"n must be a whole number; got {shown(n)}")
     if hasattr(given, "edges") and hasattr(given, "nodes"):
         return _of_graph(given, n, what)
     if hasattr(given, "tocoo"):
@@ -128,7 +131,8 @@ def _of_list(terms: list[Any], n: int | None, what: str, adds: bool, labels: lis
     largest = -1
     for place, (a, b, weight) in enumerate(terms):
         for end in (a, b):
-            if isinstance(end, (bool, str)) or int(end) != end or end < 0 or (n is not None and end >= n):
+            number = isinstance(end, (int, float, np.integer, np.floating)) and not isinstance(end, bool)
+            if not number or not 0 <= end < (math.inf if n is None else n) or int(end) != end:
                 limit = "0 on" if n is None else f"0 to {n - 1}"
                 raise ProblemError(f"a {what} must be a number from {limit}; got {end!r} in term {place}")
         key = (min(int(a), int(b)), max(int(a), int(b)))

@@ -22,6 +22,7 @@ __all__ = [
     "short_number_text",
     "short_seconds_text",
     "show_digits",
+    "shown",
     "value_text",
 ]
 
@@ -89,6 +90,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shown(value: object) -> str:
+    """The value on one short line; Python refuses to write out integers of thousands of digits."""
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:
+        return "one of thousands of digits"
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def in_utf8(text: str) -> str:

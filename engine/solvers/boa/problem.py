@@ -20,6 +20,7 @@ from ...util.trust import is_bundled, native_code_of, require_trust
 from .fitness import Fitness, Function, Hierarchy, Snippet, tables
 from .fitness.autocorrelation import Autocorrelation
 from .fitness.files import from_parsed
+from .fitness.functions import real_values
 from .fitness.landscapes import random_ising, random_nk
 from .fitness.tables import Decomposable
 
@@ -88,7 +89,8 @@ class BOA(Problem):
         seeds: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
-        given = {"each": each, "processes": processes != 1, "minimize": minimize, "optimum": optimum is not None}
+        several = bool(np.any(processes != 1))
+        given = {"each": each, "processes": several, "minimize": minimize, "optimum": optimum is not None}
         unused = [name for name, is_given in given.items() if is_given]
         if unused and not (callable(fitness) and not isinstance(fitness, (str, Fitness))):
             raise ProblemError(
@@ -353,7 +355,7 @@ def _seeds(seeds: ArrayLike | None, n: int) -> NDArray[np.uint8]:
     """Individuals as (s, n) zeros and ones."""
     if seeds is None:
         return frozen(np.zeros((0, n), np.uint8))
-    raw = np.asarray(seeds)
+    raw = real_values(seeds, "individuals")
     if raw.ndim != 2 or raw.shape[1] != n:
         raise ProblemError(f"individuals must be rows of {n} genes; got an array of shape {raw.shape}")
     if not np.isin(raw, (0, 1)).all():

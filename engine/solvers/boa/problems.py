@@ -18,11 +18,12 @@ from ...base.result import Result
 from ...errors import ProblemError
 from ...formats import bit_strings
 from ...formats.pairs_of import Pairs, weighted_pairs
-from ...util.text import counted
+from ...util.text import counted, shown
 from .answers import Assignment, Cut, Sample, Spins
 from .answers import Sequence as Signs
-from .fitness import formulas
+from .fitness import check_genes, formulas
 from .fitness.autocorrelation import Autocorrelation
+from .fitness.functions import real_values, require_number
 from .fitness.tables import Decomposable, ising, max_cut
 from .problem import BOA
 
@@ -221,6 +222,7 @@ class QUBO(_Named, Problem[Sample]):
         seeds: ArrayLike | None = None,
         name: str | None = None,
     ) -> None:
+        require_number(offset, "offset")
         if hasattr(Q, "vartype") and hasattr(Q, "quadratic"):
             binary = Q if Q.vartype.name == "BINARY" else Q.change_vartype("BINARY", inplace=False)
             offset += float(binary.offset)
@@ -305,7 +307,7 @@ class SpinGlass(_Named, Problem[Spins]):
         name: str | None = None,
     ) -> None:
         if n is None and h is not None and not isinstance(h, Mapping) and not hasattr(J, "nodes"):
-            n = len(np.asarray(h))
+            n = _fields_array(h).size
         found = _without_loops(weighted_pairs(J, n, "spin"), "a coupling must join two spins")
         super().__init__(ising(found.n, found.pairs, energy, _fields(h, found)), seeds=seeds, name=name)
         self._set_labels(found.labels)
@@ -360,15 +362,16 @@ class MaxSAT(_Named, Problem[Assignment]):
         try:
             listed = [tuple(clause) for clause in clauses]
         except TypeError:
-            raise ProblemError(f"clauses must be a list of lists of literals; got {clauses!r}") from None
+            raise ProblemError(f"clauses must be a list of lists of literals; got {shown(clauses)}") from None
         given = [[_literal(literal, place) for literal in clause] for place, clause in enumerate(listed, 1)]
-        size = max((abs(literal) for clause in given for literal in clause), default=0) if n is None else n
+        size = max((abs(literal) for clause in given for literal in clause), default=0) if n is None else check_genes(n)
         if size < 1:
             raise ProblemError("there must be at least one variable; got none")
-        if weights is None:
-            fitness = formulas.max_sat(size, given)
-        else:
-            fitness = formulas.weighted_max_sat(size, given, [_weight(weight) for weight in weights])
+        try:
+            costs = None if weights is None else [_weight(weight) for weight in weights]
+        except TypeError:
+            raise ProblemError(f"weights must be a list; got {shown(weights)}") from None
+        fitness = formulas.max_sat(size, given) if costs is None else formulas.weighted_max_sat(size, given, costs)
         super().__init__(fitness, seeds=seeds, name=name)
         self.clauses = given
 
@@ -464,7 +467,7 @@ def _fields(h: ArrayLike | Mapping[Any, float] | None, found: Pairs) -> list[tup
             raise ProblemError(f"h names the spin {unknown[0]!r}, which J does not have; give n, or couple it")
         values = {place[label]: float(field) for label, field in h.items()}
     else:
-        given = np.asarray(h, np.float64)
+        given = _fields_array(h)
         if given.shape != (found.n,):
             raise ProblemError(f"h must have {found.n} numbers, one for each spin; got shape {given.shape}")
         values = dict(enumerate(given.tolist()))
@@ -474,15 +477,22 @@ def _fields(h: ArrayLike | Mapping[Any, float] | None, found: Pairs) -> list[tup
     return [(spin, field) for spin, field in values.items() if field]
 
 
+def _fields_array(h: ArrayLike) -> NDArray[np.float64]:
+    given = real_values(h, "h")
+    if given.ndim != 1:
+        raise ProblemError(f"h must be a list of numbers; got {shown(h)}")
+    return given
+
+
 def _literal(literal: Any, place: int) -> int:
-    if isinstance(literal, (bool, str)) or not hasattr(literal, "__index__") or literal == 0:
-        raise ProblemError(f"a literal must be a whole number other than 0; got {literal!r} in clause {place}")
+    if isinstance(literal, bool) or not isinstance(literal, (int, np.integer)) or literal == 0:
+        raise ProblemError(f"a literal must be a whole number other than 0; got {shown(literal)} in clause {place}")
     return int(literal)
 
 
 def _weight(weight: Any) -> int | None:
     if weight is None:
         return None
-    if isinstance(weight, float) and not weight.is_integer():
-        raise ProblemError(f"the weight of a clause must be a whole number or None; got {weight}")
+    if not isinstance(weight, (int, float, np.integer, np.floating)) or isinstance(weight, bool) or weight % 1:
+        raise ProblemError(f"the weight of a clause must be a whole number or None; got {shown(weight)}")
     return int(weight)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError, ProblemError
 from ...util.memory import total_memory
-from ...util.text import bytes_text
+from ...util.text import bytes_text, shown
 
 if TYPE_CHECKING:
     from ...devices import DeviceInfo
@@ -28,7 +28,6 @@ __all__ = [
     "item_indices",
     "require_host_memory",
     "scalar",
-    "shown",
 ]
 
 INT64_MAX = 2**63 - 1
@@ -125,16 +124,6 @@ def _whole(value: Any) -> int | str:
 def _refusal(value: object, noun: str, item: int, origin: Origin) -> ProblemError:
     entry = f"entry {item} of the solution" if noun == "solution" else f"the {noun} of item {item}"
     return origin.item_error(f"{entry} {_whole(value)}; got {shown(value)}", item)
-
-
-def shown(value: object) -> str:
-    """The value on one short line; Python refuses to write out integers of thousands of digits."""
-    try:
-        text = repr(value) if isinstance(value, str) else str(value)
-    except ValueError:
-        return "one of thousands of digits"
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def check_range(values: NDArray[np.int64], noun: str, least: int, origin: Origin, scale: int = 1) -> None:

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.problem import frozen
 from ...errors import ProblemError
-from .checks import INT64_MAX, Origin, check_range, integers, shown
+from ...util.text import shown
+from .checks import INT64_MAX, Origin, check_range, integers
 
 __all__ = ["scale_of", "scaled", "scaled_profits"]
 

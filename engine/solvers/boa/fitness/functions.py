@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
 from ....errors import ProblemError
+from ....util.text import shown
 
-__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes", "real_values"]
+__all__ = [
+    "Bits",
+    "Fitness",
+    "Function",
+    "Hierarchy",
+    "Keys",
+    "Snippet",
+    "check_genes",
+    "real_values",
+    "require_number",
+]
 
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
@@ -45,8 +57,8 @@ class Fitness(ABC):
 
     def key(self, value: float) -> int:
         """The smallest key that is at least as good as a value: what a target means."""
+        require_number(value)
         scaled = (-value if self.minimize else value) * self.scale
-        _require_number(value)
         return math.ceil(max(-_FARTHEST_KEY, min(scaled, _FARTHEST_KEY)) - 1e-6)
 
     @abstractmethod
@@ -72,15 +84,16 @@ class Fitness(ABC):
         return np.arange(self.n)
 
 
-def _require_number(value: float) -> None:
-    if math.isnan(value):
-        raise ProblemError("the optimum, or a target, must be a number; got nan")
+def require_number(value: Any, name: str = "the optimum, or a target,") -> None:
+    """Raise ``ProblemError`` unless a value is a real number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+        raise ProblemError(f"{name} must be a number; got {shown(value)}")
 
 
 def check_genes(n: int) -> int:
     """``n`` if it is a number of genes that can be handled."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise ProblemError(f"n must be a whole number; got {n!r}")
+        raise ProblemError(f"n must be a whole number; got {shown(n)}")
     if not 1 <= n <= _MOST_GENES:
         raise ProblemError(f"n must be from 1 to {_MOST_GENES:,}; got {n}")
     return int(n)
@@ -243,8 +256,8 @@ class Function(Fitness):
     ) -> None:
         self.n = check_genes(n)
         self.text = getattr(function, "__name__", type(function).__name__)
-        if processes < 1 or (processes > 1 and not each):
-            raise ProblemError(f"processes must be 1, or more with each=True; got {processes}")
+        if not isinstance(processes, (int, np.integer)) or processes < 1 or (processes > 1 and not each):
+            raise ProblemError(f"processes must be 1, or more with each=True; got {shown(processes)}")
         self.function, self.each, self.processes, self.minimize = function, each, processes, minimize
         self.best_key = None if optimum is None else self.key(optimum)
 
@@ -260,7 +273,7 @@ class Function(Fitness):
 
     @override
     def key(self, value: float) -> int:
-        _require_number(value)
+        require_number(value)
         return int(self._encoded(np.array([value], np.float64))[0])
 
     def _encoded(self, values: NDArray[np.float64]) -> Keys:

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError, nearest
-from .functions import Bits, Fitness, Hierarchy, Keys, check_genes
+from .functions import Bits, Fitness, Hierarchy, Keys, check_genes, require_number
 
 __all__ = [
     "BUILT_IN",
@@ -329,6 +329,8 @@ def ising(
     fields: Sequence[tuple[int, float]] = (),
 ) -> Decomposable:
     """Minus the energy of bonds (a, b, J) and fields (a, h); ``energy`` is its least value."""
+    if energy is not None:
+        require_number(energy, "the energy")
     scopes = [*((a, b) for a, b, _ in bonds), *((a,) for a, _ in fields)]
     tables = [*((j, -j, -j, j) for _, _, j in bonds), *((-h, h) for _, h in fields)]
     return Decomposable(n, scopes, tables, optimum=None if energy is None else -energy, text="Ising spin glass")

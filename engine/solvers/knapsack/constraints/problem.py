@@ -13,8 +13,8 @@ from ....base.problem import InstanceOption, frozen, require_arrays
 from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
-from ....util.text import counted
-from ..checks import Origin, capacity_of, check_range, integers, scalar, shown
+from ....util.text import counted, shown
+from ..checks import Origin, capacity_of, check_range, integers, scalar
 from ..choice.problems import ItemProblem
 from ..scaling import scale_of, scaled_profits
 
