@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+import shiboken6
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal
 
 from engine.errors import QuintetError
@@ -32,8 +33,12 @@ class _Receiver(QObject):
     def _receive(self, value: Any, succeeded: bool) -> None:
         callbacks, self._callbacks = self._callbacks, None
         self.delivered = True
-        if callbacks is not None:
-            callbacks[0 if succeeded else 1](value)
+        if callbacks is None:
+            return
+        callback = callbacks[0 if succeeded else 1]
+        owner = getattr(callback, "__self__", None)
+        if not isinstance(owner, QObject) or shiboken6.isValid(owner):  # a widget may have been closed meanwhile
+            callback(value)
 
 
 class Job(QRunnable):

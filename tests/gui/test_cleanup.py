@@ -10,6 +10,7 @@ import weakref
 import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool
+from PySide6.QtWidgets import QLabel
 
 from engine.base.solver import MetricSpec
 from engine.events import Metric
@@ -168,3 +169,17 @@ def test_work_that_does_not_end_does_not_keep_the_app_from_ending():
         [sys.executable, "-c", _STUCK], env=environment, check=False, capture_output=True, text=True, timeout=300
     )
     assert (ended.returncode, ended.stdout) == (0, "")
+
+
+def test_a_job_delivers_nothing_to_a_widget_that_was_deleted(qtbot):
+    for is_deleted in (False, True):
+        label = QLabel()
+        got = []
+        label.windowTitleChanged.connect(got.append)
+        Job(lambda: "done", label.setWindowTitle, print).start()
+        QThreadPool.globalInstance().waitForDone()
+        if is_deleted:
+            shiboken6.delete(label)
+        with qtbot.captureExceptions() as errors:
+            QCoreApplication.processEvents()
+        assert (got, errors) == ([] if is_deleted else ["done"], [])
