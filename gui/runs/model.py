@@ -76,7 +76,7 @@ class RunModel(QAbstractTableModel):
         """By what a run differs from others of its title; empty if it has the title alone."""
         if self._distinctions is None:
             self._distinctions = distinctions(self.notes)
-            self._known = {one.key: _told_by(one) for one in self.notes}
+            self._known = {one.key: _identity_of(one) for one in self.notes}
         return self._distinctions.get(note.key, "")
 
     def row_of(self, note: RunNote) -> int:
@@ -110,7 +110,7 @@ class RunModel(QAbstractTableModel):
         """Report that what is known of a run has changed."""
         row = self.row_of(note)
         if row >= 0:
-            if self._known.get(note.key) != _told_by(note):
+            if self._known.get(note.key) != _identity_of(note):
                 self._distinctions = None
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
@@ -131,7 +131,7 @@ class RunModel(QAbstractTableModel):
             self.endInsertColumns()
 
 
-def _told_by(note: RunNote) -> tuple[object, ...]:
+def _identity_of(note: RunNote) -> tuple[object, ...]:
     """What changes when what a run differs in may have changed."""
     return note.title, note.seed, len(note.used)
 

@@ -206,7 +206,8 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) solve_rows(const GLOBAL i32* tasks, i64 task, 
     const i32 last = sizes[f] - 1 - row0;
     const GLOBAL f64* block = panel + panel_at[f] + (i64)(${size} * step) * (w + 1);
     GLOBAL f64* a = panel + panel_at[f] + (i64)row0 * w + ${size} * step;
-${product("count", "a[(i64)MIN(i, last) * w + k]", "i >= count || i < k ? 0.0 : i == k ? 1.0 / block[(i64)k * w + k] : block[(i64)k * w + i]")}
+<% inverse = "i >= count || i < k ? 0.0 : i == k ? 1.0 / block[(i64)k * w + k] : block[(i64)k * w + i]" %>
+${product("count", "a[(i64)MIN(i, last) * w + k]", inverse)}
 % for r in range(each):
     if (iy + ${16 * r} <= last) {
 % for c in range(each):

@@ -12,8 +12,9 @@
 // Launch: `parts` groups of ${block} a program, each with `span` variables; part q of program p writes its sums, minima and
 // maxima to results[(p * parts + q) * width ...], and the host combines them in order.
 <%def name="arguments()">i32 batch, i64 n, i64 slacks, i64 parts, i64 span</%def>
-<%def name="point()">const GLOBAL f64* x, const GLOBAL f64* s, const GLOBAL f64* w, const GLOBAL f64* z, const GLOBAL u8* kind</%def>
-<%def name="step()">const GLOBAL f64* dx, const GLOBAL f64* ds, const GLOBAL f64* dw, const GLOBAL f64* dz</%def>
+<%def name="vectors(names)">${", ".join(f"const GLOBAL f64* {name}" for name in names.split())}</%def>
+<%def name="point()">${vectors("x s w z")}, const GLOBAL u8* kind</%def>
+<%def name="step()">${vectors("dx ds dw dz")}</%def>
 <%def name="each_variable()">
     const i64 p = GROUP_ID / parts;
     const i64 q = GROUP_ID % parts;

@@ -67,7 +67,8 @@ ${loops.unroll(language)}
 ${loops.unroll(language)}
                 for (i32 e = 0; e < ${loads // 2}; ++e) {
                     const i32 i = LOCAL_ID / ${chunk} + e * ${items // chunk};
-                    next[${loads // 2} + e] = is_tile ? a[MIN(row0 + i, n - 1) * n + from] : ${"first + i == from ? 1.0 : 0.0" if is_first else "0.0"};
+<% below = "first + i == from ? 1.0 : 0.0" if is_first else "0.0" %>
+                    next[${loads // 2} + e] = is_tile ? a[MIN(row0 + i, n - 1) * n + from] : ${below};
                 }
             }
 </%def>

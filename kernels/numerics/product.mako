@@ -293,7 +293,8 @@ ${keep("right", False)}
     }
 % if tensor:
 % for r in range(down):
-${write(f"row0 + {8 * r}", [f"{name}{r}_{c}" for c in range(across_) for name in "cd"], lambda c: f"column0 + {8 * (c // 2) + c % 2} + lane % 4 * 2")}
+<% sums = [f"{name}{r}_{c}" for c in range(across_) for name in "cd"] %>
+${write(f"row0 + {8 * r}", sums, lambda c: f"column0 + {8 * (c // 2) + c % 2} + lane % 4 * 2")}
 % endfor
 % else:
 % for r in range(each):

@@ -64,7 +64,7 @@ def test_all_strings_are_asked_for_once_and_the_best_one_is_kept(n: int, seed: i
     assert search.best_value == table[search.best @ weights] == (table.min() if minimize else table.max())
 
 
-def test_strings_may_be_told_in_any_order_one_by_one_and_without_being_asked() -> None:
+def test_strings_may_be_given_in_any_order_one_by_one_and_without_being_asked() -> None:
     search = engine.BitSearch(20)
     search.tell([[1] * 19 + [0]], [19])
     assert search.best_value == 19
@@ -106,7 +106,7 @@ def test_a_saved_search_continues_as_the_one_it_was_saved_from(tmp_path: Path) -
         ([[0, 1, 1]], [1j], "values must be real numbers"),
     ],
 )
-def test_what_cannot_be_told_is_refused(strings: Any, values: Any, message: str) -> None:
+def test_what_cannot_be_given_is_refused(strings: Any, values: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         engine.BitSearch(3).tell(strings, values)
 

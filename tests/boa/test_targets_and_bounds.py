@@ -1,4 +1,4 @@
-"""A known optimum, a bound that may be out of reach, and a target are told apart wherever they are shown."""
+"""A known optimum, a bound that may be out of reach, and a target are distinguished wherever they are shown."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_was_added_to_the_algorithm_is_shown(
     assert ["algorithm", "Bayesian", "optimization", "algorithm"] in rows
 
 
-def test_violated_hard_clauses_are_told(device: Member) -> None:
+def test_violated_hard_clauses_are_reported(device: Member) -> None:
     weights = [None] * 8 + [3, 4]
     problem = engine.MaxSAT([*FORMULA, [4], [-4]], weights, n=4)
     with pytest.warns(engine.InfeasibleWarning, match="violates 1 hard clause$"):
@@ -138,7 +138,7 @@ def test_an_optimum_that_is_surpassed_is_no_bound(device: Member) -> None:
     assert any("better than the optimum that the problem states, 4" in text for text in notices)
 
 
-def test_hard_clauses_of_pairs_that_contradict_are_told(device: Member) -> None:
+def test_hard_clauses_of_pairs_that_contradict_are_reported(device: Member) -> None:
     with pytest.warns(engine.InfeasibleWarning, match="violates 1 hard clause, and no solution violates fewer"):
         result, _ = solved(device, engine.MaxSAT([[1], [-1], [2]], [None, None, 5]))
     assert (result.counters["unsatisfied_hard"], result.counters["unsatisfied_weight"]) == (1, 0)

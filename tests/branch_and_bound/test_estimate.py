@@ -412,7 +412,7 @@ def recorded(method, limits):
     return call
 
 
-def test_where_there_is_nothing_to_search_no_rate_is_told(device, capsys):
+def test_where_there_is_nothing_to_search_no_rate_is_reported(device, capsys):
     sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
     words = ["estimate", str(sample), "--upper-bound", "5", "--time-limit", "2", "--devices", device.info.id]
     assert command_line(words) == 0

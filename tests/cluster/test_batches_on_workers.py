@@ -1,4 +1,4 @@
-"""``engine.map`` on a cluster: what is sent, what comes back of a lost cluster, and what the user is told."""
+"""``engine.map`` on a cluster: what is sent, what comes back of a lost cluster, and what the user reads."""
 
 import contextlib
 import sys

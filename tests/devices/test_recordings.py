@@ -192,7 +192,7 @@ def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl, 
 # --- work that is done often -----------------------------------------------------------------------------------------
 
 
-def test_work_is_recorded_the_second_time_and_anew_when_told(device, trial_template, caplog):
+def test_work_is_recorded_the_second_time_and_anew_when_asked(device, trial_template, caplog):
     def work(running, add, values, more):
         recordings, given = Recordings(running), list[int]()
 

@@ -68,7 +68,7 @@ def test_every_format_is_recognised_and_read(tmp_path, name):
         ("nothing at all\n", "is none of"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path, text, message):
+def test_mistakes_are_reported_with_their_line(tmp_path, text, message):
     path = tmp_path / "instance.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):

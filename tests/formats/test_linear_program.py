@@ -121,7 +121,7 @@ end
         (SOUND_LP, " \n", "is an empty file"),
     ],
 )
-def test_a_faulty_lp_file_is_told_with_its_line(tmp_path, old, new, message):
+def test_a_faulty_lp_file_is_reported_with_its_line(tmp_path, old, new, message):
     assert formats.read(write(tmp_path, SOUND_LP, "small.lp")).c.tolist() == [1.0, -2.0, 0.0]
     with pytest.raises(ProblemError, match=message):
         formats.read(write(tmp_path, SOUND_LP.replace(old, new), "bad.lp"))
@@ -172,7 +172,7 @@ def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old, new, line
         ("UP BND       X            4.0", "UP BND       X           -4.0", "'X' exclude each other: 0 and -4", 22),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path, old, new, message, line):
+def test_what_is_wrong_is_reported_with_its_line(tmp_path, old, new, message, line):
     assert old in GOOD
     path = write(tmp_path, GOOD.replace(old, new, 1))
     with pytest.raises(ProblemError, match=message) as caught:
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path, old, new, message, line):
     assert str(path) in str(caught.value)
 
 
-def test_ranges_before_right_hand_sides_are_told_with_their_line(tmp_path):
+def test_ranges_before_right_hand_sides_are_reported_with_their_line(tmp_path):
     head, _, rest = GOOD.partition("RHS\n")
     sides, _, rest = rest.partition("RANGES\n")
     ranges, _, bounds = rest.partition("BOUNDS\n")
@@ -195,7 +195,7 @@ def test_tabs_part_words_as_spaces_do(tmp_path):
     assert formats.read(write(tmp_path, tabbed)).row_lower.tolist() == [1.5, 1.0, 5.0]
 
 
-def test_files_that_are_none_are_told(tmp_path):
+def test_files_that_are_none_are_reported(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         formats.read(tmp_path / "absent.mps")
     (tmp_path / "half.mps.gz").write_bytes(gzip.compress(GOOD.encode())[:40])

@@ -112,7 +112,7 @@ def test_options_of_tables_are_refused(tmp_path, option):
         engine.HorseshoeProbit.read(path, **{option: True if option == "encode" else "rs1"})
 
 
-def test_a_phenotype_that_is_a_number_is_told_apart(tmp_path):
+def test_a_phenotype_that_is_a_number_is_distinguished(tmp_path):
     path = write(tmp_path, drawn(np.random.default_rng(5), 6, 4), [0.5, 2, 1.5, 2, 1, 3])
     with pytest.raises(engine.ProblemError, match=r"y must have two .*; HorseshoeRegression has .* \(.*cohort.bed\)"):
         engine.HorseshoeProbit.read(path)

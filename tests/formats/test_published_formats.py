@@ -186,7 +186,7 @@ def test_tables_of_goldman_wrap_around(tmp_path, k):
         ("f.wcnf", "p wcnf 3 1 0\n1 2 0\n", r"top must be at least 1; got 0 \(.*, line 1\)"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path, name, text, message):
+def test_mistakes_are_reported_with_their_line(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):

@@ -161,7 +161,7 @@ def test_what_cannot_be_used_is_refused_with_its_place(tmp_path, text, message):
         ("1 1:1 2:3\n0 1:1_0\n", {}, r"'0 1:1_0' is not a line of LIBSVM \(.*, line 2\)"),
     ],
 )
-def test_a_number_that_a_problem_refuses_is_told_with_its_line(tmp_path, text, read, message):
+def test_a_number_that_a_problem_refuses_is_reported_with_its_line(tmp_path, text, read, message):
     kind = engine.HorseshoeRegression if read else engine.HorseshoeProbit
     with pytest.raises(ProblemError, match=message):
         kind.read(write(tmp_path / "data.csv", text), **read)

@@ -110,7 +110,7 @@ QUICK = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_each_of_three_classes_is_told_from_the_others():
+def test_each_of_three_classes_is_reported_from_the_others():
     random = np.random.default_rng(8)
     X = random.standard_normal((90, 2))
     y = np.array(["a", "b", "c"])[np.argmax(X @ [[2, -1, -1], [0, 2, -2]] + random.gumbel(size=(90, 3)), axis=1)]

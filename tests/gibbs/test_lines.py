@@ -44,7 +44,7 @@ def test_groups_copies_nested_and_rare_columns_are_found(standardize):
     assert design.name(11) == "x10"
 
 
-def test_margins_do_not_change_along_null_lines_and_change_as_told_along_the_others():
+def test_margins_do_not_change_along_null_lines_and_change_as_stated_along_the_others():
     for options in ({}, {"standardize": False}, {"intercept": False}):
         X, y = categorical()
         design, lines = lines_of(X, y, **options)

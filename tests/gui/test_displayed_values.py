@@ -64,7 +64,7 @@ def test_a_run_is_offered_for_resuming_only_once_it_has_a_checkpoint(
     assert "Resume from checkpoint" in later.banner.text.text()
 
 
-def test_the_sessions_of_a_resumed_run_are_told_apart_and_not_spliced(qtbot: Any) -> None:
+def test_the_sessions_of_a_resumed_run_are_distinguished_and_not_spliced(qtbot: Any) -> None:
     panel = panel_for(RunInfo(""), LIGHT)
     qtbot.addWidget(panel)
     panel.resize(900, 600)

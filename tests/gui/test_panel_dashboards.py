@@ -89,8 +89,8 @@ def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: 
     for name, device in series:
         title = device or (specs[name].title if name in specs else name.replace("_", " "))
         percent = name in specs and specs[name].unit == "share"
-        told = [(time, 100.0 * value if percent else value) for time, value in values_of(events, name, device)]
-        assert points(figure(panel, name), title) == told
+        reported = [(time, 100.0 * value if percent else value) for time, value in values_of(events, name, device)]
+        assert points(figure(panel, name), title) == reported
         assert not percent or figure(panel, name).unit == "%"
     plotted = {one.key for one in panel.plots()}
     assert {spec.name for spec in panel.run.metrics} <= plotted
@@ -98,7 +98,7 @@ def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: 
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
-def test_the_health_of_devices_is_drawn_as_it_was_told(qtbot: Any, folder: Path) -> None:
+def test_the_health_of_devices_is_drawn_as_it_was_reported(qtbot: Any, folder: Path) -> None:
     panel = played(qtbot, folder)
     statuses = [event for event in events_of(folder) if isinstance(event, DeviceStatus)]
     assert statuses

@@ -1,4 +1,4 @@
-"""What the dashboard of each solver shows of a recorded run is what the solver told, and the result."""
+"""What the dashboard of each solver shows of a recorded run is what the solver reported, and the result."""
 
 from __future__ import annotations
 

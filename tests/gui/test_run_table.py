@@ -217,7 +217,7 @@ def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path, monkeypa
     assert (len(library.notes), library.incomplete) == (5, False)
 
 
-def test_runs_of_one_title_are_told_apart_by_option_then_seed_then_time():
+def test_runs_of_one_title_are_distinguished_by_option_then_seed_then_time():
     model = RunModel()
     options = ({"score": "k2"}, {"score": "bic"}, {"score": "bic"}, {"score": "bic"})
     for place, (chosen, seed) in enumerate(zip(options, (1, 1, 2, 2), strict=True)):

@@ -115,7 +115,7 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused_before_it_is_
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_an_archive_with_a_name_that_is_no_text_is_told_in_a_sentence(tmp_path):
+def test_an_archive_with_a_name_that_is_no_text_is_reported_in_a_sentence(tmp_path):
     archive = packed(tmp_path / "odd.zip", "run/run.toml", "run/é.txt")
     archive.write_bytes(archive.read_bytes().replace("é".encode(), b"\xff\xff"))
     with pytest.raises(RunFolderError, match="is no zip archive that can be read"):
@@ -133,7 +133,7 @@ def test_what_a_folder_links_to_is_not_exported(tmp_path):
         assert "run/notes.txt" not in archive.namelist()
 
 
-def test_a_file_that_is_no_archive_is_told_in_a_sentence(qtbot, window, tmp_path):
+def test_a_file_that_is_no_archive_is_reported_in_a_sentence(qtbot, window, tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK nothing")
     drop(window, tmp_path / "broken.zip")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=PATIENCE)

@@ -95,7 +95,7 @@ def test_stop_ends_even_a_child_that_hangs(qtbot, open_window, counting_files):
     assert "did not stop when asked" in tab.note.message
 
 
-def test_a_bad_file_is_told_with_file_line_and_rule(qtbot, open_window, counting_files):
+def test_a_bad_file_is_reported_with_file_line_and_rule(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     drop(window, counting_files / "bad.txt")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
@@ -105,7 +105,7 @@ def test_a_bad_file_is_told_with_file_line_and_rule(qtbot, open_window, counting
     assert not window.actions_by_name["start"].isEnabled()
 
 
-def test_a_wrong_option_is_told_under_its_field_and_does_not_run(qtbot, open_window, counting_files):
+def test_a_wrong_option_is_reported_under_its_field_and_does_not_run(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "small.txt")
     step = window.pane.form.editor("step")

@@ -222,7 +222,7 @@ def test_profits_with_decimals_are_solved_exactly(one_device, items, capacity, v
         assert weight <= capacity
 
 
-def test_scaled_profits_are_told_in_their_own_unit(one_device, tmp_path):
+def test_scaled_profits_are_reported_in_their_own_unit(one_device, tmp_path):
     problem = Knapsack([0.1, 0.25, 3], [1, 2, 3], 5)
     assert (problem.scale, problem.profits.tolist()) == (20, [2, 5, 60])
     assert "profits 0.1 to 3.0" in problem.describe()

@@ -202,7 +202,7 @@ def test_the_sample_configuration_points_at_an_instance():
     assert problem.optimum == problem.capacity + 50 * most_items  # no solution can have more items or more weight
 
 
-def test_a_garbled_file_is_told_with_the_line_of_its_fault(tmp_path):
+def test_a_garbled_file_is_reported_with_the_line_of_its_fault(tmp_path):
     path = tmp_path / "garbled.txt"
     path.write_text("3\n1 5 2\n2 x 3\n3 7 4\n10\n")
     with pytest.raises(InputError, match=r"(?s)cannot tell what kind .* read as Knapsack: .*'x'.* line 3"):

@@ -28,7 +28,7 @@ def test_cvxpy_gets_values_and_duals_of_its_own_solvers(device):
         assert float(rows[0].dual_value.min()) >= -1e-9
 
 
-def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device):
+def test_cvxpy_is_reported_of_infeasible_and_unbounded_problems(device):
     cp = package("cvxpy")
     x = cp.Variable(2)
     model = cp.Problem(cp.Minimize(x[0]), [x >= 1.0, cp.sum(x) <= 1.0])
@@ -39,7 +39,7 @@ def test_cvxpy_is_told_of_infeasible_and_unbounded_problems(device):
     assert model.status == "unbounded"
 
 
-def test_cvxpy_gets_the_point_of_a_limit_or_is_told_that_there_is_none(device):
+def test_cvxpy_gets_the_point_of_a_limit_or_is_reported_that_there_is_none(device):
     cp = package("cvxpy")
     random = np.random.default_rng(0)
     x = cp.Variable(30, nonneg=True)

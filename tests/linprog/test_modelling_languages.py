@@ -55,7 +55,7 @@ def test_pulp_gets_what_its_own_solver_gives(make):
         assert [v.dj for v in ours.variables()] == pytest.approx([sign * v.dj for v in theirs.variables()])
 
 
-def test_pulp_is_told_of_an_infeasible_and_an_unbounded_model():
+def test_pulp_is_reported_of_an_infeasible_and_an_unbounded_model():
     for rows, status in (((3,), pulp.LpStatusInfeasible), ((), pulp.LpStatusUnbounded)):
         model = pulp.LpProblem("m", pulp.LpMaximize)
         x = model.add_variable("x", 0, 2 if rows else None)
@@ -114,7 +114,7 @@ def test_pyomo_gets_what_its_own_solver_gives(make):
     assert answers[0] == pytest.approx(answers[1], abs=1e-9)
 
 
-def test_pyomo_is_told_why_there_is_nothing_to_load():
+def test_pyomo_is_reported_why_there_is_nothing_to_load():
     from pyomo.contrib.solver.common.util import NoOptimalSolutionError
 
     model = pyomo_blend()

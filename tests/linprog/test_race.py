@@ -503,7 +503,7 @@ def test_a_vertex_has_a_basis(owner):
     assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
 
 
-def test_ranges_that_highs_does_not_compute_are_told(owner):
+def test_ranges_that_highs_does_not_compute_are_reported(owner):
     messages = []
     problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])
     told = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731

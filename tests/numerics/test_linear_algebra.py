@@ -154,7 +154,7 @@ def test_one_factor_serves_many_right_hand_sides(device, provider):
 
 
 @pytest.mark.parametrize("n", [2, 100, 257])
-def test_a_matrix_that_is_not_definite_is_told_by_its_first_bad_pivot(device, provider, n):
+def test_a_matrix_that_is_not_definite_is_reported_by_its_first_bad_pivot(device, provider, n):
     pivot = n // 2 + 1
     good = definite(0, n)
     bad = good.copy()
@@ -201,7 +201,7 @@ def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device, n):
 @pytest.mark.few(4)
 @pytest.mark.parametrize("pivot", [1, 9, 64, 65, 128, 129, 200])
 @pytest.mark.parametrize("value", [-1.0, np.nan])
-def test_the_first_bad_pivot_is_told_in_any_block(device, value, pivot):
+def test_the_first_bad_pivot_is_reported_in_any_block(device, value, pivot):
     good = definite(0, 200)
     bad = good.copy()
     for k in (pivot, 200):

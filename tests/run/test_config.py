@@ -156,7 +156,7 @@ def test_variables_that_are_empty_or_of_others_are_left_alone():
     assert set(config.resolve({}, environment=environment).origins.values()) == {"default"}
 
 
-def test_every_mistake_of_a_call_is_told_at_once():
+def test_every_mistake_of_a_call_is_reported_at_once():
     with pytest.raises(OptionError) as caught:
         config.solver_options(counting.SOLVER, None, {"stepp": 1, "step": 0, "style": "fanci", "slice_seconds": 1})
     assert str(caught.value) == (

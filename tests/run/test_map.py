@@ -104,7 +104,7 @@ def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch):
     assert [result.bound for result in found.results] == [3, 4]
 
 
-def test_a_fault_while_a_group_is_solved_is_told_before_its_problems_are_solved_alone(monkeypatch):
+def test_a_fault_while_a_group_is_solved_is_reported_before_its_problems_are_solved_alone(monkeypatch):
     def fail(*arguments):
         raise engine.DeviceError("the launch was refused")
 

@@ -58,7 +58,7 @@ def test_dir_lists_public_names_only():
     assert listed == {*engine.__all__, *public_names(), *usable} - {"__version__"}
 
 
-def test_type_checkers_are_told_every_name_that_solvers_offer():
+def test_type_checkers_are_reported_every_name_that_solvers_offer():
     tree = ast.walk(ast.parse(Path(engine.__file__).read_text(encoding="utf-8")))
     declared = {alias.asname for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names}
     declared |= {"__version__", "Counting", "posterior_summary", "chain_diagnostics"}  # in other ways

@@ -22,7 +22,7 @@ __all__ = ["rendered", "rendered_text"]
 def rendered(template: str, language: str, constants: dict[str, Any]) -> Source:
     """As :func:`.templates.render`, or what that made of the same files and constants before.
 
-    ``constants``: told apart by their ``repr``; what has an address in it is rendered anew.
+    ``constants``: distinguished by their ``repr``; what has an address in it is rendered anew.
     """
 
     def make() -> str:

@@ -392,9 +392,9 @@ class _Life:
             kept = folder.result()
             if self._has_result and kept is None:
                 raise Violation("the result is lost")
-            is_told = result is not None and any(warning.kind == "StorageWarning" for warning in result.warnings)
-            if result and not kept and not is_told and disk.cut is None and self._scenario.by == "engine":
-                raise Violation("nobody was told that the result is not kept")
+            is_reported = result is not None and any(warning.kind == "StorageWarning" for warning in result.warnings)
+            if result and not kept and not is_reported and disk.cut is None and self._scenario.by == "engine":
+                raise Violation("it is not reported that the result is not kept")
             found = folder.checkpoint()
             list(folder.events())
         except RunFolderError as error:
