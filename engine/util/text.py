@@ -115,17 +115,19 @@ def compiling_text(count: int, usual: int = 0) -> str:
 
 
 def gap_text(gap: float | None) -> str:
-    """A relative gap in percent, to four digits: ``12.34 %``, ``7.349e-07 %``; an en dash where there is none."""
+    """A relative gap in percent, to four digits: ``12.34 %``, ``< 0.001 %``; an en dash where there is none."""
     if gap is None or not math.isfinite(gap):
         return "–"
+    if 0 < gap < 1e-5:
+        return "< 0.001 %"
     return f"{100 * gap:.4g} %" if gap < 10 else "> 1000 %"
 
 
 def share_text(share: float) -> str:
-    """A share of a whole in percent, to three digits: ``36.2 %``; below all of it never ``100 %``."""
+    """A share of a whole in percent, to three digits: ``36.2 %``, ``< 0.001 %``; below all of it never ``100 %``."""
     if 0.9995 <= share < 1:
         return f"{100 * share:.4f} %" if share < 0.9999995 else "> 99.9999 %"
-    return f"{100 * share:.3g} %"
+    return "< 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
 
 
 def short_number_text(value: float) -> str:

@@ -9,8 +9,9 @@ import pkgutil
 from PySide6.QtWidgets import QWidget
 
 from gui.app.theme import Theme
-from gui.panels.base import Panel, RunInfo
+from gui.panels.base import Panel
 from gui.panels.generic import GenericPanel
+from gui.panels.run_info import RunInfo
 from gui.runs.view import RunView
 
 __all__ = ["Panel", "RunInfo", "panel_classes", "panel_for"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -14,8 +14,6 @@ from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QTabWidget, QVBoxLayo
 
 from engine.base.problem import Problem
 from engine.base.result import Result
-from engine.base.schema import Schema
-from engine.base.solver import MetricSpec
 from engine.events import (
     Compiling,
     DeviceStatus,
@@ -37,6 +35,7 @@ from gui.app.theme import Theme
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
 from gui.panels.reports import ReportGroup
+from gui.panels.run_info import RunInfo
 from gui.panels.time_axes import TimeAxes
 from gui.plot.area import Cleanup
 from gui.plot.figure import Figure
@@ -44,7 +43,6 @@ from gui.plot.legend import FlowLayout
 from gui.plot.live import LivePlot
 from gui.plot.page import OneLine, Page, Tile, was_hidden
 from gui.problem.command_line import command_of
-from gui.runs.notes import RunNote
 from gui.runs.recorded import Recorded, read_recorded
 from gui.runs.view import NO_SOLUTION, RunView
 
@@ -53,26 +51,6 @@ F = TypeVar("F", bound=Figure)
 _NEUTRAL_STATES = ("waiting", "queued", "starting", "running")
 _ROOMY = 1000  # pixels; where a dashboard is narrower, key numbers are small
 _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which they are drawn thin, to be quick
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """What a panel knows of its run before the first event.
-
-    ``problem``, ``folder`` and ``schema`` are None where they are not known; ``colour`` is the run's in the run list;
-    ``usual_kernels`` is how many kernel templates an earlier run like this one needed, 0 if unknown; ``note`` has
-    what the user has noted.
-    """
-
-    solver: str
-    metrics: tuple[MetricSpec, ...] = ()
-    problem: Problem | None = None
-    folder: Path | None = None
-    title: str = ""
-    colour: str = "#0072b2"
-    schema: Schema | None = None
-    usual_kernels: int = 0
-    note: RunNote | None = None
 
 
 class Panel(Cleanup, QWidget):
@@ -396,7 +374,7 @@ class Panel(Cleanup, QWidget):
         """Show how far the compilation is."""
         if self.device_page is not None:
             self.device_page.timeline.add_kernel(event.device, event.time, event.template)
-        text = compiling_text(event.count, self.run.usual_kernels or event.usual)
+        text = compiling_text(event.count, self.view.usual_kernels or event.usual)
         self.wait_for(f"{text[:1].upper()}{text[1:]}, which takes seconds only the first time…")
 
     def wait_for(self, text: str) -> None:

@@ -25,11 +25,12 @@ from gui.problem.preview_data import shades, sparsity_pattern
 from gui.runs.view import NO_SOLUTION
 
 _TRIANGLE = 256  # rows of the picture of a dense factor
-_PHASES = ("kernels", "products", "form", "factor", "solve")
+# by metric
+_PHASES = {"kernels": "compiling"} | {phase: phase for phase in ("products", "form", "factor", "solve")}
 
 
 class LinearProgramPanel(Panel):
-    """Objectives, gap and infeasibilities by iteration, step sizes, spread of D, the race, time, values and duals."""
+    """Objectives, gap and infeasibilities by iteration, step sizes, condition, the race, time, values and duals."""
 
     solver = "linprog"
 
@@ -44,7 +45,7 @@ class LinearProgramPanel(Panel):
             "Step lengths", "share of the largest feasible step", y_title="step length", key="steps", top=1.0
         )
         self.spread = plot(
-            "Spread of D", "ratio of the largest to the smallest", y_title="ratio", key="spread", log=True
+            "Condition number of D", "the scaling matrix", y_title="condition number", key="spread", log=True
         )
         self._places = {
             "primal_objective": (self.objectives, "primal"),
@@ -55,7 +56,7 @@ class LinearProgramPanel(Panel):
             "dual_infeasibility": (self.infeasibilities, "dual"),
             "primal_step": (self.steps, "primal"),
             "dual_step": (self.steps, "dual"),
-            "spread_of_d": (self.spread, "spread"),
+            "spread_of_d": (self.spread, "D"),
         }
         self._group = self.group("iteration", self._iteration)
         for name in self._places:
@@ -84,9 +85,9 @@ class LinearProgramPanel(Panel):
         self.totals = self.figure(Bars, more, "Time of each part in total", "% of the measured time", wide=2)
         self.seconds = self.figure(StackedPlot, more, "Time of each part", "s", key="seconds")
         self.shares = self.figure(StackedPlot, more, "Share of each part", "%", key="shares", shares=True)
-        for phase in _PHASES:
-            self.follow(self.seconds, f"seconds_{phase}", names=[phase])
-            self.follow(self.shares, f"seconds_{phase}", names=[phase])
+        for phase, name in _PHASES.items():
+            self.follow(self.seconds, f"seconds_{phase}", names=[name])
+            self.follow(self.shares, f"seconds_{phase}", names=[name])
         self.add_device_page()
 
     def _show_race(self, shown: bool) -> None:
@@ -137,7 +138,8 @@ class LinearProgramPanel(Panel):
         ):
             if name in counters:
                 self.tile(title).show_value(short_number_text(float(counters[name])))
-        self._show_totals({phase: float(counters.get(f"seconds_{phase}") or 0.0) for phase in ("prepare", *_PHASES)})
+        parts = {"prepare": "prepare"} | _PHASES
+        self._show_totals({name: float(counters.get(f"seconds_{part}") or 0.0) for part, name in parts.items()})
 
     def _explain_certificate(self, status: str) -> None:
         """Say on the pages that stay empty what there is instead of a solution."""

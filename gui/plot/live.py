@@ -296,7 +296,7 @@ class LivePlot(Figure):
             left.make_room(*needs)
         width, height = max(60, self.view.width() - 60), max(40, self.view.height() - 30)
         windows = [self._window(curve, begin, end, width) for curve in self.curves]
-        drawn = [self._path(c, window, end - begin) for c, window in zip(self.curves, windows, strict=True)]
+        drawn = [self._path(c, window, begin, end - begin) for c, window in zip(self.curves, windows, strict=True)]
         across, up = width / max(end - begin, 1e-12), height / max(high - low, 1e-300)
         length = sum(
             float(np.abs(np.diff(x)).sum() * across + np.minimum(np.abs(np.diff(y)) * up, height).sum())
@@ -334,17 +334,19 @@ class LivePlot(Figure):
             window = Window(time, low, high, mean, merged=window.merged)
         return window
 
-    def _path(self, curve: Curve, window: Window, span: float) -> tuple[Floats, Floats]:
-        """The line of a curve: its points, or means where points were merged."""
+    def _path(self, curve: Curve, window: Window, begin: float, span: float) -> tuple[Floats, Floats]:
+        """The line of a curve from ``begin`` on, as SVG does not clip: its points, or means where they were merged."""
         x, y = window.time, window.mean
         if curve.step and len(x):
-            x = np.append(np.repeat(x, 2)[1:], max(self._now, float(x[-1])))
+            x = np.append(np.repeat(np.maximum(x, begin), 2)[1:], max(self._now, float(x[-1])))
             y = np.repeat(y, 2)
             if x[-1] - x[0] < _LEAST_DRAWN * span:
                 x[0] = max(self.origin, float(x[-1]) - _LEAST_DRAWN * span)
         elif len(x) == 1:
             left = max(self.origin, float(x[0]) - _LEAST_DRAWN / 2 * span)
             x, y = np.array([left, left + _LEAST_DRAWN * span]), np.repeat(y, 2)
+        elif len(x) and x[0] < begin:
+            x, y = np.append(begin, x[1:]), np.append(np.interp(begin, x[:2], y[:2]), y[1:])
         return x, y
 
     def _draw_band(self, curve: Curve, window: Window, bounds: QRectF) -> None:
@@ -362,6 +364,7 @@ class LivePlot(Figure):
             fill.setAlphaF(1.0 if self.overlaid else 0.3)
             curve.band.bounds = bounds
             time, low, high = window.band()
+            time = np.maximum(time, self.plot.getViewBox().viewRange()[0][0])
             x, y = np.concatenate([time, time[::-1]]), np.concatenate([high, low[::-1]])
             curve.band.setData(x, y, pen=None, brush=fill, fillLevel="enclosed")
 
@@ -465,23 +468,20 @@ class LivePlot(Figure):
 
     def table(self) -> Table:
         """A row for every time at which a curve has a point: its mean there, where points were merged."""
+        headers = ["seconds" if self.across == "s" else self.across, *(curve.name for curve in self.curves)]
         points = [curve.data.points() for curve in self.curves]
         times = np.unique(np.concatenate([time for time, _ in points])) if points else np.zeros(0)
         if points and all(np.array_equal(time, points[0][0]) for time, _ in points):
             times = points[0][0]  # with a row for each of several points at one x
             columns_of = [times.tolist(), *(value.tolist() for _, value in points)]
-            return self._headers(), list(zip(*columns_of, strict=True))
+            return headers, list(zip(*columns_of, strict=True))
         columns: list[Iterable[float | None]] = [times.tolist()]
         for time, value in points:
             column: list[float | None] = [None] * len(times)
             for place, one in zip(np.searchsorted(times, time).tolist(), value.tolist(), strict=True):
                 column[place] = one
             columns.append(column)
-        return self._headers(), list(zip(*columns, strict=True))
-
-    def _headers(self) -> list[str]:
-        first = "seconds" if self.across == "s" else self.across
-        return [first, *(curve.name for curve in self.curves)]
+        return headers, list(zip(*columns, strict=True))
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours; curves in the former theme's colours get the new one's."""

@@ -177,12 +177,13 @@ class Problems(QObject):
         reading: Mapping[str, Any] | None = None,
     ) -> None:
         """Say in the problem pane and in the log why a file cannot be used."""
-        self.pane.show_error(path, str(error), reader, reading)
+        message = _what_to_do(str(error))
+        self.pane.show_error(path, message, reader, reading)
         self.previewed.emit(None, False)
-        self.refused.emit(path.name, _what_to_do(str(error)))
+        self.refused.emit(path.name, message)
         self._dock.show()
         self._dock.raise_()
-        self._log.add(str(error), "error")
+        self._log.add(message.replace("\n\n", " "), "error")
 
     def load_with_options(
         self, source: Path, options: dict[str, Any], settings: dict[str, Any], reading: Mapping[str, Any] | None = None
@@ -353,7 +354,7 @@ def _filter_of(name: str) -> str:
 
 
 def _what_to_do(message: str) -> str:
-    """A message in which a list of classes is words on what to do; the problem pane and the log have the list."""
+    """A message in which words on what to do replace a list of classes."""
     first, *others = message.splitlines() or [""]
     if not first.startswith("cannot tell what kind of problem"):
         return message

@@ -219,8 +219,7 @@ class RunTab(Cleanup, QWidget):
         metrics: tuple[MetricSpec, ...] = solver.metrics if solver is not None else ()
         folder = note.path if os.path.isdir(note.path) else None
         schema = solver.schema if solver is not None else None
-        about = note.title, note.colour, schema, self.usual_kernels, note
-        run = RunInfo(note.solver, metrics, self._problem, folder, *about)
+        run = RunInfo(note.solver, metrics, self._problem, folder, note.title, schema, note)
         state, self.view = self.view.state, RunView()
         self.view.state, self.view.usual_kernels = state, self.usual_kernels
         former, self.panel = self.panel, panel_for(run, self.theme, self, self.view)

@@ -290,7 +290,7 @@ def test_time_axes_begin_with_the_first_values_and_stay(qtbot: Any) -> None:
     panel.feed([Metric(time=8.5, name="speed", value=1.0)])
     assert begins() == pytest.approx(dict.fromkeys(("objective", "speed", "later"), 8.5))
     x, y = plots["objective"].curves[0].item.getData()
-    assert x[0] == 0.5  # the first solution holds from the left edge on
+    assert x[0] == pytest.approx(8.5)  # the first solution holds from the left edge on
     assert set(y) == {7.0}
     panel.feed([compiling(20.0), Metric(time=21.0, name="later", value=1.0)])
     panel.feed([Finished(time=22.0, status="complete", objective=7, bound=7, gap=0.0)])

@@ -95,6 +95,18 @@ def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
         assert (begin[:-1, 1:] >= begin[1:, :-1]).all()
 
 
+def test_a_curve_begins_at_the_axis_as_svg_does_not_clip(qtbot: Any) -> None:
+    plot = LivePlot("Speed", theme=LIGHT)
+    for step in (False, True):
+        for time, value in ((0.0, 2.0), (8.0, 10.0), (9.0, 4.0)):
+            plot.series(f"step {step}", step=step).append(time, value)
+    plot.set_origin(4.0)
+    shown(qtbot, plot)
+    line, step = ([part.tolist() for part in curve.item.getData()] for curve in plot.curves)
+    assert line == [[4.0, 8.0, 9.0], [6.0, 10.0, 4.0]]
+    assert step == [[4.0, 8.0, 8.0, 9.0, 9.0, 9.0], [2.0, 2.0, 10.0, 10.0, 4.0, 4.0]]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("theme", "millimetres"), [(LIGHT, 175), (DARK, 85)], ids=["light", "dark"])
 def test_every_figure_is_written_for_print_whatever_its_size_and_theme(

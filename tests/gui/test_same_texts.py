@@ -21,7 +21,7 @@ from tests.support.counting import STARTED
 from tests.support.dashboards import figure
 
 BEGUN = STARTED.model_copy(update={"sense": "minimize"})
-GAPS = {0.1234567: "12.35 %", 0.0: "0 %", 7.349e-9: "7.349e-07 %", 0.05: "5 %", 20.0: "> 1000 %"}
+GAPS = {0.1234567: "12.35 %", 0.0: "0 %", 7.349e-9: "< 0.001 %", 0.00012346: "0.01235 %", 0.05: "5 %", 20.0: "> 1000 %"}
 
 
 @pytest.mark.parametrize(("gap", "text"), GAPS.items())

@@ -114,7 +114,8 @@ def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot, open_window
     assert window.tabs.tabText(0) == window.home.error_title.text() == "wrong.txt cannot be used"
     assert str(wrong) in window.home.error.text()
     assert "choose its kind" in window.home.error.text()
-    assert "BlockingFlowshop" not in window.home.error.text()
+    assert window.pane.error.text() == window.home.error.text()
+    assert "BlockingFlowshop" not in window.home.error.text() + window.log.messages()[-1]
     window.problems.open_problem()
     dialog = window.findChild(QFileDialog)
     dialog.selectNameFilter(dialog.nameFilters()[-1])

@@ -49,7 +49,7 @@ SOLVER = Solver(
         MetricSpec("mu", "Complementarity mu", log=True),
         MetricSpec("primal_step", "Primal step"),
         MetricSpec("dual_step", "Dual step"),
-        MetricSpec("spread_of_d", "Spread of D", log=True),
+        MetricSpec("spread_of_d", "Condition number of D", log=True),
         MetricSpec("interior_error", "Error of the interior-point method", log=True),
         MetricSpec("pdhg_error", "Error of PDHG", log=True),
         MetricSpec("pdhg_primal_weight", "Primal weight of PDHG", log=True),

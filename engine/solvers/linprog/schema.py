@@ -111,7 +111,7 @@ SCHEMA = Schema(
         ColumnSpec("mu", "Complementarity mu", log=True),
         ColumnSpec("primal_step", "Primal step"),
         ColumnSpec("dual_step", "Dual step"),
-        ColumnSpec("spread_of_d", "Spread of D", log=True),
+        ColumnSpec("spread_of_d", "Condition number of D", log=True),
     ),
     checkpoint=CheckpointSpec(
         version=2,
