@@ -1,4 +1,4 @@
-"""Control of a run in the foreground: Ctrl-C, SIGTERM, SIGHUP, and lines on standard input."""
+"""Control of a run in the foreground: Ctrl-C, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, and lines on standard input."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..base.option_models import Seed
+from ..errors import OptionError
 from ..formats import taillard, tsplib
 from ..solvers.branch_and_bound.problems.atsp import ATSP
 from ..solvers.branch_and_bound.problems.flowshop import Flowshop
@@ -62,6 +63,8 @@ class ATSPFamily(BaseModel):
 def generate_flowshop(options: FlowshopFamily) -> Flowshop:
     """One of Taillard's instances, or one of any size made by his generator: times uniform on 1 to 99."""
     if options.taillard is not None:
+        if own := sorted(options.model_fields_set - {"taillard"}):
+            raise OptionError(f"{', '.join(own)} cannot be chosen for taillard = {options.taillard}, which has its own")
         return Flowshop.taillard(options.taillard)
     times = taillard.generate_times(options.jobs, options.machines, options.seed)
     return Flowshop(times, f"flowshop-{options.jobs}x{options.machines}-seed{options.seed}")

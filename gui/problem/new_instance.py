@@ -191,7 +191,7 @@ class NewInstance(QDialog):
         if self.form is None:
             assert self.typed is not None
             return InstanceRequest(partial(write_text, text=self.typed.text(), what="the problem"), path)
-        given = {name: Given(value) for name, value in self.form.values().items()}
+        given = {name: Given(value) for name, value in self.form.given().items()}
         options = validated(maker.options, given, what="option")
         return InstanceRequest(lambda file: maker.write(maker.make(options), file), path)
 

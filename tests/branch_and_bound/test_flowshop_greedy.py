@@ -1,20 +1,25 @@
 """Schedules of flowshops that no tree takes: every step of the kernel, bounds, and runs that end, stop and resume."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
 
 import engine
+from engine.base.context import QuietContext
+from engine.devices import DevicePool
 from engine.errors import DeviceError, OptionError, ProblemError
+from engine.events import Notice
 from engine.solvers.branch_and_bound.heuristics import search
 from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
 from engine.solvers.branch_and_bound.heuristics.chains import ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
 from engine.solvers.branch_and_bound.intervals import Units
-from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
+from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan, neh
 from engine.solvers.branch_and_bound.search import worker as search_worker
 from engine.solvers.branch_and_bound.search.messages import Found, Report
+from tests.support.faults import failing
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -239,3 +244,32 @@ def test_a_device_that_fails_leaves_a_checkpoint_of_the_best_schedule(tmp_path, 
     monkeypatch.undo()
     result = engine.resume(tmp_path / "run", time_limit=0.01)
     assert result.objective <= schedules[0].value
+
+
+def test_the_host_searches_for_a_first_schedule_while_the_devices_compile(device, monkeypatch):
+    """Where the time is up before that, the schedule is the host's."""
+    compiled = threading.Event()
+    monkeypatch.setattr(search, "_compile", lambda *_: compiled.wait())
+    problem = engine.Flowshop(random_times(10, 20, 4))
+    published, polls = [], itertools.count()
+    context = QuietContext(1)
+    monkeypatch.setattr(context, "incumbent", lambda value, *_: published.append(value), raising=False)
+    with DevicePool([device.info]) as pool:
+        first, lower = search.first_schedule(problem, pool, context, lambda: next(polls) >= 2000)
+        compiled.set()
+    assert lower <= problem.evaluate(first.order) == first.value < makespan(problem.times, neh(problem.times))
+    assert published[-1] == first.value
+
+
+@pytest.mark.parametrize("at_launch", [1, 6])
+def test_the_other_devices_go_on_where_one_fails_during_the_first_schedule(device, at_launch):
+    if device.info.capabilities.simt:
+        pytest.skip("GPUs begin with the host's schedule")
+    times, events = random_times(5, 9, 2), []
+    name = device.info.id
+    with failing(f"{name}#2", at_launch=at_launch) as failures:
+        result = engine.solve(engine.Flowshop(times), devices=[name] * 2, on_event=events.append)
+    assert failures[0]
+    assert (result.status, result.objective) == ("optimal", optimum(times))
+    said = [event.message for event in events if isinstance(event, Notice)]
+    assert any("first schedule has ended early" in message for message in said)

@@ -32,6 +32,12 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 TA001 = [54, 83, 15, 71, 77, 36, 53, 38, 27, 87, 76, 91, 14, 29, 12, 77, 32, 87, 68, 94]
 
 
+def test_a_numbered_instance_has_its_own_size_and_seed():
+    assert generate_flowshop(FlowshopFamily(taillard=3)).name == Flowshop.taillard(3).name
+    with pytest.raises(OptionError, match="jobs, seed cannot be chosen for taillard = 3, which has its own"):
+        generate_flowshop(FlowshopFamily(taillard=3, jobs=20, seed=7))
+
+
 def test_taillards_instances_are_generated_by_number():
     problem = Flowshop.taillard(1)
     assert (problem.machines, problem.jobs, problem.name) == (5, 20, "ta001")

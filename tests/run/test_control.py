@@ -1,12 +1,14 @@
-"""Ctrl-C before, while and after a run is started."""
+"""Ctrl-C before, while and after a run is started; signals that pause and resume it."""
 
 import os
+import queue
 import signal
 
 import pytest
 
 from engine.cli.control import Controls
 from tests.support.needs import POSIX
+from tests.support.patience import PATIENCE
 
 pytestmark = POSIX
 
@@ -65,3 +67,24 @@ def test_interrupts_of_an_attached_run():
         assert target.words == ["stopping", "stop"]
         with pytest.raises(KeyboardInterrupt):
             interrupt()
+
+
+def test_two_signals_pause_and_resume_the_attached_run():
+    said = queue.SimpleQueue()
+
+    class Paused(Target):
+        def pause(self):
+            said.put("pause")
+
+        def resume(self):
+            said.put("resume")
+
+    before = [signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGUSR2)]
+    with Controls() as controls:
+        os.kill(os.getpid(), signal.SIGUSR1)  # of no run yet
+        controls.attach(Paused())
+        for number, word in ((signal.SIGUSR1, "pause"), (signal.SIGUSR2, "resume")):
+            os.kill(os.getpid(), number)
+            assert said.get(timeout=PATIENCE) == word
+        assert said.empty()
+    assert [signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGUSR2)] == before

@@ -155,7 +155,6 @@ def _initial(
     if tree.counts or upper is not None:
         return INFINITY if upper is None else min(int(upper), INFINITY), lower
     if begins_on_devices(problem, options, (member.info for member in pool.members)):
-        assert isinstance(problem, Flowshop)
         best, lower = first_schedule(problem, pool, QuietContext(seed), expired)
         return best.value, lower
     brief = is_brief(member.info for member in pool.members)

@@ -164,7 +164,6 @@ def _begin(
     if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
         if pool is not None and begins_on_devices(problem, options, (member.info for member in pool.members)):
-            assert isinstance(problem, Flowshop)
             first, before.bound = first_schedule(problem, pool, run, expired)
             solution = first.order
         else:

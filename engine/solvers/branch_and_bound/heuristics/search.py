@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
-from ....devices import DeviceInfo, DevicePool
+from ....devices import Device, DeviceInfo, DevicePool
 from ....devices.pool.group import WorkerGroup
 from ....errors import AuditError, DeviceError, RunFolderError
 from ..intervals import Units
 from ..options import Options
 from ..problems.flowshop import Flowshop
-from ..problems.flowshop_heuristics import neh
+from ..problems.flowshop_heuristics import iterated_greedy, neh
 from ..schema import SearchState, state_of
 from ..tree import INFINITY, PermutationProblem
 from .bounds import flowshop_bound
@@ -51,7 +52,9 @@ def improves(problem: Flowshop, options: Options) -> bool:
     return bool(problem.jobs >= _FEWEST_JOBS) and _may_improve(options)
 
 
-def begins_on_devices(problem: PermutationProblem, options: Options, devices: Iterable[DeviceInfo]) -> bool:
+def begins_on_devices(
+    problem: PermutationProblem, options: Options, devices: Iterable[DeviceInfo]
+) -> TypeGuard[Flowshop]:
     """Whether the first schedule is found on the devices; GPUs search small trees in less time than that takes."""
     if not isinstance(problem, Flowshop) or not _may_improve(options):
         return False
@@ -101,11 +104,25 @@ def improve(
 def first_schedule(
     problem: Flowshop, pool: DevicePool, run: RunContext, expired: Callable[[], bool]
 ) -> tuple[Improvement, int]:
-    """A schedule to begin a tree search with, after a moment of search on all devices; and a lower bound."""
+    """A schedule to begin a tree search with, after a moment of search on all devices; and a lower bound.
+
+    The host searches while they compile. If a device fails, the schedule is the best until then.
+    """
     lower = flowshop_bound(problem.times, expired)
     order = neh(problem.times, expired)
     best = Improvement(problem.evaluate(order), order)
-    run.incumbent(best.value, min(best.value, lower), best.order)  # what a time limit leaves that is over too soon
+
+    def publish() -> None:
+        run.incumbent(best.value, min(best.value, lower), best.order)  # what a time limit leaves that is over too soon
+
+    publish()
+    if best.value > lower:
+        compiling = [member.submit(_compile, problem.times) for member in pool.members]
+        order = iterated_greedy(
+            problem.times, order, run.seed, lambda: expired() or all(future.done() for future in compiling)
+        )
+        best = Improvement(problem.evaluate(order), order)
+        publish()
     budget = sum(
         greedy_shape(member.info.capabilities, problem.machines).chains
         * (_FIRST_ITERATIONS if member.info.capabilities.simt else _FIRST_ITERATIONS_OF_CPUS)
@@ -121,9 +138,19 @@ def first_schedule(
     def proceed(tried: int) -> bool:
         return best.value > lower and tried < budget and not expired() and time.perf_counter() < end
 
-    if best.value > lower:
-        improve(problem, pool, run, None, found, proceed, _FIRST_TURN_SECONDS)
+    try:
+        if best.value > lower and not expired():
+            improve(problem, pool, run, None, found, proceed, _FIRST_TURN_SECONDS)
+    except DeviceError as error:  # the tree search says which, and goes on with the others
+        run.notice(f"the search for a first schedule has ended early: {error}", level="warning")
     return best, lower
+
+
+def _compile(device: Device, times: NDArray[np.int64]) -> None:
+    """Compile the chains' kernels by a first step of them."""
+    with device.released_on_error(), contextlib.closing(ScheduleSearch(device, times, 0, 0, 0)) as search:
+        search.begin(None)
+        search.turn(0.0, 0)
 
 
 def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, run: RunContext) -> Result:

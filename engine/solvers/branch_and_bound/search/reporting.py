@@ -139,9 +139,8 @@ class Reporting:
             bounds = [one.bound for one in self._workers if one.has_work]
             if len(self._store):
                 bounds.append(self._store.bound)
-            least = min(
-                [self._upper(), *bounds]
-            )  # a device without work may have found it since the reports were taken
+            # A device without work may have found a better value since the reports were taken.
+            least = min([self._upper(), *bounds])
         if least > self.bound:
             self.bound = least
             self._proved()
