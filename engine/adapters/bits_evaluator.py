@@ -31,30 +31,7 @@ Rows = NDArray[np.uint8]
 
 
 class Evaluator:
-    """Evaluates rows of bits, as a context manager.
-
-    Parameters
-    ----------
-    function : callable
-        With ``batch`` from an (m, n) uint8 array to m numbers; otherwise from one (n,) array to a number.
-    n : int
-        Bits.
-    batch : bool
-    workers : int or concurrent.futures.Executor
-        Processes, or what else runs calls: also ``client.get_executor()`` of a Dask cluster. With processes the
-        function must be importable by name.
-    failures : {"raise", "skip"}
-        What happens if the function raises, or returns no finite number: an error, or ``nan`` as the value.
-    retries : int
-        How often a string that failed is evaluated again, alone.
-    checkpoint : path-like, optional
-        File that every value is appended to. Values that it has already are used and not evaluated again.
-
-    Attributes
-    ----------
-    until : float
-        Of ``time.monotonic()``: strings that are evaluated one by one are left out after it.
-    """
+    """Evaluates rows of bits, as a context manager; the arguments are those of :func:`engine.minimize_bits`."""
 
     def __init__(
         self,
@@ -81,7 +58,7 @@ class Evaluator:
         self._kept: defaultdict[str, deque[float]] = defaultdict(deque)
         self._file: IO[str] | None = None
         self._some_succeeded = False
-        self.until = math.inf
+        self.until = math.inf  # of time.monotonic(): strings that are evaluated one by one are left out after it
         if checkpoint is not None:
             self._file = self._opened(Path(checkpoint))
 
@@ -104,13 +81,7 @@ class Evaluator:
         return int(getattr(self._workers, "_max_workers", None) or os.cpu_count() or 1)
 
     def __call__(self, rows: Rows) -> NDArray[np.float64]:
-        """Values of the rows, or of the first ones if the time is up; ``nan`` for those that failed.
-
-        Raises
-        ------
-        ProblemError
-            If the function fails, and that is not to be skipped, or returns something else than one real number each.
-        """
+        """Values of the rows, or of the first ones if the time is up; ``nan`` for failures that are skipped."""
         names = _names(rows) if self._kept else []
         kept = [place for place, name in enumerate(names) if self._kept.get(name)]
         values = np.empty(len(rows))
@@ -137,17 +108,19 @@ class Evaluator:
                 values[place : place + 1], error = self._attempt(rows[place : place + 1])
         failed = np.flatnonzero(~np.isfinite(values))
         self._some_succeeded |= len(failed) < len(rows)
-        if len(failed) and (not self._skips or not self._some_succeeded):
+        if not len(failed):
+            return values
+        if not self._skips or not self._some_succeeded:
             found = f"returned {values[failed[0]]}" if error is None else f"raised {type(error).__name__}: {error}"
             rule = "the function must return finite numbers" if error is None else "the function failed"
             raise ProblemError(f"{rule}; it {found} for {''.join(map(str, rows[failed[0]].tolist()))}") from error
         values[failed] = math.nan
-        self._keep(rows[failed], values[failed])
+        self._keep(rows, values, failed)
         return values
 
-    def _keep(self, rows: Rows, values: NDArray[np.float64]) -> None:
-        if self._file is not None and len(rows):
-            pairs = zip(_names(rows), values.tolist(), strict=True)
+    def _keep(self, rows: Rows, values: NDArray[np.float64], places: NDArray[np.int64]) -> None:
+        if self._file is not None and len(places):
+            pairs = zip(_names(rows[places]), values[places].tolist(), strict=True)
             self._file.writelines(f"{name} {value!r}\n" for name, value in pairs)
             self._file.flush()
 
@@ -161,8 +134,8 @@ class Evaluator:
             here = slice(place * size, place * size + len(parts[place]))
             if error is None:
                 values[here] = self._checked(raw, len(parts[place]))
-                good = np.isfinite(values[here])
-                self._keep(rows[here][good], values[here][good])
+                if self._file is not None:
+                    self._keep(rows, values, here.start + np.flatnonzero(np.isfinite(values[here])))
             elif len(parts[place]) > 1 and not isinstance(error, BrokenExecutor):  # which of them failed
                 for row in range(here.start, here.stop):
                     values[row : row + 1], alone = self._attempt(rows[row : row + 1])

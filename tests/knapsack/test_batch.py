@@ -94,6 +94,15 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(pool, items, capaci
     assert_solved(results[1], copies)
 
 
+def test_items_are_counted_once_however_many_of_their_packs_are_open(pool):
+    profits, weights, counts = [39, 33, 30], [29, 23, 20], [58, 93, 32]
+    problem = Knapsack(profits, weights, 259, counts=counts)
+    result = solved(pool, [problem])[0]
+    assert_solved(result, problem, optimal_value(Knapsack(np.repeat(profits, counts), np.repeat(weights, counts), 259)))
+    assert result.counters["cells"] > 1000  # bounds leave packs open
+    assert 0 <= result.counters["items_fixed"] <= result.counters["items"] == 3
+
+
 def test_the_largest_problems_of_a_batch_are_solved(pool):
     random = np.random.default_rng(8)
     problems = [problem_of(kind, MOST_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]

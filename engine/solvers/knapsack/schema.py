@@ -43,7 +43,8 @@ SCHEMA = Schema(
     ),
     counters=(
         CounterSpec("items", "Items", "items"),
-        CounterSpec("items_fixed", "Items decided by bounds", "items"),
+        # By bounds, and (also with reduce = false) because they do not fit, bring no profit or have no weight.
+        CounterSpec("items_fixed", "Items decided beforehand", "items"),
         CounterSpec("cells", "Cell updates", "cells"),
         CounterSpec("nodes", "Nodes of the search", "nodes"),
         CounterSpec("exchanged_bytes", "Exchanged between devices", "bytes"),

@@ -77,9 +77,9 @@ def node_bytes(parameters: Parameters) -> int:
 
 
 class PopulationMemory(Memory):
-    """The buffers of one population on one device; ``slots`` nodes are learned at a time, ``history`` rows kept.
+    """The buffers of one population on one device; ``arguments`` has them by the names that kernels have for them.
 
-    ``arguments`` has them by the names that kernels have for them.
+    ``slots`` nodes are learned at a time, and ``history`` generations may pass between two readings.
     """
 
     def __init__(self, device: Device, parameters: Parameters, fitness: Fitness, slots: int, history: int) -> None:

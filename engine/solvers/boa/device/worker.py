@@ -28,7 +28,10 @@ __all__ = ["DevicePopulation"]
 
 
 class DevicePopulation:
-    """The population on one device; see :class:`.population.Population` for its arguments."""
+    """The population on one device; ``slots`` and ``history`` are those of :class:`.memory.PopulationMemory`.
+
+    ``interrupted`` says, from any thread, whether the run is to end: the rest of a generation is then left undone.
+    """
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ Keys = NDArray[np.int64]
 
 _MOST_GENES = 1 << 20
 _FARTHEST_KEY = 1 << 62  # beyond every key; targets past it mean the same
+_SIGN, _BUT_SIGN = np.int64(63), np.int64((1 << 63) - 1)  # of the bits of a double
 
 
 class Fitness(ABC):
@@ -86,7 +87,7 @@ class Fitness(ABC):
 
 def require_number(value: Any, name: str = "the optimum, or a target,") -> None:
     """Raise ``ProblemError`` unless a value is a real number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value:
         raise ProblemError(f"{name} must be a number; got {shown(value)}")
 
 
@@ -103,7 +104,7 @@ def real_values(raw: Any, name: str) -> NDArray[np.float64]:
     """Values as doubles; ``ProblemError`` if they are complex, or no numbers."""
     try:
         values = np.asarray(raw)
-        if np.iscomplexobj(values):
+        if values.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
         return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -268,7 +269,7 @@ class Function(Fitness):
 
     def values(self, keys: Keys) -> NDArray[np.float64]:
         """The values of many keys."""
-        numbers = np.where(keys >= 0, keys, keys ^ np.int64(0x7FFFFFFFFFFFFFFF)).view(np.float64)
+        numbers = _ordered(keys).view(np.float64)
         return 0.0 - numbers if self.minimize else numbers  # no negative zero
 
     @override
@@ -278,8 +279,7 @@ class Function(Fitness):
 
     def _encoded(self, values: NDArray[np.float64]) -> Keys:
         signed = (-values if self.minimize else values) + 0.0  # no negative zero
-        bits = signed.view(np.int64)
-        return np.where(bits >= 0, bits, bits ^ np.int64(0x7FFFFFFFFFFFFFFF))
+        return _ordered(signed.view(np.int64))
 
     @override
     def keys(self, bits: Bits, mapped: Callable[..., Any] = map) -> Keys:
@@ -294,11 +294,12 @@ class Function(Fitness):
                 f"the fitness {self.text} must return a value for each string, here {len(bits)}; "
                 f"it returned an array of shape {values.shape}"
             )
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if wrong.size:
+        finite = np.isfinite(values)
+        if not finite.all():
+            wrong = int(finite.argmin())
             raise ProblemError(
                 f"the fitness {self.text} must return finite numbers; "
-                f"it returned {values[wrong[0]]} for {_shown(bits[wrong[0]])}"
+                f"it returned {values[wrong]} for {_shown(bits[wrong])}"
             )
         return self._encoded(values)
 
@@ -319,6 +320,11 @@ class Function(Fitness):
         """A function cannot be kept, only what it was called and is sought of it."""
         best = [] if self.best_key is None else [self.best_key]
         return {"function": np.array(self.text), "numbers": np.array([self.n, self.minimize, *best], np.int64)}
+
+
+def _ordered(bits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bits of doubles as integers that are ordered as the doubles are; its own inverse."""
+    return bits ^ ((bits >> _SIGN) & _BUT_SIGN)
 
 
 def _shown(individual: Bits) -> str:

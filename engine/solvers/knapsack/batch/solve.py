@@ -55,7 +55,7 @@ def solve_batch(
         ):
             counters: dict[str, int | float] = {
                 "items": problems[place].n,
-                "items_fixed": problems[place].n - open_items,
+                "items_fixed": max(0, problems[place].n - open_items),  # at least, as open packs of copies are counted
                 "cells": cells,
             }
             if place in packs:

@@ -34,7 +34,7 @@ ChoiceProblem = MultipleChoiceKnapsack | MultidimensionalKnapsack
 
 
 def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[DeviceInfo]) -> None:
-    """Check that profits and weights are not too large, and that the table that bounds leave fits a device."""
+    """Check that profits and weights are not too large, and without ``reduce`` that the table fits a device."""
     if int(problem.profits.sum()) >= _MOST_PROFIT:
         raise ProblemError("the sum of profits must be below 2^55")
     if sum(int(row.sum()) for row in np.atleast_2d(problem.weights)) >= _MOST_PROFIT:  # of each, 64 bits hold the sum
