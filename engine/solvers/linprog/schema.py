@@ -114,7 +114,7 @@ SCHEMA = Schema(
         ColumnSpec("spread_of_d", "Condition number of D", log=True),
     ),
     checkpoint=CheckpointSpec(
-        version=2,
+        version=3,
         arrays=(
             ArraySpec("x", "float64", (1, "columns"), within=_FINITE, required_if=has_interior),
             *(
@@ -123,6 +123,7 @@ SCHEMA = Schema(
             ),
             ArraySpec("y", "float64", (1, "rows"), within=_FINITE, required_if=has_interior),
             ArraySpec("goal", "float64", (1,), within=_POSITIVE, required_if=has_interior),
+            ArraySpec("held", "float64", (3,), within=(0, 1e300), required_if=has_interior),
             ArraySpec("pdhg_x", "float64", ("variables",), within=_BELOW_INFINITY, required_if=has_pdhg),
             ArraySpec("pdhg_y", "float64", ("pdhg_rows",), within=_BELOW_INFINITY, required_if=has_pdhg),
             ArraySpec("history", "float64", (None, 10)),

@@ -25,6 +25,8 @@ class ConjugateRows(Rows):
     """
 
     def _extend(self) -> None:
+        super()._extend()
+        self.programs.begin_gather("f64")
         layout, memory = self.layout, self._memory
         capabilities = self.device.capabilities
         self._block = CONJUGATE_BLOCK if capabilities.simt else 1

@@ -202,6 +202,7 @@ class Programs:
             "auxiliary": {**_auxiliary_constants(block, family), **self._weighted},
             "expand": {"block": block, "storage": STORAGE.get(storage, "f32")},
         }
+        self._gathers: dict[str, Program] = {}
         self.wide_columns = block if block > 1 else _SERIAL_COLUMNS
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
@@ -235,12 +236,16 @@ class Programs:
         """Groups of ``block`` work-items that share so many items."""
         return min(-(-items // self.block), self._most_groups)
 
+    def begin_gather(self, value: str) -> None:
+        """Compile :meth:`gather` for sums of a type, in the background where the device can."""
+        constants = gather_constants(self._device.capabilities, value)
+        self._gathers[value] = self._device.program("gibbs/gather", **constants)
+
     def gather(self, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int) -> None:
         """Add up the ``count`` sums of every strip to those of the shards [first, first + many)."""
         value = "f32" if partial.dtype == np.float32 else "f64"
         constants = gather_constants(self._device.capabilities, value)
-        program = self._device.program("gibbs/gather", **constants)
-        program.gather_shards(
+        self._gathers[value].gather_shards(
             many * -(-count // (constants["block"] * constants["columns"])),
             constants["block"],
             partial=partial,

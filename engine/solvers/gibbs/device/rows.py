@@ -73,7 +73,8 @@ class Rows:
         self._extend()
 
     def _extend(self) -> None:
-        """What another kind of rows has beside."""
+        """What this kind of rows has beside."""
+        self.programs.begin_gather("f32")
 
     def read_shape(self, shape: Buffer) -> None:
         """Let the passes take the numbers of the chains' likelihoods from a buffer of a record a chain."""
@@ -144,7 +145,7 @@ class Rows:
             self._used[ring] = device.record_event()
 
     def begin_sweep(self, mode: Mode, betas: int) -> None:
-        """Make the sums of the programs ready for a sweep."""
+        """As :meth:`Programs.begin_sweep`."""
         self.programs.begin_sweep(mode, betas)
 
     def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:

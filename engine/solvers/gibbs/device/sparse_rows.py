@@ -104,7 +104,7 @@ class SparseRows(Rows):
 
     def _launchers(self, vectors: Vectors) -> tuple[Launcher, Launcher]:
         """Launchers of the kernels of ``sparse_rows`` and of ``sparse_columns``."""
-        layout, _sparse = self.layout, self.sparse
+        layout = self.layout
         common = {
             "coefficients": vectors.coefficients,
             "offsets": vectors.offsets,
@@ -147,7 +147,7 @@ class SparseRows(Rows):
 
     @override
     def begin_sweep(self, mode: Any, betas: int) -> None:
-        pass  # its programs are others
+        """Nothing: its passes are programs of :class:`SparsePrograms`."""
 
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""
@@ -191,8 +191,8 @@ class SparseRows(Rows):
         for first, chains in chain_groups(vectors.betas):
             program = sparse.columns(chains, vector)
             if self.segments:
-                kernel, groups_ = getattr(program, segments), sparse.segment_groups(self.segments)
-                vectors.of_columns(kernel, groups_, sparse.block, weighted=weighted, beta_first=first)
+                kernel, most = getattr(program, segments), sparse.segment_groups(self.segments)
+                vectors.of_columns(kernel, most, sparse.block, weighted=weighted, beta_first=first)
             own = {"shards_out": shards, "tile": tile, "beta_first": first}
             vectors.of_columns(getattr(program, finish), groups, sparse.block, **own)
         if self.peer is not None:

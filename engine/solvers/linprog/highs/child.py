@@ -367,6 +367,51 @@ def _simplex(highs: Any, model: Model, basis: Any, ranging: bool | None) -> Poin
     return found if ranging is None or found["status"] != "optimal" else found | _basis(highs, ranging)
 
 
+class MixedInteger:
+    """HiGHS's branch and bound; another thread may call :meth:`stop` and read ``latest`` meanwhile."""
+
+    def __init__(self, model: Model, options: dict[str, Any], start: Any = None) -> None:
+        self._highs = quiet(**options)
+        self._model, self._start = model, start
+        self._stopped = False
+        self.latest: tuple[Any, float] = (None, -math.inf)
+        self._highs.cbMipImprovingSolution += self._take_point
+        self._highs.cbMipInterrupt += self._look
+
+    def _take_point(self, event: Any) -> None:
+        x = np.array(event.data_out.mip_solution)[: len(self._model["c"])]  # semi-continuous ones have columns more
+        self.latest = x, max(self.latest[1], float(event.data_out.mip_dual_bound))
+
+    def _look(self, event: Any) -> None:
+        self.latest = self.latest[0], max(self.latest[1], float(event.data_out.mip_dual_bound))
+        if self._stopped:
+            event.interrupt()
+
+    def stop(self) -> None:
+        """Let the work end soon; it returns what it has."""
+        self._stopped = True
+        self._highs.setOptionValue("time_limit", 0.0)
+
+    def run(self) -> Point:
+        """Solve the program."""
+        highs, model = self._highs, self._model
+        lp = to_highs(model)
+        lp.integrality_ = [highspy.HighsVarType(int(kind)) for kind in model["integrality"]]
+        if highs.passModel(lp) == highspy.HighsStatus.kError:
+            return {"status": "failed", "iterations": 0, "nodes": 0, "bound": -math.inf}
+        if self._start is not None:
+            solution = highspy.HighsSolution()
+            solution.col_value, solution.value_valid = self._start.tolist(), True
+            highs.setSolution(solution)
+        if self._stopped:
+            highs.setOptionValue("time_limit", 0.0)
+        highs.run()
+        info = highs.getInfo()
+        found = outcome(highs) | {"nodes": int(max(0, info.mip_node_count)), "bound": float(info.mip_dual_bound)}
+        highs.clearCallbacks()
+        return found
+
+
 def _serve() -> None:
     """Answer requests until the parent closes its end."""
     requests = os.fdopen(os.dup(0), "rb")
@@ -417,48 +462,3 @@ if __name__ == "__main__":
         _serve()
     except (BrokenPipeError, KeyboardInterrupt):
         sys.exit(0)
-
-
-class MixedInteger:
-    """HiGHS's branch and bound; another thread may call :meth:`stop` and read ``latest`` meanwhile."""
-
-    def __init__(self, model: Model, options: dict[str, Any], start: Any = None) -> None:
-        self._highs = quiet(**options)
-        self._model, self._start = model, start
-        self._stopped = False
-        self.latest: tuple[Any, float] = (None, -math.inf)
-        self._highs.cbMipImprovingSolution += self._take_point
-        self._highs.cbMipInterrupt += self._look
-
-    def _take_point(self, event: Any) -> None:
-        x = np.array(event.data_out.mip_solution)[: len(self._model["c"])]  # semi-continuous ones have columns more
-        self.latest = x, max(self.latest[1], float(event.data_out.mip_dual_bound))
-
-    def _look(self, event: Any) -> None:
-        self.latest = self.latest[0], max(self.latest[1], float(event.data_out.mip_dual_bound))
-        if self._stopped:
-            event.interrupt()
-
-    def stop(self) -> None:
-        """Let the work end soon; it returns what it has."""
-        self._stopped = True
-        self._highs.setOptionValue("time_limit", 0.0)
-
-    def run(self) -> Point:
-        """Solve the program."""
-        highs, model = self._highs, self._model
-        lp = to_highs(model)
-        lp.integrality_ = [highspy.HighsVarType(int(kind)) for kind in model["integrality"]]
-        if highs.passModel(lp) == highspy.HighsStatus.kError:
-            return {"status": "failed", "iterations": 0, "nodes": 0, "bound": -math.inf}
-        if self._start is not None:
-            solution = highspy.HighsSolution()
-            solution.col_value, solution.value_valid = self._start.tolist(), True
-            highs.setSolution(solution)
-        if self._stopped:
-            highs.setOptionValue("time_limit", 0.0)
-        highs.run()
-        info = highs.getInfo()
-        found = outcome(highs) | {"nodes": int(max(0, info.mip_node_count)), "bound": float(info.mip_dual_bound)}
-        highs.clearCallbacks()
-        return found

@@ -169,6 +169,8 @@ class InteriorPoint:
         """The iterate, to go on from, as arrays of one row; and its scalars."""
         arrays = dict(zip(("x", "s", "w", "z"), (values[None] for values in self.system.get_point()), strict=True))
         arrays |= {"y": self.state.y[None], "goal": np.array([self.goal])}
+        held = np.array([self._rho, self._rho_free, self._dual_error])  # the error decides when rho changes
+        arrays["held"] = np.where(np.isfinite(held), held, 1e300)
         return arrays, {"iteration": self.state.iteration, "last_step": self.state.last_step}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
@@ -176,6 +178,7 @@ class InteriorPoint:
         self.system.set_point(*(arrays[name][0] for name in ("x", "s", "w", "z")))
         self.state = _State(arrays["y"][0], int(state["iteration"]), state["last_step"])
         self.goal = float(arrays["goal"][0])
+        self._rho, self._rho_free, self._dual_error = arrays["held"].tolist()
         self._best_at = self._halved_at = self.state.iteration
 
     # --- an iteration -------------------------------------------------------------------------------------------
@@ -272,7 +275,7 @@ class InteriorPoint:
         found = self.system.complete()
         primal, dual = _within(found)
         after = (self._products + primal * found[2] + dual * found[3] + primal * dual * found[4]) / self.pairs
-        sigma = np.clip((after / mu) ** 3, 1e-8, 1.0)
+        sigma = np.clip(np.power(after / mu, 3), 1e-8, 1.0)
         wanted = float(sigma if np.isfinite(sigma) else 1.0) * mu
         dy = self._solve_direction("second_order", wanted)
         ratios = self.system.complete()

@@ -1,0 +1,250 @@
+"""HiGHS in threads and child processes, presolve and the way back, vertices and their ranges."""
+
+import threading
+import time
+
+import highspy
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import engine
+from engine.events import Notice
+from engine.solvers.linprog.highs import child, presolve
+from engine.solvers.linprog.highs.model import model_of, program_of
+from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
+from engine.solvers.linprog.highs.process import ChildError, ChildProcess
+from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
+from engine.solvers.linprog.methods.highs import HighsMethod
+from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
+from tests.support.races import reference, sparse_program
+
+pytestmark = pytest.mark.host
+
+
+def test_highs_in_a_thread_finds_what_highs_finds():
+    options = {"solver": "simplex", "parallel": "off"}
+    for seed in range(3):
+        problem = sparse_program(seed)
+        found = HighsHere().run(problem, options)
+        assert found["status"] == "optimal"
+        assert audit(problem, found["x"], found["row_duals"]).error <= 1e-9
+        assert found["x"] @ problem.c == pytest.approx(reference(problem), rel=1e-9)
+    one_row = sp.csr_array([[1.0, 1.0]])
+    empty = HighsHere().run(engine.LinearProgram([1.0, 2.0], A_ub=-one_row, b_ub=[-3.0]), options)
+    assert empty["status"] == "optimal"
+    assert empty["x"].tolist() == [3.0, 0.0]
+    row = np.random.default_rng(1).random(20) + 0.5
+    infeasible = engine.LinearProgram(np.ones(20), A_ub=sp.csr_array(np.stack([row, -row])), b_ub=[1.0, -2.0])
+    found = HighsHere().run(infeasible, options)
+    assert found["status"] == "infeasible"
+    assert max(proves_infeasible(infeasible, sign * found["farkas"]) for sign in (1, -1)) > 0.0
+    unbounded = engine.LinearProgram([-1.0, -1.0], A_ub=sp.csr_array([[1.0, -1.0], [-1.0, 1.0]]), b_ub=[1, 1])
+    assert proves_unbounded(unbounded, HighsHere().run(unbounded, options)["ray"])
+
+
+def test_highs_in_a_thread_is_stopped():
+    """A program that the simplex method needs many seconds for."""
+    random = np.random.default_rng(0)
+    a = sp.random_array((700, 1400), density=0.03, rng=random, format="csr")
+    slow = engine.LinearProgram(random.random(1400), A_eq=a, b_eq=a @ random.random(1400))
+    work = HighsHere()
+    thread = start_thread(lambda: work.run(slow, {"solver": "simplex", "parallel": "off"}))
+    assert wait_for(work.presolved, lambda: None).status in ("reduced", "not_reduced")
+    time.sleep(0.05)
+    assert not thread.done()
+    work.stop()
+    assert thread.result(30)["status"] == "time limit reached"
+    before = HighsHere()
+    before.stop()
+    assert before.run(slow, {"solver": "simplex"})["status"] != "optimal"
+
+
+def test_other_threads_of_highs_in_this_process_do_no_harm(owner):
+    """HiGHS refuses a number of threads that differs from the one before, in one process."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 3)
+    highs.addVar(0.0, 1.0)
+    highs.run()
+    result = owner.solve(sparse_program(4), method="race")
+    assert result.status == "optimal"
+    assert result.arrays["racers"][0] == "HiGHS simplex"
+    highspy.Highs.resetGlobalScheduler(True)
+
+
+def test_highs_in_a_child_ends_before_the_run_and_shows_its_point():
+    random = np.random.default_rng(5)
+    a = sp.random_array((400, 800), density=0.2, rng=random, format="csr")
+    problem = engine.LinearProgram(-random.random(800), A_ub=a, b_ub=a @ random.random(800))
+    limited = HighsMethod(problem, "simplex", 1e-8, time_left=lambda: 0.02)
+    try:
+        news = limited.collect()
+    finally:
+        limited.close()
+    assert news.ended
+    if news.point is not None:  # on a very fast machine it is the optimum
+        assert news.point[0].shape == (800,)
+    unlimited = HighsMethod(sparse_program(8), "ipm", 1e-8)
+    try:
+        assert unlimited.collect().point is not None
+    finally:
+        unlimited.close()
+
+
+def test_every_request_is_answered_while_the_process_ends():
+    for _ in range(3):
+        process = ChildProcess()
+        answers = []
+        process._process.kill()
+        while process._process._threads[0].is_alive():
+            answers.append(process.request("restore", {}))
+        answers.append(process.request("restore", {}))
+        for answer in answers:
+            with pytest.raises(ChildError):
+                answer.result(10)
+        process.close()
+
+
+def test_a_process_that_ends_is_an_error_and_not_a_hang():
+    with ChildProcess() as process:
+        answer = process.request("solve", {"not": "a program"}, {})
+        with pytest.raises(ChildError, match="ended without an answer"):
+            answer.result(60)
+        with pytest.raises(ChildError):
+            process.request("solve", {}, {}).result(60)
+
+
+def test_a_request_that_cannot_be_sent_is_an_error_and_not_a_hang():
+    with ChildProcess() as process, pytest.raises(ChildError):
+        process.request("solve", lambda: None).result(60)
+
+
+def test_without_a_way_back_the_program_is_solved_as_given(owner, monkeypatch):
+    def ended(*_):
+        raise ChildError("the child process has ended")
+
+    monkeypatch.setattr(Presolve, "restore", ended)
+    problem = sparse_program(9)
+    result = owner.solve(problem, method="mpc")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_presolve_and_its_way_back(monkeypatch, apart):
+    if apart:
+        monkeypatch.setattr(presolve, "_IN_PROCESS", -1)
+    polls = []
+    problem = sparse_program(9)
+    with Presolve(problem, lambda: polls.append(None)) as reduced:
+        assert reduced.status == "reduced"
+        assert reduced.program is not None
+        assert reduced.program.n < problem.n
+        solved = engine.solve(reduced.program, presolve=False, backend="opencl")
+        x, y = reduced.restore(solved.solution, solved.arrays["row_duals"])
+    found = audit(problem, x, y)
+    assert found.error < 1e-7
+    assert found.primal == pytest.approx(reference(problem), rel=1e-6)
+    assert bool(polls) == apart
+
+
+def test_a_stop_does_not_wait_for_a_thread():
+    ended = threading.Event()
+
+    def stop():
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        call_in_thread(ended.wait, stop)
+    ended.set()
+    assert call_in_thread(lambda: 7, lambda: None) == 7
+    with pytest.raises(ZeroDivisionError):
+        call_in_thread(lambda: 1 // 0, lambda: None)
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], np.zeros((0, 3))])
+def test_highs_gets_whole_arrays_as_it_gets_numbers(rows):
+    matrix = sp.csr_array(rows, dtype=float)
+    problem = engine.LinearProgram([1.0, -2.0, 0.5], A_ub=matrix, b_ub=np.full(matrix.shape[0], 4.0), bounds=(0, 3))
+    highs = child.quiet()
+    child.pass_model(highs, model_of(problem))
+    given, passed = child.to_highs(model_of(problem)), highs.getLp()
+    for name in (
+        "col_cost_",
+        "col_lower_",
+        "col_upper_",
+        "row_lower_",
+        "row_upper_",
+        "offset_",
+        "num_col_",
+        "num_row_",
+    ):
+        assert np.array_equal(getattr(passed, name), getattr(given, name)), name
+    for name in ("start_", "index_", "value_"):
+        assert np.array_equal(getattr(passed.a_matrix_, name), getattr(given.a_matrix_, name)), name
+    assert child.solve(model_of(problem), {})["objective"] == pytest.approx(-6.0)
+
+
+def test_models_survive_the_way_to_highs_and_back():
+    problem = engine.LinearProgram(
+        [1.0, 2.0, 0.0], A_ub=sp.csr_array([[1.0, 0.0, 2.0]]), b_ub=[4.0], bounds=[(None, 3.0), (0, None), (1, 1)]
+    )
+    copy = program_of(model_of(problem), "copy")
+    for name in ("c", "lower", "upper", "row_lower", "row_upper"):
+        assert np.array_equal(getattr(copy, name), getattr(problem, name))
+    assert (copy.A != problem.A).nnz == 0
+
+
+def test_a_vertex_has_a_basis(owner):
+    problem = engine.LinearProgram(
+        np.ones(6), A_eq=sp.csr_array(np.array([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])), b_eq=[3.0, 6.0]
+    )
+    inner = owner.solve(problem, presolve=False, method="mpc")
+    assert (inner.solution > 0.5).all()
+    vertex = owner.solve(problem, presolve=False, basis=True)
+    assert np.count_nonzero(vertex.solution) == 2
+    assert vertex.objective == pytest.approx(9.0)
+    basic = int((vertex.arrays["column_status"] == 1).sum()) + int((vertex.arrays["row_status"] == 1).sum())
+    assert basic == problem.m
+    assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
+
+
+def test_ranges_that_highs_does_not_compute_are_reported(owner):
+    messages = []
+    problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])
+    told = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
+    found = owner.solve(problem, ranging=True, on_event=told)
+    assert "column_status" in found.arrays
+    assert ("cost_from" in found.arrays) != any("no ranges" in message for message in messages)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_vertex_stays_optimal_within_its_ranges(owner, maximize):
+    random = np.random.default_rng(3)
+    a, sign = random.random((5, 8)), -1.0 if maximize else 1.0
+    given = {"A": a, "lower": np.zeros(8), "upper": np.full(8, np.inf)}
+    given |= {"row_lower": np.full(5, 1.0), "row_upper": np.full(5, np.inf), "maximize": np.array(maximize)}
+    c = sign * (random.random(8) + 0.5)
+    found = owner.solve(engine.LinearProgram.from_arrays(given | {"c": c}, "ranges"), ranging=True)
+    ranges = np.stack([found.arrays["cost_from"], found.arrays["cost_to"]])
+    assert ((ranges[0] <= c + 1e-12) & (c <= ranges[1] + 1e-12)).all()
+
+    def vertex(costs):
+        problem = engine.LinearProgram.from_arrays(given | {"c": costs}, "moved")
+        return np.asarray(owner.solve(problem, basis=True).solution)
+
+    for j in range(8):
+        for end, other in ((ranges[0, j], -1.0), (ranges[1, j], 1.0)):
+            if not np.isfinite(end):
+                continue
+            costs = c.copy()
+            costs[j] = c[j] + 0.9 * (end - c[j])
+            assert np.allclose(vertex(costs), found.solution, atol=1e-7), j
+            costs[j] = end + other * 0.05
+            if abs(end - c[j]) > 1e-6 and costs[j] * sign > 0.0:
+                assert not np.allclose(vertex(costs), found.solution, atol=1e-7), j
+    sides = np.stack([found.arrays["side_from"], found.arrays["side_to"]])
+    active = found.arrays["row_status"] != 1
+    assert ((sides[0] <= 1.0 + 1e-9) & (sides[1] >= 1.0 - 1e-9))[active].all()
