@@ -66,7 +66,7 @@ def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) 
         _some(0, what)
     is_square = len(listed) > 0 and all(isinstance(row, list) and len(row) == len(listed) for row in listed)
     if is_square and (adds or len(listed) > 3):  # else they are edges
-        return weighted_pairs(np.array(terms), n, what, adds=adds)
+        return weighted_pairs(np.array(terms, object), n, what, adds=adds)
     if any(len(term) not in (2, 3) for term in terms):
         raise ProblemError(f"a list must hold pairs, or pairs with a weight; got {terms[0]!r}")
     return _of_list([(*term, 1.0) if len(term) == 2 else term for term in terms], n, what, adds)
@@ -89,8 +89,10 @@ def _some(n: int, what: str) -> int:
 def _finite(weight: Any, a: Any, b: Any) -> float:
     try:
         value = float(weight)
+    except OverflowError:
+        value = math.inf
     except (TypeError, ValueError):
-        raise ProblemError(f"the weight of ({a}, {b}) must be a number; got {weight!r}") from None
+        raise ProblemError(f"the weight of ({a}, {b}) must be a number; got {shown(weight)}") from None
     if not math.isfinite(value):
         raise ProblemError(f"the weight of ({a}, {b}) must be finite; got {value}")
     return int(value) if value.is_integer() else value

@@ -465,7 +465,7 @@ def _fields(h: ArrayLike | Mapping[Any, float] | None, found: Pairs) -> list[tup
         unknown = [label for label in h if label not in place]
         if unknown:
             raise ProblemError(f"h names the spin {unknown[0]!r}, which J does not have; give n, or couple it")
-        values = {place[label]: float(field) for label, field in h.items()}
+        values = dict(zip((place[label] for label in h), _fields_array(list(h.values())).tolist(), strict=True))
     else:
         given = _fields_array(h)
         if given.shape != (found.n,):

@@ -107,7 +107,7 @@ def real_values(raw: Any, name: str) -> NDArray[np.float64]:
         if values.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ProblemError(f"{name} must be real numbers: {error}") from error
 
 
@@ -275,7 +275,7 @@ class Function(Fitness):
     @override
     def key(self, value: float) -> int:
         require_number(value)
-        return int(self._encoded(np.array([value], np.float64))[0])
+        return int(self._encoded(real_values([value], "the optimum, or a target,"))[0])
 
     def _encoded(self, values: NDArray[np.float64]) -> Keys:
         signed = (-values if self.minimize else values) + 0.0  # no negative zero
