@@ -43,6 +43,8 @@ class DevicesPage:
         """The pool is known."""
         self._names = list(zip(event.devices, event.device_names, strict=False))
         self._since = dict.fromkeys(event.devices, event.time)
+        for device in event.devices:  # in the pool's order, whichever reports first
+            self.timeline.lane_of(device)
         self._list()
 
     def _list(self) -> None:

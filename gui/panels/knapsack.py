@@ -41,7 +41,7 @@ class KnapsackPanel(Panel):
             wide=2,
             optional=True,
         )
-        self.shares = self.figure(Bars, page, "Share of the active range", key="share")
+        self.shares = self.figure(Bars, page, "Share of the active capacities", key="share")
         self.items = self.figure(LivePlot, page, "Items done", "items", key="items_done")
         self.cells = self.figure(LivePlot, page, "Cell updates", "cells/s", key="cells_per_second")
         self.best = self.figure(

@@ -65,7 +65,7 @@ class LaneTimeline(LivePlot):
         self._add(device, kind, time, rate, since)
 
     def _add(self, device: str, kind: str, time: float, value: float, since: float | None) -> None:
-        lane = self._shares_of(device)
+        lane = self.lane_of(device)
         if kind not in lane:
             lane[kind] = Series()
             self.series(AT_WORK, self.theme.colour(0))
@@ -77,13 +77,14 @@ class LaneTimeline(LivePlot):
 
     def add_kernel(self, device: str, time: float, name: str) -> None:
         """A kernel template is compiled or loaded."""
-        self._shares_of(device)
+        self.lane_of(device)
         self.series(_TICKS, self.theme.colour(7))
         if len(self._ticks) < _MOST_TICKS:
             self._ticks.append((time, device, name))
         self._point_added(time)
 
-    def _shares_of(self, device: str) -> dict[str, Series]:
+    def lane_of(self, device: str) -> dict[str, Series]:
+        """What a device has reported by its kind, in a lane that is made if there is none, below the others."""
         if device not in self._lanes:
             self._lanes[device] = {}
             self.least_height = max(LivePlot.least_height, 70 + _LANE * len(self._lanes))

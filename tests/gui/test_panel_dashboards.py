@@ -248,3 +248,8 @@ def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) 
             assert page.widget().width() <= page.viewport().width()
 
         qtbot.waitUntil(fits, timeout=120_000)
+
+
+def test_lanes_of_the_timeline_are_in_the_order_of_the_pool(qtbot: Any) -> None:
+    timeline = played(qtbot, RECORDED / "knapsack").device_page.timeline
+    assert list(timeline._lanes) == ["opencl:0", "opencl:1"]
