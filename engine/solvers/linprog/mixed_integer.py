@@ -1,4 +1,8 @@
-"""HiGHS's branch and bound; its solutions are audited on the host, its bounds are what it says."""
+"""HiGHS's branch and bound.
+
+Integers of a solution are exact, and rows and bounds hold, as audited on the host; bounds, and that there is no
+solution although the relaxation has one, are what HiGHS says.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class CheckpointState(BaseModel):
     variables: NonNegativeInt
     interior: bool
     iteration: NonNegativeInt
-    last_step: tuple[float, float, float] | None = None
+    last_step: tuple[float, float, float] | None = None  # primal, dual, and the spread of d that led to the iterate
     pdhg: bool
     pdhg_iteration: NonNegativeInt
     pdhg_weight: float = Field(ge=1e-15, le=1e15)
@@ -123,6 +123,7 @@ SCHEMA = Schema(
             ),
             ArraySpec("y", "float64", (1, "rows"), within=_FINITE, required_if=has_interior),
             ArraySpec("goal", "float64", (1,), within=_POSITIVE, required_if=has_interior),
+            # what is added to 1 / theta, what stands for it where there is no bound, and the dual error before
             ArraySpec("held", "float64", (3,), within=(0, 1e300), required_if=has_interior),
             ArraySpec("pdhg_x", "float64", ("variables",), within=_BELOW_INFINITY, required_if=has_pdhg),
             ArraySpec("pdhg_y", "float64", ("pdhg_rows",), within=_BELOW_INFINITY, required_if=has_pdhg),

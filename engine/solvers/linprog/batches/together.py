@@ -85,7 +85,7 @@ class TogetherWorker:
         self._memory.release()
 
     def solve(self, chosen: NDArray[np.int64], progress: Callable[[int], None]) -> Points:
-        """Solve some of the programs."""
+        """Points (count, n), row duals (count, m), and iterations of the programs as given; not audited."""
         step = _chunk(self._m, self._n, self._family.shared)
         parts = [self._chunk(chosen[begin : begin + step], progress) for begin in range(0, chosen.size, step)]
         x, y, iterations = (np.concatenate([part[place] for part in parts]) for place in range(3))

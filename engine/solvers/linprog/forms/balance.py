@@ -25,8 +25,8 @@ class Balanced:
     """A scaled program, a minimization, and the way back from its points."""
 
     program: LinearProgram
-    row_scale: Vector  # powers of two: scaled rows by rows,
-    column_scale: Vector  # and values of the program given by scaled ones
+    row_scale: Vector  # powers of two: a row of the scaled program is so many times that of the given one,
+    column_scale: Vector  # and a value of the given program so many times that of the scaled one
     cost_scale: float
 
     def restore(self, x: Vector, y: Vector) -> tuple[Vector, Vector]:

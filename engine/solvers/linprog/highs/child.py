@@ -232,7 +232,7 @@ def from_solution(highs: Any) -> Point:
 
 
 def solve(model: Model, options: dict[str, Any]) -> Point:
-    """``status``, ``seconds``, ``iterations``, and what there is of ``x``, ``row_duals``, ``farkas``, ``ray``."""
+    """``status``, ``seconds``, ``iterations``; if found ``x``, ``row_duals``, and ``farkas`` (m,), ``ray`` (n,)."""
     began = time.perf_counter()
     highs = quiet(**options)
     if pass_model(highs, model) == highspy.HighsStatus.kError:
@@ -374,7 +374,7 @@ class MixedInteger:
         self._highs = quiet(**options)
         self._model, self._start = model, start
         self._stopped = False
-        self.latest: tuple[Any, float] = (None, -math.inf)
+        self.latest: tuple[Any, float] = (None, -math.inf)  # the best point, and the bound as of a minimization
         self._highs.cbMipImprovingSolution += self._take_point
         self._highs.cbMipInterrupt += self._look
 

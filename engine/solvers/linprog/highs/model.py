@@ -99,7 +99,7 @@ class Scaling:
 
 
 def _power_of_two(values: Vector) -> float:
-    """The factor for numbers all tiny or all huge; else 1, since the small ones would fall below the tolerances."""
+    """The factor for numbers all tiny or all huge; else 1: scaled down, others would fall below HiGHS's tolerances."""
     sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
     if not sizes.size:
         return 1.0

@@ -48,7 +48,11 @@ def open_system(
     notice: Callable[[str], None],
     dense_meanwhile: bool = False,
 ) -> PoolSystem:
-    """A system on members of a pool, a context manager; the kind that is predicted to be fastest and fits."""
+    """A system on members of a pool, a context manager.
+
+    For a sparse program a dense factor on the first device is taken where it fits and is predicted to be faster than a
+    sparse one, and of the sparse ones that of a GPU where it is predicted to be faster than the host's.
+    """
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
     kind, dense_fits = _preferred(data, options, members, what)
     try:

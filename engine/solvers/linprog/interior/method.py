@@ -146,7 +146,7 @@ class InteriorPoint:
         self.state.y = y
 
     def start_near(self, x: Vector, y: Vector | None) -> None:
-        """Begin near a point (N,) and perhaps row duals (m,), kept from zero by a part of Mehrotra's start."""
+        """Begin near a point (N,), and row duals (m,) or those of Mehrotra's start, kept from zero by a part of it."""
         self.start()
         system, data = self.system, self.system.data
         start = system.get_point()

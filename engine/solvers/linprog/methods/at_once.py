@@ -49,7 +49,7 @@ class AtOnce:
 
 
 def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | None, is_open: bool) -> Result | None:
-    """The result of a small program that HiGHS's simplex method solves at once; None for others."""
+    """The result of a small program that HiGHS solves at once, or None; of larger ones too if devices must open."""
     with problem.float_errors:
         return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit, is_open)
 

@@ -144,7 +144,11 @@ class Race:
             raise Decided
 
     def run_concurrently(self, function: Callable[[], T], patience: float = math.inf) -> T:
-        """Call a function on a thread and take updates meanwhile; if the race ends first, its value is closed."""
+        """Call a function on a thread and take updates meanwhile; here if there are no methods.
+
+        What it returns is closed if the race is decided (:class:`Decided`), the run is stopped or the patience is over
+        (TimeoutError) before.
+        """
         if not self.methods:
             return function()
         future, until = start_thread(function), time.perf_counter() + patience

@@ -119,7 +119,7 @@ def head_start(member: Member, time_left: float) -> float:
 
 
 def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:
-    """Seconds for presolve before our methods begin without: few in a race on GPUs, else more."""
+    """Seconds for presolve, which may exceed its own limit, before our methods begin without: few in a race on GPUs."""
     if raced and not member.info.capabilities.shares_host_cores:
         return _PRESOLVE_PATIENCE
     common = min(_LONGEST_PRESOLVE, 1.0 + _PRESOLVE_SECONDS * problem.nonzeros)

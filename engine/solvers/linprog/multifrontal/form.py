@@ -1,4 +1,12 @@
-"""Normal equations or the augmented system: whichever has the cheaper factor."""
+"""Normal equations or the augmented system: whichever has the cheaper factor.
+
+The augmented system keeps columns with many entries, S, as unknowns and eliminates the others, N. It has the solution
+dy of ``A Theta A^T dy = r``, and a factor L D L^T in every order (Vanderbei, "Symmetric quasidefinite matrices", SIAM
+J. Optim. 5 (1995)):
+
+    [ A_N Theta_N A_N^T    A_S        ] [ dy ]   [ r ]
+    [ A_S^T               -Theta_S^-1 ] [ v  ] = [ 0 ]
+"""
 
 from __future__ import annotations
 

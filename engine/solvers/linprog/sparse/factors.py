@@ -32,7 +32,7 @@ class Factors(ABC):
 
     def _analyse(self, lower: Any) -> None:
         """Prepare for the pattern; the entries of the triangle are numbered from 1 on."""
-        raise NotImplementedError
+        raise NotImplementedError  # not abstract: factors in a child process analyse there
 
     @abstractmethod
     def factor(self, values: Vector) -> bool:

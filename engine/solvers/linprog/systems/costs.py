@@ -1,4 +1,4 @@
-"""Predicted seconds of each linear system; rates are multiplications a second, of an H200 and of two hosts."""
+"""Predicted seconds of each linear system; rates are multiplications a second, of an H200, its host and an EPYC."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class PendingSystem(LinearSystem):
         choice: Literal["device", "auto"],
         dense_fits: bool,
         warn: Callable[[str], None],
-        dense_meanwhile: bool = False,
+        dense_meanwhile: bool = False,  # until the pattern is analysed: rounding errors depend on when that is
     ) -> None:
         self._shards, self._data, self._info = shards, data, info
         self._choice, self._dense_fits, self._warn = choice, dense_fits, warn
