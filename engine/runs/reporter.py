@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -27,11 +28,10 @@ SOLUTION_IN_EVENT = 10_000
 
 @dataclass
 class _Throttle:
-    """When a series last emitted an event, on the run's clock; that event; and the newest one held back since."""
+    """When a series last emitted an event, on the run's clock, and what makes the newest one held back since."""
 
     emitted_at: float = -math.inf
-    emitted: Event | None = None
-    held: Event | None = None
+    held: Callable[[], Event] | None = None
 
 
 class Reporter:
@@ -52,6 +52,7 @@ class Reporter:
         self._clock = clock
         self._metrics: dict[tuple[str, str | None], _Throttle] = {}
         self._progress = _Throttle()
+        self._emitted_progress: tuple[str | None, float] = (None, 0.0)
         self._phase = ""
         self.best: tuple[float | int | None, float | int | None] = (None, None)
         self.best_solution: NDArray[Any] | None = None
@@ -90,8 +91,9 @@ class Reporter:
         """A point of a live series; at most ten a second are emitted of each, and always the last one."""
         if not self._publisher:
             return
-        event = Metric(time=self.elapsed, name=name, value=value, device=device)
-        self._throttled(self._metrics.setdefault((name, device), _Throttle()), event)
+        now = self.elapsed
+        series = self._metrics.setdefault((name, device), _Throttle())
+        self._throttled(series, now, partial(Metric, time=now, name=name, value=value, device=device))
 
     def progress(
         self,
@@ -104,9 +106,13 @@ class Reporter:
     ) -> None:
         """How far the present phase is; throttled like a metric, but a phase's begin and end are emitted at once."""
         self._phase = phase
+        if not self._publisher:
+            return
+        now = self.elapsed
         middle, low, high = seconds_left or (None, None, None)
-        event = Progress(
-            time=self.elapsed,
+        event = partial(
+            Progress,
+            time=now,
             phase=phase,
             done=done,
             total=total,
@@ -116,25 +122,29 @@ class Reporter:
             seconds_left_low=low,
             seconds_left_high=high,
         )
-        last = self._progress.emitted
-        news = not isinstance(last, Progress) or last.phase != phase or (done >= total > 0 and last.done != done)
-        self._throttled(self._progress, event, at_once=news)
+        emitted_phase, emitted_done = self._emitted_progress
+        news = emitted_phase != phase or (done >= total > 0 and emitted_done != done)
+        self._throttled(self._progress, now, event, at_once=news)
 
-    def _throttled(self, series: _Throttle, event: Event, at_once: bool = False) -> None:
-        if at_once or event.time - series.emitted_at >= METRIC_INTERVAL:
-            series.emitted_at, series.emitted, series.held = event.time, event, None
+    def _throttled(self, series: _Throttle, now: float, event: Callable[[], Event], at_once: bool = False) -> None:
+        series.held = event
+        if at_once or now - series.emitted_at >= METRIC_INTERVAL:
+            self._emit_series(series, now)
+
+    def _emit_series(self, series: _Throttle, now: float) -> None:
+        """Emit what a series holds back; an event is made only here, since most are replaced by a newer one."""
+        if series.held is not None:
+            event, series.emitted_at, series.held = series.held(), now, None
+            if isinstance(event, Progress):
+                self._emitted_progress = event.phase, event.done
             self.emit(event)
-        else:
-            series.held = event
 
     def _emit_held(self, older_than: float = -math.inf) -> None:
         """Emit what is held back of series whose last event is so many seconds old."""
         now = self.elapsed
         for series in (*self._metrics.values(), self._progress):
-            if series.held is not None and now - series.emitted_at >= older_than:
-                event, series.emitted_at = series.held, now
-                series.emitted, series.held = event, None
-                self.emit(event)
+            if now - series.emitted_at >= older_than:
+                self._emit_series(series, now)
         if self._solution is not None and now - self._solution_emitted_at >= max(older_than, METRIC_INTERVAL):
             self._emit_incumbent()
 
@@ -153,14 +163,16 @@ class Reporter:
         news = (objective, bound) != self.best
         if objective != self.best[0]:
             self.best_solution = None if solution is None else solution.copy()
-            small = solution is not None and solution.size <= SOLUTION_IN_EVENT
-            self._solution = solution.tolist() if small and solution is not None else None
+            shown = solution is not None and solution.size <= SOLUTION_IN_EVENT and bool(self._publisher)
+            self._solution = solution.tolist() if shown and solution is not None else None
         self.best = (objective, bound)
         if news:
             self._emit_incumbent()
 
     def _emit_incumbent(self) -> None:
         """Emit the best so far, with its solution if that is new and it is time."""
+        if not self._publisher:
+            return
         now, solution = self.elapsed, None
         if self._solution is not None and now - self._solution_emitted_at >= METRIC_INTERVAL:
             solution, self._solution, self._solution_emitted_at = self._solution, None, now

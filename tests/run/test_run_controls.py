@@ -13,6 +13,7 @@ from engine import events
 from engine.base.context import StopRequested
 from engine.base.result import Result, Status
 from engine.errors import DeviceError
+from engine.runs import reporter
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.question import Fresh, Question
 from engine.runs.run import Run
@@ -113,6 +114,29 @@ def test_progress_emits_the_begin_and_end_of_each_phase_at_once():
     run_of(solve, observers=[watch])
     emitted = [(event.phase, event.done) for event in watch.of(events.Progress)]
     assert emitted == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_progress_that_nobody_sees_makes_no_event(observed, monkeypatch):
+    made = []
+
+    class Counted(events.Progress):
+        def __init__(self, **fields):
+            made.append(fields["done"])
+            super().__init__(**fields)
+
+    monkeypatch.setattr(reporter, "Progress", Counted)
+    monkeypatch.setattr(reporter, "METRIC_INTERVAL", 60.0)
+    phases = []
+
+    def solve(run):
+        for done in range(100):
+            run.progress("search", done, 1000)
+        phases.append(run.phase)
+
+    run_of(solve, observers=[Watch()] if observed else [])
+    assert made == ([0, 99] if observed else [])
+    assert phases == ["search"]
 
 
 def test_an_incumbent_is_emitted_when_it_changes():
