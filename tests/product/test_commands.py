@@ -26,7 +26,7 @@ MORE_SAMPLES = [
     *(f"branch_and_bound/{name}" for name in ("grid-10.dat", "queens-14.txt", "ranking-25.mat", "tardiness-18.txt")),
     "branch_and_bound/ta030.txt",
     *(f"knapsack/{name}" for name in ("capacity-last.txt", "jooken.txt", "kplib.txt", "pisinger.csv")),
-    *(f"knapsack/{name}" for name in ("strongly-1000.txt", "strongly-10000.csv", "unicauca.txt")),
+    *(f"knapsack/{name}" for name in ("strongly-1000.txt", "strongly-2000.csv", "unicauca.txt")),
 ]
 
 GENERATED = {

@@ -14,7 +14,7 @@ from engine.util.paths import folder_of
         ("linprog/blend.mps", {}, 0),
         ("knapsack/bounded.txt", {}, 0),
         ("knapsack/strongly-1000.txt", {}, 0),
-        ("knapsack/strongly-10000.csv", {}, 0),
+        ("knapsack/strongly-2000.csv", {}, 0),
         ("boa/trap.boa", {}, 0),
         ("boa/nk.txt", {}, 0),
         ("boa/cut.txt", {}, 0),
