@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import engine
 from engine import events
-from engine.cli import reading, running
+from engine.cli import reading
 from engine.errors import OptionError, ProblemError
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.run import Run
@@ -81,15 +80,6 @@ def test_settings_of_every_layer_meet_in_solve(quintet, monkeypatch):
         }
 
 
-def test_events_on_standard_output_are_alone_there(quintet):
-    code, output, errors = quintet("solve", "small.txt", "--events", "-")
-    assert (code, errors) == (0, "")
-    emitted = [events.from_json(line) for line in output.splitlines()]
-    assert emitted[0].type == "started"
-    assert emitted[-1].type == "finished"
-    assert output.endswith("\n")
-
-
 def test_the_solution_is_written_as_text_and_as_json(quintet):
     assert quintet("solve", "small.txt", "--solution", "s.txt")[0] == 0
     assert Path("s.txt").read_text() == "0\n1\n2\n3\n4\n"
@@ -108,25 +98,18 @@ def test_a_solution_is_not_written_to_standard_output(quintet):
     assert not Path("-").exists()
 
 
-def test_the_certificate_that_there_is_no_solution_is_written(quintet):
+def test_the_certificate_that_there_is_no_solution_is_shown_and_written(quintet):
     assert quintet("solve", "none.txt", "--solution", "s.txt")[0] == 0
     assert Path("s.txt").read_text() == "# infeasible\n"
     Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
-    problem = engine.LinearProgram.read("none.lp")
-    result = engine.Result(engine.Status.INFEASIBLE, None, None, None, arrays={"farkas": np.array([1.0, -1.0])})
-    assert running._write_solution(Path("f.txt"), problem, result)
-    assert Path("f.txt").read_text() == "# infeasible\n# farkas\n1.0\n-1.0\n"
-    assert running._write_solution(Path("f.json"), problem, result)
-    assert json.loads(Path("f.json").read_text())["certificate"] == {"farkas": [1.0, -1.0]}
-
-
-def test_a_small_certificate_is_shown(quintet):
-    Path("none.lp").write_text("min\n obj: x\nst\n a: x >= 2\n b: x <= 1\nend\n")
-    code, output, _ = quintet("solve", "none.lp")
-    assert (code, value(output, "status")) == (0, "infeasible")
+    for file in ("f.txt", "f.json"):
+        code, output, _ = quintet("solve", "none.lp", "--solution", file)
+        assert (code, value(output, "status")) == (0, "infeasible")
     farkas = [float(number) for number in value(output, "farkas").split()]
     assert farkas[0] > 0 > farkas[1]
     assert 2 * farkas[0] + farkas[1] > 0  # no x is at least 2 and at most 1
+    assert Path("f.txt").read_text().startswith(f"# infeasible\n# farkas\n{farkas[0]}\n{farkas[1]}\n")
+    assert json.loads(Path("f.json").read_text())["certificate"]["farkas"] == farkas
 
 
 def test_a_result_can_be_printed_as_json(quintet):

@@ -12,24 +12,6 @@ import pytest
 from engine.util.quirks import pocl_header
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIRKS = {
-    "setswitchinterval(": {"switch_interval.py"},
-    "_register_atexit(": {"exit_order.py"},
-    "._launch_kernel": {"pycuda_launch.py"},
-    '"self" / "mem"': {"pocl_processor.py"},
-}
-
-
-def test_each_quirk_is_in_the_module_named_for_it():
-    texts = {
-        path: path.read_text(encoding="utf-8") for room in ("engine", "gui") for path in (ROOT / room).rglob("*.py")
-    }
-    for sign, modules in QUIRKS.items():
-        found = {path for path, text in texts.items() if sign in text}
-        assert {path.name for path in found} == modules, sign
-        assert {path.parent.name for path in found} == {"quirks"}, sign
-
-
 EXIT = """
 import atexit, concurrent.futures, threading
 from engine.util.quirks.exit_order import before_threads_end

@@ -79,19 +79,6 @@ def test_solver_options_have_layers_too(tmp_path):
     }
 
 
-def test_text_means_what_the_field_takes():
-    given = {"extra": "none", "aloud": "off", "slice_seconds": "1e-3"}
-    options = config.solver_options(counting.SOLVER, None, given)
-    assert options.model_dump(include=set(given)) == {"extra": None, "aloud": False, "slice_seconds": 0.001}
-
-
-def test_problem_is_relative_to_the_file(tmp_path):
-    (tmp_path / "deep").mkdir()
-    path = tmp_path / "deep" / "c.toml"
-    path.write_text('problem = "instance.txt"')
-    assert config.resolve({}, path, {}).problem == tmp_path / "deep" / "instance.txt"
-
-
 def test_arguments_can_be_added_later():
     resolved = config.resolve({"seed": 1}, environment={}).with_arguments({"seed": 2, "time_limit": None})
     assert resolved.settings.seed == 2
@@ -126,11 +113,6 @@ def test_mistakes_in_a_file_are_one_sentence_with_the_line(content, message, tmp
         config.resolve({}, path, {})
 
 
-def test_a_file_that_is_not_there_is_said():
-    with pytest.raises(OptionError, match=r"cannot read the configuration file nowhere.toml: No such file"):
-        config.resolve({}, "nowhere.toml", {})
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -163,12 +145,6 @@ def test_every_mistake_of_a_call_is_reported_at_once():
         "unknown option 'stepp' of counting; did you mean 'step'?; step must be at least 1; got 0; "
         "style must be 'plain' or 'fancy'; got 'fanci'; did you mean 'fancy'?"
     )
-
-
-def test_every_setting_has_a_description_and_a_variable():
-    for name, field in config.Settings.model_fields.items():
-        assert field.description
-        assert config.VARIABLES[f"QUINTET_{name.upper()}"] == name
 
 
 @pytest.mark.parametrize("folder", ["../elsewhere", "/elsewhere", "link/elsewhere", "a/../../elsewhere"])

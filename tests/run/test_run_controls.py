@@ -11,11 +11,10 @@ import pytest
 import engine
 from engine import events
 from engine.base.context import StopRequested
-from engine.base.result import Result, Status
+from engine.base.result import Status
 from engine.errors import DeviceError
 from engine.runs import reporter
 from engine.runs.folder.run_folder import RunFolder
-from engine.runs.question import Fresh, Question
 from engine.runs.run import Run
 from tests.support import counting
 from tests.support.counting import Counting
@@ -35,16 +34,9 @@ class Watch(list[events.Event]):
 
 
 def run_of(solve, **arguments):
-    """A run of a solver made of one function."""
-    from dataclasses import replace
-
-    def call(problem, options, pool, run):
-        return solve(run) or Result(Status.OPTIMAL, 1, 1, None)
-
+    """An ended run of a solver made of one function."""
     with engine.Engine() as owner:
-        pool = owner._open()
-        solver = replace(counting.SOLVER, solve=call)
-        run = Run(Question(Counting(1), solver, counting.Options(), "opencl"), pool, Fresh(), **arguments).start()
+        run = counting.start_function(owner, solve, **arguments)
         run.join()
         return run
 
@@ -75,7 +67,7 @@ def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always():
             run.metric("other", -value)
             time.sleep(0.001)
 
-    run = run_of(solve, observers=[watch])
+    run = run_of(solve, on_event=[watch])
     seconds = run.wait().seconds
     for name, device, last in (("at", "a", 450), ("at", "b", 450), ("other", None, -450)):
         emitted = [event for event in watch.of(events.Metric) if (event.name, event.device) == (name, device)]
@@ -96,7 +88,7 @@ def test_a_value_that_stays_is_emitted_soon():
             time.sleep(0.005)
         run.notice("still here")
 
-    run_of(solve, observers=[watch])
+    run_of(solve, on_event=[watch])
     kinds = [event.type for event in watch if event.type != "device"]
     assert kinds == ["started", "metric", "metric", "notice", "finished"]
 
@@ -111,7 +103,7 @@ def test_progress_emits_the_begin_and_end_of_each_phase_at_once():
         run.progress("left", 1, 3)
         run.progress("left", 2, 3)
 
-    run_of(solve, observers=[watch])
+    run_of(solve, on_event=[watch])
     emitted = [(event.phase, event.done) for event in watch.of(events.Progress)]
     assert emitted == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
 
@@ -146,7 +138,7 @@ def test_an_incumbent_is_emitted_when_it_changes():
         for objective, bound in ((None, 9), (5, 9), (5, 9), (5, 8), (8, 8)):
             run.incumbent(objective, bound)
 
-    run_of(solve, observers=[watch])
+    run_of(solve, on_event=[watch])
     emitted = [(event.objective, event.bound, event.gap) for event in watch.of(events.Incumbent)]
     assert emitted == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
 
@@ -161,7 +153,7 @@ def test_a_solution_is_emitted_with_its_objective_at_intervals_and_the_newest_in
         wait_until(lambda: (run.poll(), any(e.objective == 1 and e.solution for e in watch.of(events.Incumbent)))[1])
         run.incumbent(0, 0, np.zeros(10_001))
 
-    run_of(solve, observers=[watch])
+    run_of(solve, on_event=[watch])
     emitted = watch.of(events.Incumbent)
     values = [value for value, _ in itertools.groupby((event.objective, event.bound) for event in emitted)]
     assert values == [*((value, 0) for value in range(50, 0, -1)), (1, 1), (0, 0)]
@@ -333,28 +325,12 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch):
     assert engine.solve(LONG).status == Status.INTERRUPTED
 
 
-def test_an_unknown_option_is_refused_before_devices_are_listed(monkeypatch):
-    monkeypatch.setattr("engine.runs.executor.select", lambda *_: pytest.fail("looked for a device"))
-    with pytest.raises(engine.errors.OptionError, match="unknown option 'stile' of counting; did you mean 'style'"):
-        engine.solve(LONG, stile="plain")
-    with pytest.raises(engine.errors.InputError, match="no solver takes a int"):
-        engine.solve(3)
-
-
-def test_devices_are_named_and_may_be_named_twice():
-    with engine.Engine("opencl", ["abacus", "opencl:0"]) as owner:
-        assert owner.solve(Counting(10)).devices == ("opencl:0", "opencl:0#2")
-    with pytest.raises(engine.errors.DeviceNotFound, match="no OpenCL device 3; this machine has opencl:0"):
-        engine.solve(Counting(10), devices=["opencl:3"])
-
-
 def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path):
     def stopped(run):
         raise StopRequested(Status.INTERRUPTED)
 
     watch = Watch()
-    folder = RunFolder.create(tmp_path / "r", Counting(1), {"solver": "counting"})
-    run = run_of(stopped, observers=[watch], folder=folder)
+    run = run_of(stopped, on_event=[watch], run_folder=tmp_path / "r")
     assert run.wait().status == "interrupted"
     assert any("begins from the start" in notice.message for notice in watch.of(events.Notice))
 

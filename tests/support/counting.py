@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar, Literal
+from unittest import mock
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -144,6 +145,17 @@ SOLVER = Solver(
     generators={"counting": Generator(GeneratorOptions, lambda options: Counting(options.target), _write)},
     bench=lambda arguments: len(arguments),
 )
+
+
+def start_function(owner, function, **arguments):
+    """Start a run of a solver made of one function."""
+
+    def solve(problem, options, pool, run):
+        return function(run) or Result(Status.OPTIMAL, 1, 1, None)
+
+    with mock.patch.dict(discover(), {SOLVER.name: dataclasses.replace(SOLVER, solve=solve)}):
+        return owner.start(Counting(1), **arguments)
+
 
 STARTED = Started(
     time=0, solver="counting", problem="c", name="n", description="d", sense="count", options={}, backend="opencl",
