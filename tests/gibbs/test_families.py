@@ -256,7 +256,7 @@ def test_as_many_columns_as_rows_do_not_begin_at_a_sigma_of_nothing(device, colu
     y = unit * (data[:, :3] @ [3.0, -2.0, 1.5] + random.standard_normal(30))
     with sampling_of(device, HorseshoeRegression(data, y, family), chains=1, **options) as sampler:
         sampler.make_gram(weighted=False)
-        _, _, auxiliary = find_mode(sampler, 0.01, 1.0, lambda step: None)
+        _, _, auxiliary = find_mode(sampler, lambda step: None)
         sigma = float(np.exp(auxiliary[0])) * sampler.design.target_scale
     assert 0.2 * y.std() < sigma < y.std()
 

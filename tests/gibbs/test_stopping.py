@@ -1,8 +1,7 @@
 """Runs without a fixed number of draws end when the chains have mixed; a failing device ends a run with one error."""
 
 import shutil
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +10,14 @@ import engine
 from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.gibbs import solve as solve_module
-from engine.solvers.gibbs.checkpoint import Adaptation, Convergence, RunState, Snapshot, Start, checkpoint_of
+from engine.solvers.gibbs.checkpoint import Convergence, checkpoint_of, snapshot_of
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.convergence import check_points
+from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
+from engine.solvers.gibbs.solve import new_state
 from tests.support.engines import engine_of
 from tests.support.faults import failing
 from tests.support.patience import PATIENCE
@@ -169,12 +171,10 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device, tmp_path):
 
 
 def test_a_checkpoint_keeps_the_checks_that_were_passed():
-    none = np.zeros(0, np.int64)
-    state = cast(RunState, SimpleNamespace(start=Start(none), traced=none, kept=list))
-    counts = {"iteration": 7, "failed": 2, "passes": 3}
-    snapshot = Snapshot({}, {}, {}, Adaptation(), Convergence(1, none), counts)
+    state = new_state(Design.of(problem_of(), Options(kernel="gibbs")), Options(kernel="gibbs"))
+    state.iteration, state.failed, state.passes, state.convergence = 7, 2, 3, Convergence(passed=1)
     kept = {"kernel": "latent", "iteration": 7, "passed": 1, "failed": 2, "passes": 3, "exchanged_bytes": 5}
-    assert checkpoint_of(state, snapshot, 5)[1] == kept
+    assert checkpoint_of(state, snapshot_of(state, {}, {}), 5)[1] == kept
 
 
 def test_chains_that_have_not_mixed_are_a_python_warning():

@@ -136,7 +136,7 @@ def advance(sampler, draws, y, first, with_lines):
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
         rows[: len(X)] = design.rows(0, len(X)) * (design.signs(0, len(X)) * np.where(y, 1.0, -1.0))[:, None]
         worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
-        if worker.settings.kernel == "hmc":
+        if worker.settings.options.kernel == "hmc":
             signs = np.zeros(worker.hamiltonian.signs.size, np.float32)
             signs[: len(X)] = np.where(y, 1.0, -1.0) if design.intercept else 0.0
             worker.device.put(signs, worker.hamiltonian.signs)
@@ -144,7 +144,7 @@ def advance(sampler, draws, y, first, with_lines):
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
-    sampler.workers.each(set_signs if sampler.settings.kernel == "cg" else work)
+    sampler.workers.each(set_signs if sampler.settings.options.kernel == "cg" else work)
     arguments = {name: draws[name] for name in ("lam", "nu")}
     state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
     state["chain_state"][:, CHAIN.names.index("slab_precision")] = draws["slab"]

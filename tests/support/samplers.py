@@ -77,7 +77,7 @@ def start_of(member, problem, **options):
     with sampling_of(member, problem, chains=1, **options) as sampler:
         sampler.make_gram(weighted=False)
         gram = sampler.gram()
-        mode, prior, _ = find_mode(sampler, 0.01, 1.0, lambda step: None)
+        mode, prior, _ = find_mode(sampler, lambda step: None)
     return mode, (sampler.design.family.information * np.diag(gram) + prior) ** -0.5
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.context import RunContext
+from ...base.context import Checkpoint, RunContext
 from ...numerics.blas_threads import one_thread
 from ...numerics.philox import uniform_float64_wide, uniform_words
 from .checkpoint import Adaptation, RunState, Start, restore, snapshot_of
@@ -31,7 +31,7 @@ from .reporting import report_lines
 from .schema import CheckpointState
 from .validate import initial_point
 
-__all__ = ["METRIC_WARMUP", "MOSTLY", "TRACED", "begin", "find_mode", "restore_chains", "start_state"]
+__all__ = ["METRIC_WARMUP", "MOSTLY", "TRACED", "begin", "find_mode", "restore_chains"]
 
 Floats = NDArray[np.float64]
 
@@ -56,12 +56,12 @@ _LEAST_SIGMA = 0.3  # of the target's standard deviation, where the columns can 
 _STREAM_START = 8
 
 
-def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) -> None:
-    """Bring the devices to the first iteration, or to the iteration of a checkpoint."""
+def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint | None) -> None:
+    """Bring the devices to the first iteration, or to that of a checkpoint."""
     run.progress("mode", 0, 1, "steps")
     run.poll()
-    restored = state.restored or run.restored
     if restored is not None:
+        state.reports.has_lines = True
         arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
         restore(state, arrays, saved, options, "the run folder")
         restore_chains(options, run, sampler, state, arrays, saved)
@@ -78,8 +78,10 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
     with sampler.attended(run.poll):
         sampler.make_gram(weighted=False)
         run.poll()
-        mode, prior, auxiliary = find_mode(sampler, options.intercept_scale**-2, sampler.settings.tau_scale, between)
-        state.start = Start(mode, auxiliary)
+        mode, prior, auxiliary = find_mode(sampler, between)
+        chosen = state.draws.chosen
+        traced = _largest(state.design, mode) if chosen is None else chosen[:TRACED]
+        state.start = Start(mode, auxiliary, traced)
         if options.kernel == "hmc":
             state.start = _with_lines(run, sampler, state)
             state.adaptation = Adaptation(steps=FIRST_STEPS)
@@ -88,9 +90,7 @@ def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState) 
     if options.kernel == "hmc" and options.warmup and not sampler.settings.latent:
         sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
     given = initial_point(sampler.design, options)
-    first = start_state(sampler, mode if given is None else given, run.seed)
-    if options.coefficients is None:
-        state.traced = _largest(state)
+    first = _start_state(sampler, mode if given is None else given)
     sampler.set_state(first)
     run.progress("mode", 1, 1, "steps")
 
@@ -103,10 +103,8 @@ def restore_chains(
     if options.kernel == "hmc":
         sampler.set_auxiliary(state.start.auxiliary)
         state.start = _with_lines(run, sampler, state)
-        adapted = {name: getattr(saved, name) for name in ("averaged", "averaging", "adapting", "steps")}
-        sampler.set_small(state.adaptation.small > MOSTLY)
-        sampler.restore(arrays["weight"], arrays["curvature"], arrays["control"], adapted)
-    elif options.kernel == "cg":
+        sampler.restore(arrays, saved)
+    if options.kernel in ("hmc", "cg"):
         sampler.set_small(state.adaptation.small > MOSTLY)
     sampler.set_state({name: arrays[name] for name in STATE})
 
@@ -119,15 +117,14 @@ def _with_lines(run: RunContext, sampler: Sampler, state: RunState) -> Start:
     margins = sampler.margins()
     lines = dataclasses.replace(lines, separating=separating_columns(design, mode, margins))
     sampler.set_lines(lines)
-    if run.restored is None and not state.notified:
-        state.notified = True
+    if not state.reports.has_lines:
+        state.reports.has_lines = True
         report_lines(run, design, lines, separating_with_intercept(design, mode, margins))
     return dataclasses.replace(state.start, lines=lines)
 
 
-def _largest(state: RunState) -> NDArray[np.int64]:
-    design = state.design
-    size = np.abs(state.start.mode[design.leading :])
+def _largest(design: Design, mode: Floats) -> NDArray[np.int64]:
+    size = np.abs(mode[design.leading :])
     order = np.argsort(-size, kind="stable")[: TRACED - design.intercept]
     chosen = 1 + design.active[order]
     return np.concatenate([[0] * design.intercept, chosen]).astype(np.int64)
@@ -136,26 +133,20 @@ def _largest(state: RunState) -> NDArray[np.int64]:
 # --- the mode and the first chains ------------------------------------------------------------------------------------
 
 
-def find_mode(
-    sampler: Sampler, intercept_precision: float, tau_scale: float, between: Callable[[int], bool | None]
-) -> tuple[Floats, Floats, Floats]:
-    """A mode of the horseshoe posterior by a few rounds of expectation-maximisation.
-
-    Returns the mode, the prior precisions and the family's own parameters there.
+def find_mode(sampler: Sampler, between: Callable[[int], bool | None]) -> tuple[Floats, Floats, Floats]:
+    """A mode of the horseshoe posterior by expectation-maximisation, its prior precisions, the family's own parameters.
 
     A round maximises the likelihood under normal priors, then puts E[1 / lambda^2 | beta, tau] and the tau of that in
-    their place. The first round is a ridge. The devices hold X'X, and the first one the factor for the last precisions
-    afterwards.
+    their place. The first round is a ridge. The first device holds the factor for the last precisions afterwards.
     """
-    first = sampler.design.first
-    prior = np.full(sampler.design.layout.columns, RIDGE)
-    prior[:first] = intercept_precision
+    design, options = sampler.design, sampler.settings.options
+    family, degrees, first = design.family, options.degrees, design.first
+    prior = np.full(design.layout.columns, RIDGE)
+    prior[:first] = options.intercept_scale**-2
     beta = np.zeros(len(prior))
-    if (pinned := sampler.design.pinned) is not None:
-        beta[pinned] = 1.0
-    family, degrees = sampler.design.family, sampler.settings.degrees
-    auxiliary = first_auxiliary(sampler.design)
-    floor = _least_auxiliary(sampler.design)
+    if design.pinned is not None:
+        beta[design.pinned] = 1.0
+    auxiliary, floor = _first_auxiliary(design), _least_auxiliary(design)
     if family.targeted:
         sampler.set_auxiliary(auxiliary)
     for round_ in range(_ROUNDS):
@@ -163,19 +154,18 @@ def find_mode(
         beta, ended = _maximise(sampler, beta, prior, between)
         if family.targeted:
             margins = sampler.margins_at(beta)
-            target = sampler.design.target().astype(np.float64)
-            weights = sampler.design.problem.weights
-            auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees, weights), floor)
+            target = design.target().astype(np.float64)
+            auxiliary = np.maximum(family.fit(margins, target, auxiliary, degrees, design.problem.weights), floor)
             sampler.set_auxiliary(auxiliary)
         if ended:
             break
         if round_ < _ROUNDS - 1:
             information = family.information_at(auxiliary)
-            prior[first:] = _expected_precisions(sampler, beta, prior, tau_scale, information)[first:]
+            prior[first:] = _expected_precisions(sampler, beta, prior, information)[first:]
     return beta, prior, auxiliary
 
 
-def first_auxiliary(design: Design) -> Floats:
+def _first_auxiliary(design: Design) -> Floats:
     """Auxiliary parameters to begin with: sigma 1, or thresholds that make the shares of the categories."""
     count = len(design.auxiliary_names())
     if design.problem.family != "ordinal":
@@ -189,19 +179,16 @@ def first_auxiliary(design: Design) -> Floats:
 
 
 def _least_auxiliary(design: Design) -> float:
-    """The least auxiliary parameter at the mode: with as many columns as rows one can fit every row.
-
-    Sigma changes by a factor of about exp(1 / sqrt(2 N)) in an iteration, so that chains need thousands of them to
-    leave a tiny one.
-    """
+    """The least auxiliary parameter at the mode: chains need thousands of iterations to leave a tiny sigma."""
     if design.problem.family not in ("normal", "student") or design.layout.columns < design.layout.rows:
         return design.least_log_sigma
     return float(np.log(_LEAST_SIGMA * design.target_spread))
 
 
-def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scale: float, information: float) -> Floats:
+def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, information: float) -> Floats:
     """E[1 / (lambda_j tau)^2] where beta_j^2 is what was found and its variance given the others."""
-    first = sampler.design.first
+    first, settings = sampler.design.first, sampler.settings
+    of_scales = settings.options.chosen_prior
     diagonal = sampler.workers.first(lambda worker: worker.matrices.gram_diagonal())
     squares = beta**2 + 1.0 / (information * diagonal + prior)
     inside = squares[first:]
@@ -209,18 +196,18 @@ def _expected_precisions(sampler: Sampler, beta: Floats, prior: Floats, tau_scal
     expected = np.ones_like(squares)
     for _ in range(20):
         b = np.clip(inside / (2.0 * tau2), 1e-12, 500.0)
-        expected[first:] = np.maximum(sampler.settings.prior.expected_precisions(b), 1e-12)
-        tau2 = (float(inside @ expected[first:]) + 2.0 / (1.0 + tau2 / tau_scale**2)) / (len(inside) + 1.0)
+        expected[first:] = np.maximum(of_scales.expected_precisions(b), 1e-12)
+        tau2 = (float(inside @ expected[first:]) + 2.0 / (1.0 + tau2 / settings.tau_scale**2)) / (len(inside) + 1.0)
     precisions = expected / tau2
-    if sampler.settings.prior.name == "regularized":
-        precisions[first:] += sampler.design.slab / sampler.settings.prior.slab_scale**2
+    if of_scales.name == "regularized":
+        precisions[first:] += sampler.design.slab / of_scales.slab_scale**2
     return precisions
 
 
 def _maximise(
     sampler: Sampler, beta: Floats, prior: Floats, between: Callable[[int], bool | None]
 ) -> tuple[Floats, bool]:
-    """The maximum of log-likelihood - beta' diag(prior) beta / 2, or where ``between`` ended the search before a pass.
+    """The maximum of log-likelihood - beta' diag(prior) beta / 2, and whether ``between`` ended the search.
 
     SciPy's L-BFGS-B on u = L' beta / s, where L L' is the factor of the scaled X'X + diag(prior) on the first device,
     which bounds the curvature from above. In these coordinates the length of the gradient is about the distance from
@@ -250,19 +237,20 @@ def _maximise(
     return beta_of(found.x), ended
 
 
-def start_state(sampler: Sampler, mode: Floats, seed: int, spread: float = 1.0) -> dict[str, Floats]:
-    """Chains about the mode, ``spread`` times as wide as the ridge's posterior; the first device holds its factor."""
-    chains, q, first = sampler.settings.chains, len(mode), sampler.design.first
+def _start_state(sampler: Sampler, mode: Floats) -> dict[str, Floats]:
+    """Chains about the mode, as wide as the posterior under the last precisions; the first device holds its factor."""
+    settings, q = sampler.settings, len(mode)
+    chains, seed = settings.chains, settings.seed
     beta = np.empty((chains, q))
     for chain in range(chains):
         words = uniform_words(seed, _STREAM_START, 0, 0, q, chain=chain)
         radius = np.sqrt(-2.0 * np.log(uniform_float64_wide(words[:, 0], words[:, 1])))
         normals = radius * np.cos(2.0 * np.pi * uniform_float64_wide(words[:, 2], words[:, 3]))
-        beta[chain] = mode + spread * sampler.solve(normals, transposed=True)
+        beta[chain] = mode + sampler.solve(normals, transposed=True)
     state = np.zeros(chains, CHAIN.dtype)
     state["xi_rate"] = 1.0
-    state["slab_precision"] = sampler.settings.prior.slab_scale**-2
-    state["tau_precision"] = 1.0 / max(1e-4, float(np.mean(mode[first:] ** 2)))
+    state["slab_precision"] = settings.options.chosen_prior.slab_scale**-2
+    state["tau_precision"] = 1.0 / max(1e-4, float(np.mean(mode[sampler.design.first :] ** 2)))
     ones = np.ones((chains, q))
     auxiliary = sampler.state()["auxiliary"]
     numbers = CHAIN.numbers(state)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.context import Checkpoint, RunContext
+from ...base.context import RunContext
 from ...errors import RunFolderError
 from .design.lines import Lines
 from .design.matrix import Design
@@ -20,22 +20,14 @@ from .options import Options
 from .schema import CheckpointState
 
 __all__ = [
-    "Adaptation",
-    "Convergence",
-    "Rate",
-    "RunState",
-    "Snapshot",
-    "Start",
-    "audit",
-    "checkpoint_of",
-    "restore",
-    "save",
-    "snapshot_of",
+    *("Adaptation", "Convergence", "Rate", "Reports", "RunState", "Snapshot", "Start"),
+    *("audit", "checkpoint_of", "restore", "save", "snapshot_of"),
 ]
 
 Floats = NDArray[np.float64]
 _KEPT = ("draws", "statistics", "scales")
 _MARK_SECONDS = 2.0
+_BEGINNING = CheckpointState(kernel="latent", iteration=0, passed=0, failed=0, passes=0, exchanged_bytes=0)
 
 
 class Rate:
@@ -58,6 +50,7 @@ class Start:
 
     mode: Floats = field(default_factory=lambda: np.zeros(0))
     auxiliary: Floats = field(default_factory=lambda: np.zeros(0))
+    traced: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # coefficients, as results number
     lines: Lines = field(default_factory=Lines)
 
 
@@ -86,6 +79,7 @@ class Reports:
     rate: Rate = field(default_factory=Rate)
     traced_at: float = 0.0
     diagnosed_at: float = field(default_factory=time.monotonic)
+    has_lines: bool = False  # or nothing is to be said of them
 
 
 @dataclass
@@ -96,20 +90,15 @@ class RunState:
     draws: Draws  # of the coefficients in the user's units
     statistics: Draws  # of the fields of CHAIN, then the family's own parameters
     scales: Draws | None  # of log lambda
-    traced: NDArray[np.int64]  # coefficients, in the numbering of the result
     start: Start = field(default_factory=Start)
     adaptation: Adaptation = field(default_factory=Adaptation)
     convergence: Convergence = field(default_factory=Convergence)
     reports: Reports = field(default_factory=Reports)
     iteration: int = 0
     warmup: int = 0  # iterations; less than asked for where a time limit leaves too little for draws
-    began_at: int = 0
     passes: int = 0
     failed: int = 0
-    failed_before: int = 0
-    exchanged_before: int = 0
-    restored: Checkpoint | None = None  # what this goes on from after a device was lost
-    notified: bool = False  # of what the search for lines found
+    origin: CheckpointState = field(default=_BEGINNING)  # what it goes on from
     snapshot: Snapshot | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)  # held while draws are taken over
 
@@ -120,29 +109,24 @@ class RunState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A point from which the run can be resumed: the chains, and what was known then."""
+    """A point from which the run can be resumed: arrays and scalars of a checkpoint, and marks in the stores."""
 
-    chains: dict[str, Floats]
-    adapted: dict[str, Any]
+    arrays: dict[str, Any]
+    scalars: dict[str, Any]
     marks: dict[str, tuple[Any, ...]]
-    adaptation: Adaptation
-    convergence: Convergence
-    counts: dict[str, int]
 
 
 def restore(
     state: RunState, arrays: dict[str, NDArray[Any]], saved: CheckpointState, options: Options, source: str
 ) -> None:
     """Take over a checkpoint, from the ``source`` that a message names."""
-    state.iteration = state.began_at = saved.iteration
+    state.origin = saved
+    state.iteration, state.failed, state.passes = saved.iteration, saved.failed, saved.passes
     state.warmup = options.warmup if saved.warmup is None else saved.warmup
-    state.failed = state.failed_before = saved.failed
-    state.passes, state.exchanged_before = saved.passes, saved.exchanged_bytes
     none = np.zeros(0)
-    state.start = Start(arrays["mode"], arrays.get("mode_auxiliary", none), state.start.lines)
+    state.start = Start(arrays["mode"], arrays.get("mode_auxiliary", none), arrays["traced"], state.start.lines)
     state.adaptation = Adaptation(arrays.get("small", none), saved.steps)
     state.convergence = Convergence(saved.passed, arrays["watched"])
-    state.traced = arrays["traced"]
     for name, draws in state.kept():
         start = name + "."
         draws.restore({key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)})
@@ -151,33 +135,30 @@ def restore(
 
 def snapshot_of(state: RunState, chains: dict[str, Floats], adapted: dict[str, Any]) -> Snapshot:
     """The run as it is now; all draws so far must have come from the devices."""
-    counts = {"iteration": state.iteration, "failed": state.failed, "passes": state.passes}
-    if state.iteration >= state.warmup:
-        counts["warmup"] = state.warmup
-    marks = {name: draws.mark() for name, draws in state.kept()}
-    return Snapshot(chains, adapted, marks, state.adaptation, state.convergence, counts)
+    start, small = state.start, state.adaptation.small
+    arrays = {**chains, "mode": start.mode, "traced": start.traced, "watched": state.convergence.watched}
+    arrays |= {"small": small} if len(small) else {}
+    arrays |= {"mode_auxiliary": start.auxiliary} if adapted else {}
+    arrays |= {name: value for name, value in adapted.items() if isinstance(value, np.ndarray)}
+    scalars = {name: value for name, value in adapted.items() if name not in arrays}
+    scalars |= {"kernel": "hmc" if adapted else "cg" if len(small) else "latent", "passed": state.convergence.passed}
+    scalars |= {name: getattr(state, name) for name in ("iteration", "failed", "passes")}
+    scalars |= {"warmup": state.warmup} if state.iteration >= state.warmup else {}
+    return Snapshot(arrays, scalars, {name: draws.mark() for name, draws in state.kept()})
 
 
 def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A snapshot as a run folder keeps it: arrays, and scalar state."""
-    adapted, small = dict(snapshot.adapted), snapshot.adaptation.small
-    own = {"mode": state.start.mode, "traced": state.traced, "watched": snapshot.convergence.watched}
-    arrays: dict[str, Any] = {**snapshot.chains, **own}
-    if len(small):
-        arrays["small"] = small
-    if adapted:
-        arrays["mode_auxiliary"] = state.start.auxiliary
-    arrays.update({name: adapted.pop(name) for name in ("weight", "curvature", "control") if name in adapted})
+    """A snapshot as a run folder keeps it, arrays and scalars; the bytes are those since the run's origin."""
+    arrays = dict(snapshot.arrays)
     for name, draws in state.kept():
-        arrays.update({f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()})
-    kernel = "hmc" if adapted else ("cg" if len(small) else "latent")
-    counts = {**snapshot.counts, "passed": snapshot.convergence.passed, "exchanged_bytes": exchanged_bytes}
-    return arrays, {"kernel": kernel, **counts, **adapted}
+        arrays |= {f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()}
+    return arrays, {**snapshot.scalars, "exchanged_bytes": state.origin.exchanged_bytes + exchanged_bytes}
 
 
-def save(run: RunContext, state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> None:
-    """Keep a snapshot in the run folder."""
-    run.save_checkpoint(*checkpoint_of(state, snapshot, exchanged_bytes))
+def save(run: RunContext, state: RunState, exchanged_bytes: int) -> None:
+    """Keep the last snapshot in the run folder."""
+    if state.snapshot is not None:
+        run.save_checkpoint(*checkpoint_of(state, state.snapshot, exchanged_bytes))
 
 
 def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, folder: str) -> None:

@@ -74,7 +74,7 @@ class DividedSampling(DividedRun):
 
     def __init__(self, problem: HorseshoeProbit, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
         options = with_kernel(problem, options)
-        self._problem, self._options, self._run = problem, options, run
+        self._options, self._run = options, run
         self._design = Design.of(problem, options)
         self._state = single.new_state(self._design, options)
         report_design(run, self._design, self._options)
@@ -242,14 +242,12 @@ class DividedSampling(DividedRun):
     @override
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
         if self._snapshot is not None:
-            return checkpoint_of(self._state, self._snapshot, self._state.exchanged_before)
+            return checkpoint_of(self._state, self._snapshot, 0)
         return self._checkpoint
 
     def result(self, status: Status | None) -> Result:
         """The posterior of the draws that all groups have."""
-        found = status or Status.COMPLETE
-        exchanged = self._state.exchanged_before
-        return posterior_of(self._problem, self._options, self._run, self._state, found, False, exchanged)
+        return posterior_of(self._options, self._run, self._state, status or Status.COMPLETE)
 
 
 class SamplingTasks(TaskRunner):
@@ -257,7 +255,7 @@ class SamplingTasks(TaskRunner):
 
     def __init__(self, problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> None:
         options = with_kernel(problem, options)
-        self._problem, self._options, self._seed, self._pool = problem, options, seed, pool
+        self._options, self._seed, self._pool = options, seed, pool
         self._design = Design.of(problem, options)
         self._settings = settings_for(self._design, options, seed)
         self._sampler: Sampler | None = None
@@ -291,7 +289,7 @@ class SamplingTasks(TaskRunner):
             run.restored = Checkpoint(arrays, scalars, 0.0)
         last = _common_from(options)
         with Sampler(self._pool, self._design, self._settings) as sampler:
-            begin(options, run, sampler, state)
+            begin(options, run, sampler, state, run.restored)
             began = state.iteration
 
             def ends(iteration: int) -> bool:
@@ -300,8 +298,7 @@ class SamplingTasks(TaskRunner):
             single.sample(options, run, sampler, state, ends)
             single.take(options, run, state, *sampler.collect())
             snapshot = snapshot_of(state, *sampler.snapshot())
-            exchanged = state.exchanged_before + sampler.exchanged_bytes()
-        arrays, scalars = checkpoint_of(state, snapshot, exchanged)
+            arrays, scalars = checkpoint_of(state, snapshot, sampler.exchanged_bytes())
         return {"arrays": arrays, "scalars": scalars, "lines": state.start.lines}
 
     def _draw(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
@@ -344,10 +341,10 @@ class SamplingTasks(TaskRunner):
         state = self._state = single.new_state(self._design, self._options.model_copy(update={"chains": count}))
         common = work["common"]
         saved = CheckpointState.model_validate(common["scalars"])
-        state.start, state.iteration = Start(common["mode"], common.get("mode_auxiliary", np.zeros(0))), at
+        state.start = Start(common["mode"], common.get("mode_auxiliary", np.zeros(0)))
         state.adaptation = Adaptation(common.get("small", np.zeros(0)), saved.steps)
         arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
-        state.notified = True
+        state.reports.has_lines = True
         context = self._context_of(TaskControl(float("inf")))
         restore_chains(self._options, context, sampler, state, arrays, saved)
         self._failed = 0

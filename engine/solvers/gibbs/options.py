@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ...base.solver import SolverOptions
 from .priors import CONJUGATE, Prior, PriorName
 
-__all__ = ["REFRESH", "KernelName", "Options", "Storage"]
+__all__ = ["REFRESH", "KernelName", "Options", "Settings", "Storage"]
 
 KernelName = Literal["auto", "gibbs", "px", "hmc", "cg"]
 Storage = Literal["auto", "float32", "float16", "sparse"]
@@ -140,16 +140,39 @@ class Options(SolverOptions):
         regularized = self.prior == "regularized"
         return Prior(
             self.prior,
-            self.local_degrees if self.prior == "half_t" else 1.0,
+            self.local_degrees,
             (self.slab or DEFAULT_SLAB) if regularized else 1.0,
             self.slab_degrees if regularized else 0.0,
         )
-
-    def chosen_tau_scale(self, rows: float) -> float:
-        """The scale of the prior of tau, with so many rows, or such a sum of their weights."""
-        return self.tau_scale if self.par_ratio is None else self.par_ratio / math.sqrt(rows)
 
     @property
     def most_draws(self) -> int:
         """The most draws that are kept of each chain."""
         return self.draws if self.draws is not None else self.max_draws
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the iterations of a run need to know: options with a kernel in place of ``auto``, and what they come to."""
+
+    options: Options
+    seed: int
+    chains: int  # of the options, or of a part of a run whose chains are divided
+    tau_scale: float  # of the half-Cauchy
+    wide: bool  # more columns than rows, without X'X
+    latent: bool  # few rows, where hmc moves latent normals, or sigma, with beta integrated out
+    first_chain: int = 0  # of that part; random numbers are those of the run
+
+    @property
+    def single_device(self) -> bool:
+        """Whether a single device takes all rows, and holds them."""
+        return self.wide or self.latent
+
+    @property
+    def provider(self) -> Any:
+        """The library for linear algebra; None for the best of each device."""
+        return None if self.options.provider == "auto" else self.options.provider
+
+    def stream(self, number: int) -> int:
+        """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""
+        return number + (self.first_chain << 8)

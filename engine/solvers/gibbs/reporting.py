@@ -148,10 +148,10 @@ def trace(run: RunContext, state: RunState, iteration: int, row: Floats) -> None
     """The latest values of the traced coefficients and of log tau, chain by chain."""
     q = state.design.layout.columns
     names = ["intercept", *state.design.problem.names]
-    values = state.design.unscaled(row[:, :q])[:, state.traced]
+    values = state.design.unscaled(row[:, :q])[:, state.start.traced]
     for chain in range(min(len(row), 16)):
         run.trace("log_tau", iteration, [float(-0.5 * np.log(row[chain, q]))], chain)
-        for place, number in enumerate(state.traced.tolist()):
+        for place, number in enumerate(state.start.traced.tolist()):
             run.trace(names[number], iteration, [float(values[chain, place])], chain)
 
 
@@ -178,7 +178,7 @@ def report_progress(options: Options, run: RunContext, state: RunState, total: i
 
 def _diagnose(run: RunContext, state: RunState) -> None:
     """R-hat and ESS of the traced quantities, from their latest draws."""
-    latest = state.draws.tail(state.traced, _DIAGNOSED)
+    latest = state.draws.tail(state.start.traced, _DIAGNOSED)
     every = state.draws.every
     log_tau = -0.5 * np.log(state.statistics.tail(np.array([0]), _DIAGNOSED * every)[:, ::every])
     count = min(latest.shape[1], log_tau.shape[1])

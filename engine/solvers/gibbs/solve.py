@@ -16,7 +16,7 @@ from ...devices import DevicePool, Member
 from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
-from .begin import METRIC_WARMUP, MOSTLY, TRACED, begin
+from .begin import METRIC_WARMUP, MOSTLY, begin
 from .checkpoint import Adaptation, Convergence, RunState, checkpoint_of, save, snapshot_of
 from .choice import is_wide, moves_latent, with_kernel
 from .design.matrix import Design
@@ -55,22 +55,23 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     settings = settings_for(design, options, run.seed)
     if settings.single_device and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
-    members, left = pool.members, None
+    members, left, restored = pool.members, None, run.restored
     state = new_state(design, options)
-    state.notified = run.restored is not None
     while True:
         run.progress("upload of X", 0, 1)
         try:
             with Sampler(pool, design, settings, left, tolerant=True) as sampler:
-                return _draw(problem, options, run, sampler, state)
+                return _draw(options, run, sampler, state, restored)
         except DeviceLost as lost:
             members = left = [member for member in members if member.label != lost.label]
             if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
                 raise lost.__cause__ or lost from None
-            state = _state_without(state, options, run, lost, left)
+            state, restored = _state_without(state, options, run, lost, left, restored)
 
 
-def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: Sampler, state: RunState) -> Posterior:
+def _draw(
+    options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint | None
+) -> Posterior:
     """All draws, or those up to a stop."""
     design, status, streamed = state.design, Status.COMPLETE, sampler.streamed
     if streamed:
@@ -84,33 +85,37 @@ def _draw(problem: HorseshoeProbit, options: Options, run: RunContext, sampler: 
 
     def summary(status: Status) -> Posterior:
         with state.lock:
-            return posterior_of(problem, options, run, state, status, bool(streamed), state.exchanged_before)
+            return posterior_of(options, run, state, status, bool(streamed))
 
     run.offer(summary)
     try:
-        begin(options, run, sampler, state)
+        begin(options, run, sampler, state, restored)
         sample(options, run, sampler, state)
     except StopRequested as stop:
         status = stop.status
     take(options, run, state, *sampler.collect())
-    exchanged = state.exchanged_before + sampler.exchanged_bytes()
-    return posterior_of(problem, options, run, state, status, bool(streamed), exchanged)
+    return posterior_of(options, run, state, status, bool(streamed), sampler.exchanged_bytes())
 
 
 def _state_without(
-    state: RunState, options: Options, run: RunContext, lost: DeviceLost, left: list[Member]
-) -> RunState:
+    state: RunState,
+    options: Options,
+    run: RunContext,
+    lost: DeviceLost,
+    left: list[Member],
+    restored: Checkpoint | None,
+) -> tuple[RunState, Checkpoint | None]:
     """What the other devices go on from: the last snapshot, for the draws do not depend on the devices."""
     again = new_state(state.design, options)
-    again.restored, again.notified = state.restored or run.restored, state.notified
+    again.reports.has_lines = state.reports.has_lines
     if state.snapshot is not None:
-        again.restored = Checkpoint(*checkpoint_of(state, state.snapshot, state.exchanged_before), run.elapsed)
+        restored = Checkpoint(*checkpoint_of(state, state.snapshot, 0), run.elapsed)
     where = "begin again"
-    if again.restored is not None:
-        saved = CheckpointState.model_validate(again.restored.state, from_attributes=True)
+    if restored is not None:
+        saved = CheckpointState.model_validate(restored.state, from_attributes=True)
         where = f"go on from iteration {saved.iteration}"
     run.notice(f"{lost}; the chains {where} on {', '.join(member.label for member in left)}", level="warning")
-    return again
+    return again, restored
 
 
 def new_state(design: Design, options: Options) -> RunState:
@@ -124,8 +129,7 @@ def new_state(design: Design, options: Options) -> RunState:
     scales = None
     if options.keep_scales:
         scales = Draws(options.chains, len(design.active) - design.unpenalized, most, None, options.max_kept)
-    traced = np.arange(min(TRACED, quantities)) if chosen is None else chosen[:TRACED]
-    return RunState(design, draws, statistics, scales, traced, warmup=options.warmup)
+    return RunState(design, draws, statistics, scales, warmup=options.warmup)
 
 
 # --- the iterations ---------------------------------------------------------------------------------------------
@@ -143,12 +147,12 @@ def sample(
     length, kept_at = SliceLength(most=REFRESH), 0.0
     while state.iteration < state.warmup + options.most_draws * options.thin:
         step = state.iteration
-        if state.began_at < step <= state.warmup:
+        if state.origin.iteration < step <= state.warmup:
             state.warmup = _affordable_warmup(options, run, state)
         stops = [state.warmup + draws * options.thin for draws in (0, *points, options.most_draws)]
         if step <= state.warmup and (step % REFRESH == 0 or step == state.warmup):
             state.adaptation = _adapted(options, sampler, state)
-        if points and step in stops[1:-1] and step > state.began_at:
+        if points and step in stops[1:-1] and step > state.origin.iteration:
             take(options, run, state, *sampler.collect())
             if run.time_left > _summary_seconds(state):
                 state.convergence = checked(options, run, state)
@@ -163,10 +167,10 @@ def sample(
         try:
             run.poll()
         except StopRequested:
-            _save(run, sampler, state)
+            save(run, state, sampler.exchanged_bytes())
             raise
         if state.snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
-            _save(run, sampler, state)
+            save(run, state, sampler.exchanged_bytes())
         following = min(stop for stop in stops if stop > step)
         count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
@@ -204,11 +208,6 @@ def _summary_seconds(state: RunState) -> float:
     return state.convergence.value_seconds * chains * quantities * state.draws.count / state.draws.every
 
 
-def _save(run: RunContext, sampler: Sampler, state: RunState) -> None:
-    if state.snapshot is not None:
-        save(run, state, state.snapshot, state.exchanged_before + sampler.exchanged_bytes())
-
-
 def _metric_points(options: Options) -> list[int]:
     """Iterations of the warm-up at which the metric of the kernel ``hmc`` is made anew."""
     if options.warmup < METRIC_WARMUP:
@@ -222,7 +221,7 @@ def _adapted(options: Options, sampler: Sampler, state: RunState) -> Adaptation:
     adaptation, step, points = state.adaptation, state.iteration, _metric_points(options)
     if options.kernel not in ("hmc", "cg"):
         return adaptation
-    if step > state.began_at or not len(adaptation.small):
+    if step > state.origin.iteration or not len(adaptation.small):
         small = small_coefficients(adaptation.small, sampler.state(), state.design.first)
         adaptation = replace(adaptation, small=small)
         sampler.set_small(small > MOSTLY)
@@ -230,7 +229,7 @@ def _adapted(options: Options, sampler: Sampler, state: RunState) -> Adaptation:
         return adaptation
     if step == state.warmup:
         return replace(adaptation, steps=sampler.choose_steps(last=True)[1]) if step else adaptation
-    if step == 0 or step <= state.began_at:
+    if step == 0 or step <= state.origin.iteration:
         return adaptation
     found, steps = sampler.choose_steps(last=False)
     if step in points:
@@ -284,7 +283,7 @@ def take(options: Options, run: RunContext, state: RunState, iterations: list[in
     if not iterations:
         return
     q = state.design.layout.columns
-    failed += state.failed_before
+    failed += state.origin.failed
     if not np.isfinite(rows).all():
         bad = iterations[int(np.argmin(np.isfinite(rows).all(axis=(1, 2))))]
         raise AuditError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,9 +12,8 @@ from ...devices import DeviceInfo
 from ...errors import OptionError
 from .choice import is_wide, moves_latent, validate_kernel, with_kernel
 from .design.matrix import Design
-from .device.chains import Settings
 from .device.memory import validate_memory
-from .options import REFRESH, Options
+from .options import Options, Settings
 from .problem import HorseshoeProbit
 
 __all__ = ["chosen_coefficients", "initial_point", "settings_for", "validate"]
@@ -38,23 +38,11 @@ def validate(problem: HorseshoeProbit, options: Options, devices: Sequence[Devic
 
 def settings_for(design: Design, options: Options, seed: int) -> Settings:
     """What the iterations of a run need to know, by options with a kernel in place of ``auto``."""
-    return Settings(
-        kernel=options.kernel,
-        chains=options.chains,
-        seed=seed,
-        prior_precision=options.intercept_scale**-2,
-        tau_scale=options.chosen_tau_scale(design.total_weight),
-        keep_scales=options.keep_scales,
-        provider=None if options.provider == "auto" else options.provider,
-        streaming=options.streaming,
-        batch=REFRESH,
-        thin=options.thin,
-        degrees=options.degrees,
-        tolerance=options.tolerance,
-        prior=options.chosen_prior,
-        wide=is_wide(design, options),
-        latent=moves_latent(design, options),
-    )
+    tau_scale = options.tau_scale
+    if options.par_ratio is not None:
+        tau_scale = options.par_ratio / math.sqrt(design.total_weight)
+    wide, latent = is_wide(design, options), moves_latent(design, options)
+    return Settings(options, seed, options.chains, tau_scale, wide, latent)
 
 
 def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from ....devices import Buffer, StreamEvent
 from ....devices.kernels.program import BoundKernel
 from ....numerics.memory import Memory
-from ..options import KernelName
-from ..priors import Prior
+from ..options import REFRESH, Settings
 from .records import AUXILIARIES, CHAIN
 from .rows import Rows
 
-__all__ = ["STATE", "Chains", "DrawBuffer", "Recorded", "Settings"]
+__all__ = ["STATE", "Chains", "DrawBuffer", "Recorded"]
 
 STATE = ("beta", "local_precision", "nu", "chain_state", "auxiliary")
 """The state of a chain as arrays of float64: beta, lambda^-2 and nu^-1 of shape (chains, q); the fields of
@@ -25,37 +24,6 @@ _RECORDS = {"chain_state": CHAIN, "auxiliary": AUXILIARIES}
 
 Recorded = tuple[list[int], NDArray[np.float64], int]
 """Which iterations the rows are; draws of shape (rows, chains, numbers); factorisations that have failed so far."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the iterations of a run need to know."""
-
-    kernel: KernelName
-    chains: int
-    seed: int
-    prior_precision: float  # of the intercept
-    tau_scale: float  # of the half-Cauchy
-    keep_scales: bool
-    provider: str | None  # of linear algebra; None for the best
-    streaming: str
-    batch: int
-    thin: int
-    first_chain: int = 0  # of a run whose chains are divided; random numbers are those of that run
-    wide: bool = False  # more columns than rows, without X'X
-    latent: bool = False  # few rows, where hmc moves latent normals, or sigma, with beta integrated out
-    degrees: float = 4.0
-    tolerance: float = 1e-4
-    prior: Prior = field(default_factory=Prior)
-
-    @property
-    def single_device(self) -> bool:
-        """Whether a single device takes all rows, and holds them."""
-        return self.wide or self.latent
-
-    def stream(self, number: int) -> int:
-        """What kernels take for a stream of random numbers, to which they add ``chain << 8``."""
-        return number + (self.first_chain << 8)
 
 
 class Chains:
@@ -115,10 +83,10 @@ class DrawBuffer:
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
         self._device, self._programs, self._chains, self._settings = memory.device, rows.programs, chains, settings
-        q, keep = rows.layout.columns, settings.keep_scales
+        q, keep = rows.layout.columns, settings.options.keep_scales
         self._columns, self._auxiliaries = q, len(rows.design.auxiliary_names())
         self.width = q + len(CHAIN.names) + self._auxiliaries + (q if keep else 0)
-        numbers = settings.batch * settings.chains * self.width
+        numbers = REFRESH * settings.chains * self.width
         self._batches = [
             _Batch(memory.empty(numbers), memory.pinned(numbers, np.float64), memory.pinned(1, np.int32))
             for _ in range(2)
@@ -141,7 +109,7 @@ class DrawBuffer:
                 record=batch.record,
                 q=self._columns,
                 chains=settings.chains,
-                scales=int(settings.keep_scales),
+                scales=int(settings.options.keep_scales),
                 auxiliary=chains.auxiliary,
                 auxiliaries=self._auxiliaries,
             )

@@ -21,7 +21,8 @@ from ....numerics.exchange import Part
 from ....numerics.linear_algebra import LinearAlgebra, linear_algebra
 from ....numerics.memory import Memory
 from ..design.layout import LARGE_FROM, share_of_chains
-from .chains import Chains, Settings
+from ..options import Settings
+from .chains import Chains
 from .rows import Rows
 
 __all__ = ["Group", "Matrices", "shared_arguments"]
@@ -76,8 +77,8 @@ class Matrices:
         for algebra in self._algebras:
             algebra.close()
 
-    def _algebra(self, provider: str | None) -> LinearAlgebra:
-        self._algebras.append(linear_algebra(self.device, provider))  # type: ignore[arg-type]
+    def _algebra(self, provider: Any) -> LinearAlgebra:
+        self._algebras.append(linear_algebra(self.device, provider))
         return self._algebras[-1]
 
     def _grouped(self, algebra: LinearAlgebra) -> list[Group]:
@@ -273,8 +274,8 @@ def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, setting
         "chains": chains.count,
         "seed": settings.seed,
         "iteration": chains.iteration,
-        "first_prior": settings.prior_precision,
+        "first_prior": settings.options.intercept_scale**-2,
         "inverse_width": settings.tau_scale**-2,
-        "slab_degrees": settings.prior.slab_degrees,
-        "slab_scale": settings.prior.slab_scale,
+        "slab_degrees": settings.options.chosen_prior.slab_degrees,
+        "slab_scale": settings.options.chosen_prior.slab_scale,
     }

@@ -8,7 +8,7 @@ from ....errors import OptionError, OutOfDeviceMemory
 from ..design.entries import SEGMENT, entry_bytes
 from ..design.layout import SHARDS, Layout, share_of_chains
 from ..design.matrix import Design
-from .chains import Settings
+from ..options import REFRESH, Settings
 
 __all__ = ["required_bytes", "validate_memory"]
 
@@ -18,8 +18,8 @@ def required_bytes(layout: Layout, settings: Settings, storage: str, devices: in
     rows, columns, stride, strips = layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips
     chains, width = settings.chains, layout.width
     share = -(-rows // devices)
-    if settings.kernel == "cg":
-        recorded = 2 * settings.batch * chains * (columns * (2 if settings.keep_scales else 1) + 8)
+    if settings.options.kernel == "cg":
+        recorded = 2 * REFRESH * chains * (columns * (2 if settings.options.keep_scales else 1) + 8)
         needed = 8 * recorded + 8 * chains * (10 * columns + 17 * width) + 4 * chains * (9 * share + 2 * rows)
         if storage != "sparse":
             share_of_strips = -(-strips // devices)
@@ -35,7 +35,7 @@ def required_bytes(layout: Layout, settings: Settings, storage: str, devices: in
         matrices += 8 * rows * rows * (3 * chains + 1)
     sums = 64 * chains * width
     sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
-    vectors = 8 * rows * chains + 8 * share if settings.kernel == "hmc" else 0
+    vectors = 8 * rows * chains + 8 * share if settings.options.kernel == "hmc" else 0
     widened = 8 * min(1 << 24, share * stride)
     return (share * stride * item if with_rows else 0) + matrices + sums + vectors + widened
 
@@ -47,7 +47,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     layout = design.layout
     share = 1 if settings.single_device else len(devices)
     sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
-    with_rows = not sparse and (settings.streaming == "never" or settings.single_device)
+    with_rows = not sparse and (settings.options.streaming == "never" or settings.single_device)
     needed = required_bytes(layout, settings, design.storage, share, with_rows)
     if settings.wide and linear:
         needed += 2 * 8 * layout.rows**2 * settings.chains
@@ -55,8 +55,8 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         entries = -(-design.entries.total // share)
         needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, design.entries.one_value)
         pieces = min(entries, SHARDS // share * layout.columns) + entries // SEGMENT
-        needed += 8 * settings.chains * pieces * (3 if settings.kernel == "cg" else 1)
-    largest = 8 * layout.columns**2 if settings.kernel != "cg" else 0
+        needed += 8 * settings.chains * pieces * (3 if settings.options.kernel == "cg" else 1)
+    largest = 8 * layout.columns**2 if settings.options.kernel != "cg" else 0
     if settings.wide:
         largest = 0
     if settings.single_device:
@@ -64,12 +64,12 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
             largest, 8 * layout.rows**2 * settings.chains, 4 * layout.strips * layout.strip_rows * layout.stride
         )
     advice = "use fewer chains, storage = float16 or more devices"
-    if settings.kernel == "cg":
+    if settings.options.kernel == "cg":
         advice = f"use fewer chains{'' if sparse else ', storage = float16'} or more devices"
     elif design.problem.family in ("probit", "logit"):
         advice += "; kernel = cg needs no matrix of the columns"
     of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None
-    if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.kernel != "cg":
+    if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.options.kernel != "cg":
         advice += f"; kernel = {of_rows} needs matrices of {layout.rows} x {layout.rows} only"
     for info in devices[:1] if settings.single_device else devices:
         if needed > info.memory or largest > info.max_allocation:

@@ -11,7 +11,8 @@ import numpy as np
 from ....devices import Buffer, Capabilities, Device
 from ....devices.kernels.program import Kernel, Program
 from ....devices.kernels.variants import unique_variants
-from ..design.layout import Layout, chain_groups
+from ..design.layout import chain_groups
+from ..design.matrix import Design
 from ..families import FAMILIES, THRESHOLD_SCALE, WIDE_FAMILIES
 from ..priors import Prior, PriorName
 from .records import records_of
@@ -173,18 +174,10 @@ def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
 class Programs:
     """The programs of one device, and the number of groups and work-items to launch their kernels with."""
 
-    def __init__(
-        self,
-        device: Device,
-        layout: Layout,
-        storage: str,
-        family: str,
-        prior: Prior,
-        queue: Buffer,
-        weighted: bool = False,
-    ) -> None:
+    def __init__(self, device: Device, design: Design, prior: Prior, queue: Buffer) -> None:
+        layout, storage, family = design.layout, design.storage, design.problem.family
         self.layout, self.storage, self.family = layout, storage, family
-        self._weighted = {"weighted": True} if weighted else {}
+        self._weighted = {"weighted": True} if design.problem.weights is not None else {}
         self.likelihood: dict[str, Any] = {}  # what passes take for a family with a target, and rows with weights
         self._device, self._queue = device, queue
         block = self.block = _block(device.capabilities)

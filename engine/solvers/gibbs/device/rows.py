@@ -18,7 +18,7 @@ from ....numerics.memory import Memory
 from ....numerics.threads import in_order
 from ..design.layout import SHARDS
 from ..design.matrix import Design
-from ..priors import Prior
+from ..options import Settings
 from .programs import Mode, Programs
 
 __all__ = ["Rows", "some"]
@@ -41,17 +41,11 @@ class Rows:
     """The rows of the shards [shards[0], shards[1]), on the device or in host memory to be sent there at every pass."""
 
     def __init__(
-        self,
-        memory: Memory,
-        design: Design,
-        shards: tuple[int, int],
-        streaming: str,
-        prior: Prior,
-        peer: Peer | None = None,
+        self, memory: Memory, design: Design, settings: Settings, shards: tuple[int, int], peer: Peer | None
     ) -> None:
         self.device, self.design, self.layout = memory.device, design, design.layout
-        self._memory, self._streaming = memory, streaming
-        self.peer = peer
+        self._memory, self.peer = memory, peer
+        self._streaming = "never" if settings.single_device else settings.options.streaming
         self._no_weight = memory.zeros(1, np.float32)  # stands for weights which are not read
         self._scoring: tuple[Buffer, Buffer, Buffer] | None = None
         self.first_shard, self.last_shard = shards
@@ -63,8 +57,8 @@ class Rows:
         bounds = np.array(layout.bounds[shards[0] : shards[1] + 1]) - self.first_strip
         self.bounds = memory.put(bounds.astype(np.int32))
         self.target = memory.put(design.of_rows(design.target()))  # of the rows of all devices, as their weights are
-        queue, family, weights = memory.zeros(2, np.uint32), design.problem.family, design.problem.weights
-        self.programs = Programs(self.device, layout, design.storage, family, prior, queue, weights is not None)
+        prior, weights = settings.options.chosen_prior, design.problem.weights
+        self.programs = Programs(self.device, design, prior, memory.zeros(2, np.uint32))
         self.own_weight: Buffer | None = None
         if weights is not None:
             padded = design.of_rows(weights)

@@ -18,7 +18,9 @@ from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError
 from ..design.lines import Lines
 from ..design.matrix import Design
-from .chains import Recorded, Settings
+from ..options import Settings
+from ..schema import CheckpointState
+from .chains import Recorded
 from .worker import Worker
 
 __all__ = ["Sampler"]
@@ -195,11 +197,11 @@ class Sampler:
 
     def snapshot(self) -> tuple[dict[str, Floats], dict[str, Any]]:
         """Every chain, and what the kernel ``hmc`` has chosen."""
-        return self.state(), self.adapted() if self.settings.kernel == "hmc" else {}
+        return self.state(), self.adapted() if self.settings.options.kernel == "hmc" else {}
 
-    def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
+    def restore(self, arrays: dict[str, Any], saved: CheckpointState) -> None:
         """The inverse of :meth:`adapted`, and the matrix of the metric."""
-        self.workers.each(lambda worker: worker.hamiltonian.restore(weight, curvature, control, state))
+        self.workers.each(lambda worker: worker.hamiltonian.restore(arrays, saved))
         self.make_gram(weighted=True)
 
 

@@ -21,7 +21,8 @@ from ..moves.conjugate import ConjugateMoves
 from ..moves.hamiltonian import HamiltonianMoves
 from ..moves.latent import LatentMoves
 from ..moves.wide import DiagonalMatrices, WideMoves
-from .chains import Chains, DrawBuffer, Recorded, Settings
+from ..options import Settings
+from .chains import Chains, DrawBuffer, Recorded
 from .conjugate_rows import ConjugateRows
 from .matrices import Matrices
 from .records import AUXILIARIES, CHAIN
@@ -55,14 +56,14 @@ class Worker:
             CHAIN.dtype: settings.chains,
         }
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
-        kind_of_rows = SparseRows if design.storage == "sparse" else ConjugateRows if settings.kernel == "cg" else Rows
-        streaming = "never" if settings.single_device else settings.streaming
-        self.rows = kind_of_rows(memory, design, shards, streaming, settings.prior, peer)
+        of_dense = ConjugateRows if settings.options.kernel == "cg" else Rows
+        kind_of_rows = SparseRows if design.storage == "sparse" else of_dense
+        self.rows = kind_of_rows(memory, design, settings, shards, peer)
         self.chains = Chains(memory, self.rows, settings)
         self.recorder = DrawBuffer(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
         self.moves: HamiltonianMoves | LatentMoves | WideMoves | ConjugateMoves
-        if isinstance(self.rows, SparseRows | ConjugateRows) and settings.kernel == "cg":
+        if isinstance(self.rows, SparseRows | ConjugateRows) and settings.options.kernel == "cg":
             self.matrices = DiagonalMatrices(memory, self.rows, settings)
             self.moves = ConjugateMoves(memory, self.rows, self.chains, self.matrices, settings)
         elif settings.wide:
@@ -70,7 +71,7 @@ class Worker:
             self.moves = WideMoves(memory, self.rows, self.chains, self.matrices, settings)
         else:
             self.matrices = Matrices(memory, self.rows, settings, number)
-            kind = HamiltonianMoves if settings.kernel == "hmc" else LatentMoves
+            kind = HamiltonianMoves if settings.options.kernel == "hmc" else LatentMoves
             self.moves = kind(memory, self.rows, self.chains, self.matrices, settings)
         dense = isinstance(self.rows, ConjugateRows)
         if dense and isinstance(self.moves, ConjugateMoves):
@@ -144,13 +145,13 @@ class Worker:
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
         """Begin ``count`` iterations from number ``first`` on, and return the draws of the batch before.
 
-        A batch is of at most ``settings.batch`` iterations. An iteration is recorded if it is a multiple of ``thin``
+        A batch is of at most ``REFRESH`` iterations. An iteration is recorded if it is a multiple of ``thin``
         behind ``kept_from``, or before it. Failures are those of this device; of what all devices do, the first counts.
         """
         self.recorder.begin()
         for step in range(first, first + count):
             self.moves.iterate(step)
-            if step < kept_from or (step - kept_from + 1) % self.settings.thin == 0:
+            if step < kept_from or (step - kept_from + 1) % self.settings.options.thin == 0:
                 self.recorder.record(step)
         self.recorder.send(self.matrices.failed)
         return self.recorder.collect(last=False)

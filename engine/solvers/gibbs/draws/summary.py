@@ -17,7 +17,6 @@ from ..device.records import CHAIN
 from ..families import constant_of_counts
 from ..options import Options
 from ..posterior import Posterior, verdict
-from ..problem import HorseshoeProbit
 from ..reporting import report_missed
 from .diagnostics import Diagnostics, diagnose
 
@@ -25,16 +24,11 @@ __all__ = ["posterior_of"]
 
 
 def posterior_of(
-    problem: HorseshoeProbit,
-    options: Options,
-    run: RunContext,
-    state: RunState,
-    status: Status,
-    streamed: bool,
-    exchanged_bytes: int,
+    options: Options, run: RunContext, state: RunState, status: Status, streamed: bool = False, exchanged_bytes: int = 0
 ) -> Posterior:
-    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed."""
-    draws = state.draws
+    """Moments, quantiles, diagnostics, kept draws; a notice if the chains have not mixed; the bytes are new ones."""
+    draws, design = state.draws, state.design
+    problem = design.problem
     counters: dict[str, int | float] = {
         "iterations": state.iteration,
         "draws": draws.count,
@@ -42,14 +36,14 @@ def posterior_of(
         "passes": state.passes,
         "streamed": int(streamed),
         "failed_factorisations": state.failed,
-        "exchanged_bytes": exchanged_bytes,
+        "exchanged_bytes": state.origin.exchanged_bytes + exchanged_bytes,
     }
     if state.warmup < options.warmup and state.iteration >= state.warmup:
         counters["warmup"] = state.warmup
     if not draws.count:
         reason = _too_early(options, run, state, status)
         return Posterior(status=status, objective=None, bound=None, solution=None, counters=counters, reason=reason)
-    kept, every, design = draws.all(), state.statistics.all(), state.design
+    kept, every = draws.all(), state.statistics.all()
     log_tau, auxiliary = -0.5 * np.log(every[:, :, 0]), every[:, :, len(CHAIN.names) :]
     others = design.family.reported(auxiliary, design.target_scale)
     behind = np.concatenate([log_tau[:, :, None], others], axis=2)  # the quantities behind the coefficients
@@ -75,7 +69,7 @@ def posterior_of(
         "kernel": np.array(f"{options.kernel}, X as {design.storage}"),
         "y": problem.y,
     }
-    if not state.design.intercept:  # a column of zeros says nothing
+    if not design.intercept:  # a column of zeros says nothing
         for name in ("names", "mean", "sd", "quantiles", *Diagnostics.__annotations__):
             arrays[name] = arrays[name][1:]
         if draws.chosen is None:
@@ -114,14 +108,14 @@ def posterior_of(
         arrays["log_lambda"] = state.scales.all()
     rows = len(arrays["names"]) - behind.shape[2]
     survivors = (arrays["quantiles"][:rows, 0] > 0) | (arrays["quantiles"][:rows, 2] < 0)
-    counters["survivors"] = int(survivors[int(state.design.intercept) :].sum())
+    counters["survivors"] = int(survivors[int(design.intercept) :].sum())
     finite = arrays["r_hat"][np.isfinite(arrays["r_hat"])]
     if finite.size:
         counters["worst_r_hat"] = float(finite.max())
     ess = np.fmin(arrays["ess_bulk"], arrays["ess_tail"])
     if not np.isnan(ess).all():
         counters["least_ess"] = float(np.nanmin(ess))
-    solution = mean if state.design.intercept else mean[1:]
+    solution = mean if design.intercept else mean[1:]
     result = Posterior(status=status, objective=None, bound=None, solution=solution, counters=counters, arrays=arrays)
     if (warning := verdict(result)) is not None:
         run.warn(ConvergenceWarning(warning))

@@ -13,10 +13,11 @@ import numpy as np
 from ....devices import Buffer, Launcher
 from ....numerics.memory import Memory
 from ..design.matrix import Design
-from ..device.chains import Chains, Settings
+from ..device.chains import Chains
 from ..device.records import AUXILIARIES, records_of
 from ..device.rows import Rows
 from ..families import AUXILIARY
+from ..options import Settings
 
 __all__ = ["AuxiliaryMoves"]
 
@@ -39,7 +40,7 @@ class AuxiliaryMoves:
         rows.read_shape(self.shape)
         steps = np.zeros(AUXILIARY)
         problem = design.problem
-        found = design.family.steps(problem.y, problem.categories, settings.degrees, problem.weights)
+        found = design.family.steps(problem.y, problem.categories, settings.options.degrees, problem.weights)
         steps[: self.count] = found[: self.count]
         self._parts = max(1, min(_MOST_PARTS, layout.rows // _ROWS_A_PART))
         different = _different(memory, design)
@@ -59,9 +60,9 @@ class AuxiliaryMoves:
             parts=self._parts,
             chains=chains.count,
             auxiliaries=self.count,
-            degrees=settings.degrees,
+            degrees=settings.options.degrees,
             least=design.least_log_sigma,
-            log_peak=_log_peak(design.problem.family, settings.degrees),
+            log_peak=_log_peak(design.problem.family, settings.options.degrees),
             seed=settings.seed,
             iteration=chains.iteration,
             **different,

@@ -14,10 +14,11 @@ from ....devices import Buffer, Launcher
 from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
-from ..device.chains import Chains, Settings
+from ..device.chains import Chains
 from ..device.conjugate_rows import ConjugateRows
 from ..device.matrices import shared_arguments
 from ..device.sparse_rows import SparseRows
+from ..options import Settings
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 from .rescale import RescaleMoves, rescale_interval
 from .wide import DiagonalMatrices
@@ -85,7 +86,7 @@ class ConjugateMoves:
             counts=int(rows.peer is None or rows.peer.number == 0),
             tile=rows.tile,
             tiles=tiles,
-            tolerance=self._settings.tolerance,
+            tolerance=self._settings.options.tolerance,
             margins=self._margins,
             signs=rows.signs if rows.design.intercept else memory.zeros(self._pitch + 8, np.float32),
             **self.rescale.arguments(),
@@ -108,7 +109,7 @@ class ConjugateMoves:
                 self._step(number)
                 number += 1
             error = self._largest_error(number)
-            if error <= settings.tolerance or number >= MOST_STEPS or not np.isfinite(error):
+            if error <= settings.options.tolerance or number >= MOST_STEPS or not np.isfinite(error):
                 break
             wanted = min(_MORE, MOST_STEPS - number)
         self.steps = max(_AT_LEAST, number - _MORE)

@@ -26,11 +26,12 @@ from ....devices.graph import Recordings
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
 from ..design.lines import Lines
-from ..device.chains import Chains, Settings
+from ..device.chains import Chains
 from ..device.matrices import Group, Matrices, shared_arguments
 from ..device.records import CONTROL
 from ..device.rows import Rows, some
-from ..schema import MOST_STEPS
+from ..options import Settings
+from ..schema import MOST_STEPS, CheckpointState
 from .auxiliary import AuxiliaryMoves
 from .rescale import RescaleMoves, rescale_interval
 from .wide import CollapsedMoves, LatentTrajectory
@@ -199,15 +200,15 @@ class HamiltonianMoves:
             "steps": self.steps,
         }
 
-    def restore(self, weight: Any, curvature: Any, control: Any, state: dict[str, Any]) -> None:
+    def restore(self, arrays: dict[str, Any], saved: CheckpointState) -> None:
         """The inverse of :meth:`adapted`, from the arrays of all rows."""
         here = slice(self._rows.first_row, self._rows.first_row + self._rows.count)
         if self._rows.count:
-            self._device.put(weight[here], self.weight)
-            self._device.put(curvature[here], self._curvature)
-        self._device.put(CONTROL.view(control), self.control)
-        self.averaged, self.averaging = state["averaged"], state["averaging"]
-        self.adapting, self.steps = state["adapting"], state["steps"]
+            self._device.put(arrays["weight"][here], self.weight)
+            self._device.put(arrays["curvature"][here], self._curvature)
+        self._device.put(CONTROL.view(arrays["control"]), self.control)
+        self.averaged, self.averaging = saved.averaged, saved.averaging
+        self.adapting, self.steps = saved.adapting, saved.steps
 
     # --- an iteration ---------------------------------------------------------------------------------------------
 

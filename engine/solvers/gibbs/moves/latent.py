@@ -9,9 +9,10 @@ from ....devices import Launcher
 from ....devices.graph import Recordings
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
-from ..device.chains import Chains, Settings
+from ..device.chains import Chains
 from ..device.matrices import Group, Matrices, shared_arguments
 from ..device.rows import Rows
+from ..options import Settings
 
 __all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]
 
@@ -32,7 +33,7 @@ class LatentMoves:
             **shared_arguments(rows, chains, matrices, settings),
             shards=self._shards,
             shard_count=SHARDS,
-            expanded=int(settings.kernel == "px"),
+            expanded=int(settings.options.kernel == "px"),
         )
 
     def iterate(self, step: int) -> None:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ....devices import Buffer, Launcher
 from ....devices.kernels.program import Program
 from ....numerics.memory import Memory
-from ..device.chains import Chains, Settings
+from ..device.chains import Chains
 from ..device.rows import Rows
+from ..options import Settings
 
 __all__ = ["RescaleMoves", "rescale_interval"]
 

@@ -19,10 +19,11 @@ from ....devices.graph import Recordings
 from ....numerics.linear_algebra import linear_algebra
 from ....numerics.memory import Memory
 from ..design.layout import SHARDS
-from ..device.chains import Chains, Settings
+from ..device.chains import Chains
 from ..device.matrices import PriorBuffers, shared_arguments
 from ..device.records import TRIAL
 from ..device.rows import Rows
+from ..options import Settings
 from .auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 
@@ -81,7 +82,7 @@ class WideMoves:
         self._device, layout, count = memory.device, rows.layout, settings.chains
         q, n, stride = layout.columns, layout.rows, layout.stride
         self._linear = rows.design.family.targeted
-        self._algebra = linear_algebra(memory.device, settings.provider)  # type: ignore[arg-type]
+        self._algebra = linear_algebra(memory.device, settings.provider)
         self._margins, self._prior_draw = memory.zeros((count, n)), memory.empty((count, q))
         self._latent, self._solution = memory.empty((count, n)), memory.empty((count, n))
         self._matrix, self._status = memory.empty((count, n, n)), memory.empty(count, np.int32)
@@ -107,7 +108,7 @@ class WideMoves:
                 "shards": memory.empty((SHARDS, count * stride)),
                 "shard_count": SHARDS,
                 "width": stride,
-                "expanded": int(settings.kernel == "px"),
+                "expanded": int(settings.options.kernel == "px"),
                 "failed": matrices.failed,
                 "count": count,
             }
@@ -127,9 +128,9 @@ class WideMoves:
                 product=self._product,
                 trial_matrix=self._trial,
                 auxiliary=chains.auxiliary,
-                degrees=settings.degrees,
+                degrees=settings.options.degrees,
                 least=rows.design.least_log_sigma,
-                intercept_variance=rows.design.intercept / settings.prior_precision,
+                intercept_variance=rows.design.intercept / settings.options.intercept_scale**-2,
             )
 
     def close(self) -> None:
