@@ -26,7 +26,7 @@ __all__ = [
     "value_text",
 ]
 
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 _digits = 8
 
@@ -140,7 +140,7 @@ def short_number_text(value: float) -> str:
     size = abs(value)
     if value == int(value) and size < 1e5:
         return f"{int(value):,}"
-    if size < 1e3 or size >= 999.5e15:
+    if size < 1e3 or size >= 999.5e12:
         return f"{value:.4g}" if 1e-4 <= size < 1e3 else f"{value:.3g}"
     for unit, prefix in _PREFIXES:
         if size >= 0.9995 * unit:

@@ -41,23 +41,23 @@ class BOAPanel(Panel):
         by_generation = partial(self.figure, LivePlot, page, across="generation")
         self.fitness = by_generation("Fitness", y_title="fitness", key="fitness", from_zero=False, wide=2)
         self.entropy = by_generation("Entropy of a gene", "bits", key="entropy", top=1.0)
-        self.seconds = self.figure(StackedPlot, page, "Time of a generation", "%", key="seconds", shares=True)
-        for phase in _PHASES:
-            self.follow(self.seconds, f"{phase}_seconds", names=[phase])
+        self.seconds = self.figure(
+            *(StackedPlot, page, "Time of a generation", "%"), across="generation", key="seconds", shares=True
+        )
         self.model = by_generation("Network", "edges, genes", y_title="count", key="edges")
         self.population = self.figure(
             LivePlot, page, "Population", "and evaluations", y_title="count", log=True, key="population"
         )
         self.follow(self.population, "population", "evaluations")
         self.search = by_generation("Local search", "flips per evaluation", key="local search", optional=True)
-        self._places = {
+        self._places: dict[str, tuple[LivePlot, str]] = {
             "best": (self.fitness, "best"),
             "mean": (self.fitness, "mean"),
             "worst": (self.fitness, "worst"),
             "entropy": (self.entropy, "mean of all genes"),
             "edges": (self.model, "edges"),
             "open_genes": (self.model, "genes not yet fixed"),
-        }
+        } | {f"{phase}_seconds": (self.seconds, phase) for phase in _PHASES}
         self._group = self.group("generations", self._generation)
         for name in (*self._places, "generations", *_SEARCH):
             self.route(name, self._measure)
@@ -145,7 +145,7 @@ class BOAPanel(Panel):
             self._entropies = self._entropies[::2]
             self._every *= 2
         self.genes.show_matrix(np.asarray(self._entropies))
-        self.genes.set_unit(f"bits, a row for each of {len(self._entropies)} snapshots")
+        self.genes.set_unit(f"0 to 1 bit, a row for each of {len(self._entropies)} snapshots")
 
     def on_finished(self, event: Finished) -> None:
         """Counts of the whole run."""

@@ -39,6 +39,7 @@ class BranchAndBoundPanel(Panel):
         self.best = self.figure(
             LivePlot, page, "Incumbent and bound", y_title="objective", key="objective", from_zero=False, whole=True
         )
+        self.best.whole_run = True  # the first solutions are found before the search
         if self.sense == "count":
             self.best.empty = "Solutions are counted: there is no incumbent."
             self.best.hint(self.best.empty)
@@ -131,9 +132,9 @@ class BranchAndBoundPanel(Panel):
         self.tried.series("all devices").append(event.time, event.value)
 
     def _exchanged(self, event: Metric) -> None:
-        self.steals.series("between devices", self.theme.colour(7), self.theme.dash(2), step=True).append(
-            event.time, event.value
-        )
+        if len(self.devices) > 1:
+            curve = self.steals.series("between devices", self.theme.colour(7), self.theme.dash(2), step=True)
+            curve.append(event.time, event.value)
 
     def on_trace(self, event: Trace) -> None:
         """The open nodes by level; a search of less than a second reports none."""

@@ -27,7 +27,7 @@ class DevicesPage:
         self._plots: dict[str, LivePlot] = {  # by the fields of events; only NVIDIA's devices report the last two
             "memory_used": plot("Memory in use", "bytes", key="device memory"),
             "utilisation": plot("Utilisation", "%", key="utilisation", top=100.0),
-            "busy": plot("Busy (compiling, copying, computing)", "%", key="busy", top=100.0),
+            "busy": plot("Busy", "%", key="busy", top=100.0),
             "power": plot("Power", "W", key="power", optional=True),
             "temperature": plot("Temperature", "°C", key="temperature", optional=True),
         }

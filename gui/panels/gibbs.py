@@ -48,10 +48,10 @@ class GibbsPanel(Panel):
         self._trace_plot("log_tau")
         plot = partial(self.figure, LivePlot, page)
         live = partial(plot, across="iteration", empty="computed every two seconds of sampling")
-        limit = f"largest of the traced quantities; limit {_R_HAT_LIMIT}"
+        limit = f"largest of the traced; limit {_R_HAT_LIMIT}"
         self.r_hat = live("R-hat", limit, y_title="R-hat", key="r_hat", from_zero=False)
         self.r_hat.mark(_R_HAT_LIMIT)
-        self.ess = live("Effective draws", "of the slowest traced quantity", y_title="draws", key="ess")
+        self.ess = live("Effective draws", "of the slowest traced", y_title="draws", key="ess")
         self.rate = plot("Iterations", "of every chain", y_title="iterations/s", key="rate")
         self.follow(self.rate, "iterations_per_second", names=["iterations"])
         self.correlation = plot(
@@ -65,7 +65,7 @@ class GibbsPanel(Panel):
         )
         self.correlation.latest = False
         self.each = plot(
-            *("Effective draws", "of each traced quantity"),
+            *("Effective draws", "of each traced"),
             y_title="draws",
             key="ess of each",
             across="iteration",
@@ -74,6 +74,9 @@ class GibbsPanel(Panel):
         self.each.legend_at = self.correlation
         self.effective_rate = plot("Effective draws per second", y_title="draws/s", key="ess rate", optional=True)
         self.follow(self.effective_rate, "ess_per_second", names=["effective draws"])
+        self.effective_rate.filled = str  # one value is no curve
+        curves = self.effective_rate.curves
+        self.route("ess_per_second", lambda _: page.reveal(self.effective_rate, len(curves[0].data) > 1))
         posterior = self.page("Posterior", columns=3)
         self.forest = self.figure(
             *(IntervalPlot, posterior, "Coefficients", "by size; pale intervals contain zero"),
@@ -116,7 +119,7 @@ class GibbsPanel(Panel):
         self._wanted = 0.0 if event.options.get("draws") else float(event.options.get("ess") or 0)
         if self._wanted:
             self.ess.mark(self._wanted)
-            self.ess.set_unit(f"of the slowest traced quantity; {short_number_text(self._wanted)} end sampling")
+            self.ess.set_unit(f"of the slowest traced; {short_number_text(self._wanted)} end sampling")
 
     def on_trace(self, event: Trace) -> None:
         """A value of one chain."""
@@ -175,12 +178,11 @@ class GibbsPanel(Panel):
             self.tile("Phase").show_value("done")
         if (worst := event.counters.get("worst_r_hat")) is not None:
             self._show_r_hat(float(worst))
-            self.r_hat.set_unit(f"of the traced quantities, limit {_R_HAT_LIMIT}; of all quantities {float(worst):.3f}")
+            self.r_hat.set_unit(f"largest of the traced; of all {float(worst):.3f}")
         if (least := event.counters.get("least_ess")) is not None:
             slowest = short_number_text(round(least))
             self.tile("Effective draws").show_value(slowest)
-            wanted = f", {short_number_text(self._wanted)} asked for" if self._wanted else ""
-            self.ess.set_unit(f"of the slowest traced quantity; of the slowest of all {slowest}{wanted}")
+            self.ess.set_unit(f"of the slowest traced; of all {slowest}")
 
     # --- the result ---------------------------------------------------------------------------------------------
 
@@ -214,8 +216,8 @@ class GibbsPanel(Panel):
         self.forest.hint("")
         self.forest.set_unit(processed.unit)
         self.forest.put(processed.intervals)
-        clear = sum(row[6] == "yes" for row in processed.rows)
-        self.tile("Away from 0").show_value(f"{clear} of {len(processed.intervals)}")
+        features = [row for row in processed.rows if row[0] in processed.features]
+        self.tile("Away from 0").show_value(f"{sum(row[6] == 'yes' for row in features)} of {len(features)}")
 
     def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
         """Show every kept draw in place of the live samples; the warm-up stays as recorded live."""
@@ -239,6 +241,7 @@ class ProcessedResult:
     rows: list[tuple[Any, ...]]
     intervals: list[Interval]
     unit: str
+    features: set[str]
 
 
 def _postprocess(
@@ -303,8 +306,8 @@ def _running_diagnostics(
 
 def _posterior(
     arrays: dict[str, NDArray[Any]], names: list[str], draws: dict[str, Floats]
-) -> tuple[list[str], list[tuple[Any, ...]], list[Interval], str]:
-    """Headers and rows of the summary, the intervals by size, and a description of them."""
+) -> tuple[list[str], list[tuple[Any, ...]], list[Interval], str, set[str]]:
+    """Headers and rows of the summary, the intervals by size, a description of them, and which are of features."""
     level = float(arrays["interval"]) if "interval" in arrays else 0.9
     rows, intervals = [], []
     coefficients = set(names[: names.index("log_tau")])
@@ -329,6 +332,7 @@ def _posterior(
         rows,
         intervals,
         f"by size, {level:.0%} and 50% intervals{more}",
+        coefficients - set(names[:1]),  # the first is the intercept
     )
 
 

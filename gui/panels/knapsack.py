@@ -42,7 +42,7 @@ class KnapsackPanel(Panel):
             optional=True,
         )
         self.shares = self.figure(Bars, page, "Share of the active capacities", key="share")
-        self.items = self.figure(LivePlot, page, "Items done", "items", key="items_done")
+        self.items = self.figure(LivePlot, page, "Items done", y_title="items", key="items_done")
         self.cells = self.figure(LivePlot, page, "Cell updates", "cells/s", key="cells_per_second")
         self.best = self.figure(
             LivePlot, page, "Value and bound", "profit", key="objective", from_zero=False, whole=True
@@ -120,7 +120,8 @@ class KnapsackPanel(Panel):
 
     def on_finished(self, event: Finished) -> None:
         """Final values; the items, if the event has them."""
-        if event.status == "optimal" and event.objective is not None:  # of all items: later sweeps do not report it
+        if event.status == "optimal" and event.objective is not None and self.value.curves_have_data:
+            # of all items: later sweeps do not report it
             self.value.series("value").append(event.time, event.objective)
         if (items := event.counters.get("items")) and event.status == "optimal":  # else some are not done
             self.tile("Items").show_value(value_text(items))

@@ -83,6 +83,7 @@ class LinearProgramPanel(Panel):
             pixels.hint("The pattern is shown when the run ends.")
         more = self.page("Time", columns=2)
         self.totals = self.figure(Bars, more, "Time of each part in total", "% of the measured time", wide=2)
+        self.totals.hint("The time of each part is shown when the run ends.")
         self.seconds = self.figure(StackedPlot, more, "Time of each part", "s", key="seconds")
         self.shares = self.figure(StackedPlot, more, "Share of each part", "%", key="shares", shares=True)
         for phase, name in _PHASES.items():
@@ -125,8 +126,7 @@ class LinearProgramPanel(Panel):
         if event.status in NO_SOLUTION:
             self._explain_certificate(event.status)
         elif event.status == "optimal" and not counters.get("iterations") and not counters.get("pdhg_iterations"):
-            for plot in {plot for plot, _ in self._places.values()}:
-                plot.explain("HiGHS has solved the program before an iteration was needed; see the tab Solution.")
+            self._explain("HiGHS has solved the program before an iteration was needed; see the tab Solution.")
         if event.gap is not None and self.gap.curves_have_data:
             self.gap.set_unit(f"relative, of the iterates; of the result {gap_text(event.gap)}")
         done = [counters[name] for name in ("iterations", "pdhg_iterations", "highs_iterations") if counters.get(name)]
@@ -141,10 +141,15 @@ class LinearProgramPanel(Panel):
         parts = {"prepare": "prepare"} | _PHASES
         self._show_totals({name: float(counters.get(f"seconds_{part}") or 0.0) for part, name in parts.items()})
 
+    def _explain(self, text: str) -> None:
+        """Say why there are no iterations where there are none."""
+        self.totals.hint(text)
+        for plot in {plot for plot, _ in self._places.values()} | {self.seconds, self.shares}:
+            plot.explain(text)
+
     def _explain_certificate(self, status: str) -> None:
         """Say on the pages that stay empty what there is instead of a solution."""
-        for plot in {plot for plot, _ in self._places.values()}:
-            plot.explain(f"No iteration was needed to prove that the program is {status}; see the tab Solution.")
+        self._explain(f"No iteration was needed to prove that the program is {status}; see the tab Solution.")
         self.variables.explain(f"The program is {status}: no values are optimal.")
         self.rows.explain(f"The program is {status}: no activities are optimal.")
 
@@ -187,7 +192,8 @@ class LinearProgramPanel(Panel):
             self.factor.hint(processed["no factor"])
         if "matrix" not in processed:
             self.matrix.hint("The problem of this run is not at hand.")
-        self._show_race("racers" in processed or len(self.errors.curves) > 1)
+        racers = processed["racers"][1] if "racers" in processed else ()
+        self._show_race(max(len(racers), len(self.errors.curves)) > 1)
 
 
 def _postprocess(schema: Schema | None, result: Result, problem: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QTextOp
 
 from engine.util.text import short_number_text
 
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _WIDTH = 50  # pixels of an axis at the left, unless its numbers are long
 _TICK_GAP = 8  # pixels between two texts of ticks
 _TITLE = 16  # pixels of a line of a title
@@ -201,7 +201,7 @@ class NumberAxis(Axis):
         unit, prefix = next(((unit, prefix) for unit, prefix in _PREFIXES if largest >= unit), (1.0, ""))
         if largest < 1e4:
             unit, prefix = 1.0, ""
-        if largest and not 1e-3 <= largest < 1e18:  # beyond the prefixes
+        if largest and not 1e-3 <= largest < 1e15:  # beyond the prefixes
             exponent = math.floor(math.log10(largest) + 1e-9)
             unit, prefix = 10.0**exponent, f"·10{str(exponent).translate(_SUPERSCRIPTS)}"
         elif spacing < 1e-6 * unit:  # a prefix would be further from the digits that differ

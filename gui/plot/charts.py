@@ -115,7 +115,7 @@ class _Bar:
 class Bars(Picture):
     """A horizontal bar for each name, in percent of the whole.
 
-    ``whole``: name of the bar that adds the others up; none if empty.
+    ``whole``: name of the bar that adds the others up, where it differs from one alone; none if empty.
     """
 
     def __init__(self, title: str, unit: str = "%", *, theme: Theme, key: str = "", whole: str = "") -> None:
@@ -144,11 +144,15 @@ class Bars(Picture):
         self._total = value
         self.dirty = True
 
-    def _rows(self) -> int:
-        return len(self._bars) + bool(self._whole)
+    def _rows(self) -> list[tuple[str, list[_Bar]]]:
+        """Names and parts of the bars."""
+        bars = list(self._bars.values())
+        rows = [(bar.name, [bar]) for bar in bars]
+        more = self._total is not None and share_text(self._total) != share_text(sum(bar.value for bar in bars))
+        return [(self._whole, bars), *rows] if self._whole and (len(bars) != 1 or more) else rows
 
     def _heights(self) -> None:
-        rows = max(1.0, self._rows(), (self.view.height() - 12) / 52)
+        rows = max(1.0, len(self._rows()), (self.view.height() - 12) / 52)
         self.item.set_bounds(QRectF(0, 0, 100, rows))
         self.plot.setRange(xRange=(0, 100), yRange=(rows + 0.05, -0.05), padding=0)
         self.plot.getViewBox().invertY(True)
@@ -168,13 +172,9 @@ class Bars(Picture):
         painter.setFont(small_font())
         theme = self.theme
         row = 0.0
-        bars = list(self._bars.values())
-        rows: list[tuple[str, list[_Bar]]] = [(bar.name, [bar]) for bar in bars]
-        if self._whole:
-            rows.insert(0, (self._whole, bars))
         pixel = 1.0 / max(1e-9, abs(painter.transform().m22()))
         label = min(0.42, 17 * pixel)
-        for name, parts in rows:
+        for name, parts in self._rows():
             top, height = row + label, min(0.94 - label, 24 * pixel)
             painter.fillRect(QRectF(0, top, 100, height), QColor(theme.raised if theme.dark else theme.grid))
             left, total = 0.0, sum(part.value for part in parts)
@@ -318,8 +318,9 @@ class Pixels(Figure):
         if self._size is not None:
             end, columns = self._size
         self.image.setImage(self._matrix, autoLevels=False, levels=(0, self._top), autoDownsample=False)
-        self.image.setRect(QRectF(0, begin, columns, max(end - begin, 1)))
-        self.plot.setRange(xRange=(0, columns), yRange=(begin, max(end, begin + 1)), padding=0)
+        place = QRectF(-0.5, begin - 0.5, columns, max(end - begin, 1))  # a number is in the middle of its cell
+        self.image.setRect(place)
+        self.plot.setRange(xRange=(place.left(), place.right()), yRange=(place.top(), place.bottom()), padding=0)
 
     def _style_view(self) -> None:
         super()._style_view()

@@ -165,7 +165,7 @@ def _when(note: RunNote) -> str:
 def short_titles(notes: Sequence[RunNote]) -> dict[str, str]:
     """The titles of runs by their keys, without the problem where all have the same, as those of a sweep."""
     problems = {_VARIED.split(note.title, maxsplit=1)[0] for note in notes}
-    common = problems.pop() if len(problems) == 1 else ""
+    common = problems.pop() if len(problems) == 1 < len(notes) else ""
     return {note.key: note.title.removeprefix(common).strip() or note.title for note in notes}
 
 

@@ -34,12 +34,21 @@ class Row:
 
 @dataclass(eq=False)
 class Sweep:
-    """The runs of a sweep, one or more, newest first; ``number`` tells it from others, ``created`` is its place."""
+    """The runs of a sweep, one or more, newest first; ``number`` tells it from others, ``created`` is its place.
+
+    ``titles``: of its rows by the keys of the runs, once they were asked for.
+    """
 
     name: str
     number: int
     created: float
     runs: list[RunNote] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+
+    def title(self, note: RunNote) -> str:
+        """The title of the row of one of its runs."""
+        self.titles = self.titles or short_titles(self.runs)
+        return self.titles[note.key]
 
     def best(self) -> float | int | None:
         """The best value of all; None if there is none, or the runs are of several problems."""
@@ -134,6 +143,7 @@ class RunTree(QAbstractItemModel):
             parent, place = self._index_of(sweep), _place(sweep.runs, note)
             self.beginInsertRows(parent, place, place)
             sweep.runs.insert(place, note)
+            sweep.titles.clear()
             self.endInsertRows()
             self.dataChanged.emit(parent, parent)
 
@@ -149,6 +159,8 @@ class RunTree(QAbstractItemModel):
             index = self.index_of(note)
             self.beginRemoveRows(index.parent(), index.row(), index.row())
             del (self._rows if sweep is None else sweep.runs)[index.row()]
+            if sweep is not None:
+                sweep.titles.clear()
             self.endRemoveRows()
             if sweep is not None and not sweep.runs:
                 place = self._index_of(sweep).row()
@@ -160,6 +172,8 @@ class RunTree(QAbstractItemModel):
 
     def _update(self, notes: list[RunNote]) -> None:
         for note in notes:
+            if (sweep := self._sweeps.get(note.sweep)) is not None:
+                sweep.titles.clear()
             index = self.index_of(note)
             for changed in (index, index.parent()):
                 if changed.isValid():
@@ -224,8 +238,8 @@ class RunTree(QAbstractItemModel):
         if role == NOTE:
             return entry
         if role == ROW:
-            group = self._numbered(index.internalId()).runs if index.internalId() else [entry]
-            return run_row(entry, short_titles(group)[entry.key], self._source.distinction(entry))
+            title = self._sweeps[entry.sweep].title(entry) if index.internalId() else entry.title
+            return run_row(entry, title, self._source.distinction(entry))
         if role == Qt.ItemDataRole.DisplayRole:
             return entry.title
         if role == Qt.ItemDataRole.AccessibleTextRole:

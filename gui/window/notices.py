@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QSettings
 from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 
-from engine.util.text import value_text
+from engine.util.text import counted, value_text
 from gui.app.icons import application_icon
 from gui.runs.view import state_text
 from gui.window.run_tab import RunTab
@@ -14,14 +14,13 @@ from gui.window.tabs import Tabs
 _LONG = 20.0
 
 
-def title_of(running: list[RunTab]) -> str:
-    """The title of the window: progress and name of the run in progress, or how many there are."""
-    if not running:
-        return "Quintet"
-    if len(running) > 1:
-        return f"{len(running)} runs – Quintet"
-    parts = (running[0].view.progress_text, running[0].note.title, "Quintet")
-    return " – ".join(part for part in parts if part)
+def title_of(shown: RunTab | None, running: list[RunTab]) -> str:
+    """The title of the window: of the run that is shown, or of those in progress where they are others."""
+    others = [tab for tab in running if tab is not shown]
+    named = shown or (running[0] if len(running) == 1 else None)
+    count = f"{counted(len(others), 'run')} in progress" if others and named not in others else ""
+    parts = (named.view.progress_text, named.note.title) if named is not None else ()
+    return " – ".join(part for part in (*parts, count, "Quintet") if part)
 
 
 class Notices(QObject):
@@ -44,7 +43,7 @@ class Notices(QObject):
 
     def update(self) -> None:
         """Show the progress in the title."""
-        title = title_of(self._tabs.running())
+        title = title_of(self._tabs.current_run(), self._tabs.running())
         if title != self._window.windowTitle():
             self._window.setWindowTitle(title)
 

@@ -157,6 +157,7 @@ class RunTab(Cleanup, QWidget):
                 ask_trust(error, self, lambda: self.show_recorded(speed), self._on_trouble)
 
         self._job = Job(lambda: open_run(folder), lambda opened: self._play(opened, speed), failed).start()
+        self.show_view()
 
     def _play(self, opened: Opened, speed: float) -> None:
         self._job = None
@@ -282,6 +283,8 @@ class RunTab(Cleanup, QWidget):
 
     def _doing(self) -> str:
         """What is being done with a recording, if there is one and it has not come to its end."""
+        if self.panel is None and self._job is not None:
+            return "opening"
         if self.player is None or self.player.over:
             return "running elsewhere" if self.child is None and self.complete and self.view.live else ""
         if self.child is not None:

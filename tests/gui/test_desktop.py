@@ -44,11 +44,13 @@ def run_in_progress(title, done, total):
     return SimpleNamespace(view=view, note=SimpleNamespace(title=title))
 
 
-def test_the_title_shows_the_progress_of_the_run():
-    assert title_of([]) == "Quintet"
-    assert title_of([run_in_progress("ta030", 21, 50)]) == "42 % of items – ta030 – Quintet"
-    assert title_of([run_in_progress("ta030", 1, 0)]) == "ta030 – Quintet"
-    assert title_of(2 * [run_in_progress("ta030", 1, 2)]) == "2 runs – Quintet"
+def test_the_title_names_the_run_that_is_shown_and_counts_others_in_progress():
+    half, unknown = run_in_progress("ta030", 21, 50), run_in_progress("ta031", 1, 0)
+    assert title_of(None, []) == "Quintet"
+    assert title_of(half, [half]) == title_of(None, [half]) == "42 % of items – ta030 – Quintet"
+    assert title_of(unknown, [unknown]) == title_of(unknown, []) == "ta031 – Quintet"
+    assert title_of(unknown, [half]) == "ta031 – 1 run in progress – Quintet"
+    assert title_of(None, [half, unknown]) == "2 runs in progress – Quintet"
 
 
 def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypatch):

@@ -72,7 +72,7 @@ def test_a_count_has_neither_bound_nor_gap() -> None:
 def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot: Any) -> None:
     axis = NumberAxis("left")
     assert axis.tickStrings([0.0, 5e24, 1e25], 1.0, 5e24) == ["0", "0.5·10²⁵", "1.0·10²⁵"]
-    assert axis.tickStrings([0.0, 5e16, 1e17], 1.0, 5e16) == ["0", "50P", "100P"]
+    assert axis.tickStrings([0.0, 5e16, 1e17], 1.0, 5e16) == ["0", "0.5·10¹⁷", "1.0·10¹⁷"]
 
 
 def test_texts_of_ticks_differ_and_have_as_many_decimals(qtbot: Any) -> None:

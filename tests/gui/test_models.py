@@ -425,6 +425,9 @@ def test_a_sweep_is_one_row_that_unfolds(qtbot, tmp_path):
     assert (row.title, row.numbers, row.state_text) == ("sweep of trap", "3 runs  ·  best 12", "optimal")
     assert row.seconds == 6.0
     assert [shown.index(at, 0, sweep).data(ROW).title for at in range(3)] == ["a=x seed 2", "a=x seed 1", "a=x seed 0"]
+    named = library.new("trap-5 n=130")  # as sweeps name their runs
+    assert "trap-5 n=130" in {shown.index(row, 0).data(ROW).title for row in range(shown.rowCount())}
+    library.delete(named)
     assert not runs.view.isExpanded(sweep)
     runs.select(note)
     assert runs.view.isExpanded(sweep)

@@ -101,7 +101,7 @@ def assert_same_labels(tab, status):
         assert elapsed in accessible_text(note)
         assert column_named("best").text(note) == value_text(view.best)
         assert column_named("time").text(note) == elapsed
-        assert title_of([tab]).startswith(view.progress_text)
+        assert title_of(tab, [tab]).startswith(view.progress_text)
     for name in ("best", "value", "incumbent"):
         for plot in tab.panel.plots():
             for curve in getattr(plot, "curves", ()):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage
 from PySide6.QtWidgets import QTabWidget
 
@@ -69,6 +69,28 @@ def figures(theme: Theme) -> list[Figure]:
         *(wave(StackedPlot("Stack", theme=theme)), wave(StackedPlot("Shares", theme=theme, shares=True))),
         *(band, bars, pixels, gantt, board, tour, network),
     ]
+
+
+def test_numbers_of_rows_and_columns_are_in_the_middle_of_their_cells(qtbot: Any) -> None:
+    pixels = Pixels("Pixels", theme=LIGHT, across="gene", down="snapshot")
+    shown(qtbot, pixels)
+    pixels.show_matrix(np.eye(2, 3))
+    pixels.redraw()
+    assert pixels.plot.getViewBox().viewRange() == [[-0.5, 2.5], [-0.5, 1.5]]
+    assert pixels.image.mapRectToParent(pixels.image.boundingRect()) == QRectF(-0.5, -0.5, 3, 2)
+
+
+def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot: Any) -> None:
+    bars = Bars("Bars", theme=LIGHT, whole="all devices")
+    qtbot.addWidget(bars)
+    bars.put("opencl:0", 0.4, LIGHT.colour(0))
+    assert [name for name, _ in bars._rows()] == ["opencl:0"]
+    bars.put_whole(0.4)
+    assert [name for name, _ in bars._rows()] == ["opencl:0"]
+    bars.put_whole(0.7)
+    assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0"]
+    bars.put("opencl:1", 0.3, LIGHT.colour(1))
+    assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0", "opencl:1"]
 
 
 def painted(image: QImage) -> int:

@@ -126,6 +126,19 @@ def test_a_search_that_ends_at_the_root_says_what_proves_its_solution(qtbot: Any
         assert set(y) == {7.0}
 
 
+def test_the_first_solutions_are_seen_though_kernels_are_compiled_before_the_search(qtbot: Any) -> None:
+    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
+    qtbot.addWidget(panel)
+    found = [Incumbent(time=time, objective=value, bound=7) for time, value in ((0.3, 9), (2.0, 8))]
+    panel.feed([STARTED.model_copy(update={"sense": "minimize"}), *found])
+    panel.feed([Metric(time=5.0, name="nodes_per_second", value=1e6), Incumbent(time=6.0, objective=7, bound=7)])
+    begins = {}
+    for key in ("objective", "nodes_per_second"):
+        figure(panel, key).to_image(1.0)
+        begins[key] = figure(panel, key).plot.getViewBox().viewRange()[0][0]
+    assert begins == {"objective": 0.0, "nodes_per_second": 5.0}
+
+
 def test_a_schedule_that_is_improved_without_a_tree_has_its_own_curve(qtbot: Any) -> None:
     panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop(np.ones((2, 130)))), LIGHT)
     qtbot.addWidget(panel)
@@ -173,6 +186,8 @@ def test_a_knapsack_without_a_table_shows_no_shares_of_it(qtbot: Any) -> None:
         Result(status="optimal", objective=8, bound=8, solution=np.array([0, 2]), arrays={"route": route}), None
     )
     assert figure(panel, "share")._hint_text.startswith("No table was needed: bounds prove")
+    panel.feed([Finished(time=0.5, status="optimal", objective=8, bound=8, gap=0.0)])
+    assert not figure(panel, "best_value").curves_have_data
     panel.feed([Metric(time=1.0, name="share", value=0.5, device="abacus")])
     assert figure(panel, "share")._hint_text == ""
 
@@ -348,6 +363,8 @@ def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot: Any) -> Non
     sizes = [abs(row[1]) for row in forest]
     assert sizes == sorted(sizes, reverse=True)
     assert {row[0] for row in forest} == set(result.arrays["names"].tolist()) - {"log_tau"}
+    low, high = result.arrays["quantiles"][1:13, [0, 2]].T  # of the features: the intercept is the first
+    assert dict(panel.summary())["Away from 0"] == f"{((low > 0) | (high < 0)).sum()} of 12"
     reported = [value for _, value in values_of(events[: int(0.9 * len(events))], "r_hat", None)]
     assert [value for _, value in points(figure(live, "r_hat"), "R-hat")] == reported
     running = points(figure(panel, "r_hat"), "R-hat")
@@ -447,6 +464,15 @@ def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot: Any, tmp_p
     headers, rows = panel.errors.table()
     assert headers[1:] == ["pdhg"]
     assert rows[-1][1] <= 1e-3
+
+
+def test_what_highs_solves_has_no_race_and_says_why_pages_are_empty(qtbot: Any, tmp_path: Path) -> None:
+    problem = engine.LinearProgram([-1.0, -2.0], A_ub=np.ones((1, 2)), b_ub=[4.0])
+    engine.solve(problem, run_folder=tmp_path / "run", backend="opencl")
+    panel = played(qtbot, tmp_path / "run")
+    assert not panel.pages.isTabVisible(panel.pages.indexOf(panel.race))  # type: ignore[attr-defined]
+    for figure_ in (panel.totals, panel.seconds, panel.shares, panel.gap):  # type: ignore[attr-defined]
+        assert figure_._hint_text.startswith("HiGHS has solved the program"), figure_.title
 
 
 def test_ranks_of_equal_chains_are_flat_and_those_of_shifted_ones_are_not() -> None:

@@ -181,6 +181,15 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices):
     assert np.median([event.value for event in shares]) == pytest.approx(1 / 3, abs=0.01)
 
 
+def test_devices_without_a_part_have_a_share_of_nothing(three_devices):
+    problem = generate(GeneratorOptions(type="strongly-correlated", n=200, seed=1))
+    events = []
+    three_devices.solve(problem, reduce=False, minimum_share=10**9, on_event=events.append)
+    last = {(event.name, event.device): event.value for event in events if isinstance(event, Metric)}
+    assert sorted(value for (name, _), value in last.items() if name == "share") == [0.0, 0.0, 1.0]
+    assert [value for (name, _), value in last.items() if name == "cells_per_second"].count(0.0) == 2
+
+
 def test_devices_exchange_many_times_in_a_slice(three_devices, monkeypatch):
     """A stretch of few items, so that the threads of the devices meet often."""
     monkeypatch.setattr(planning, "_EXCHANGE_SECONDS", {True: 1e-9, False: 1e-9})

@@ -224,6 +224,9 @@ class Sweep:
             run.metric("range_low", first, label)
             run.metric("range_high", last, label)
             run.metric("share", cells / sum(made.values()), label)
+        for idle in set(range(len(self.members))) - made.keys():
+            run.metric("cells_per_second", 0.0, self.members[idle].label)
+            run.metric("share", 0.0, self.members[idle].label)
         for report in reports.values():
             if report.best is not None and phase == "items" and goal.origin == 0:
                 run.metric("best_value", report.best)
