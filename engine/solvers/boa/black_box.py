@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...errors import ProblemError, RunFolderError
-from .fitness import Bits, Function, Keys
+from .fitness import Function, Keys
 from .options import Options
 from .problem import BOA
 from .pyramid import BitSearch
@@ -33,15 +33,18 @@ def is_stagnant(search: BitSearch, improved: int, has_target: bool) -> bool:
     return search.evaluations > (_WITH_TARGET * most if has_target else most)
 
 
-def search_black_box(problem: BOA, options: Options, run: RunContext, evaluate: Callable[[Bits], Keys]) -> Result:
-    """As :func:`engine.solvers.boa.solve.solve`, by asking and telling a :class:`BitSearch`; no device is used."""
+def search_black_box(problem: BOA, options: Options, run: RunContext, mapped: Callable[..., Any]) -> Result:
+    """As :func:`engine.solvers.boa.solve.solve`, by asking and telling a :class:`BitSearch`; no device is used.
+
+    ``mapped`` is how a Python function is given strings one by one.
+    """
     fitness = problem.fitness
     record = Record(fitness, ALGORITHM if isinstance(fitness, Function) else "population pyramid")
     run.offer(lambda status: problem.answer(record.result(status)))
     target = fitness.best_key if options.target is None else fitness.key(options.target)
     parallel = fitness.processes if isinstance(fitness, Function) else 1
     search = BitSearch(problem.n, seed=run.seed, parallel=parallel, seeds=initial_individuals(problem, options))
-    steps = _Steps(search, record, run, evaluate)
+    steps = _Steps(search, record, run, mapped)
     try:
         steps.restore()
         status = steps.until(target, options.max_evaluations)
@@ -65,10 +68,11 @@ def search_black_box(problem: BOA, options: Options, run: RunContext, evaluate: 
 class _Steps:
     """The search step by step, with what is recorded and kept of it."""
 
-    def __init__(self, search: BitSearch, record: Record, run: RunContext, evaluate: Callable[[Bits], Keys]) -> None:
-        self._search, self._record, self._run, self._evaluate = search, record, run, evaluate
+    def __init__(self, search: BitSearch, record: Record, run: RunContext, mapped: Callable[..., Any]) -> None:
+        self._search, self._record, self._run, self._mapped = search, record, run, mapped
         self._improved = 0
-        self._values: list[float] = []
+        self._values: list[NDArray[np.float64]] = []  # since the last row of the history
+        self._unreported = 0
 
     def until(self, target: int | None, most: int | None) -> Status:
         """Search until the target or a limit, or for lack of improvement."""
@@ -88,40 +92,48 @@ class _Steps:
                 return Status.OPTIMAL
             if most is not None and len(strings) > most - search.evaluations:
                 strings = strings[: most - search.evaluations]
-            self._take(strings, self._evaluate(strings))
+            self._evaluate(strings)
         return Status.FEASIBLE
 
-    def _take(self, strings: NDArray[np.uint8], keys: Keys) -> None:
-        record, fitness = self._record, self._record.fitness
-        values = fitness.values(keys) if isinstance(fitness, Function) else np.array([fitness.value(k) for k in keys])
-        self._search.tell(strings, -values if fitness.minimize else values)
-        record.evaluations = self._search.evaluations
-        record.population, record.generations, record.populations = self._search.sizes()
-        self._values += values.tolist()
-        best = int(keys.argmax())
-        if record.best_key is None or keys[best] > record.best_key:
-            record.best_key, record.best = int(keys[best]), strings[best].copy()
+    def _evaluate(self, strings: NDArray[np.uint8]) -> None:
+        record, search, fitness = self._record, self._search, self._record.fitness
+        keys: Keys | None = None
+        if isinstance(fitness, Function):
+            values = fitness.evaluated(strings, self._mapped)
+        else:
+            keys = fitness.keys(strings)
+            values = np.array([fitness.value(key) for key in keys.tolist()], np.float64)
+        before, signed = search.best_value, -values if fitness.minimize else values
+        search.tell(strings, signed)
+        record.evaluations = search.evaluations
+        record.population, record.generations, record.populations = search.sizes()
+        self._values.append(values)
+        self._unreported += len(values)
+        if search.best_value != before:
+            best = int(signed.argmax())
+            record.best_key = fitness.key(float(values[best])) if keys is None else int(keys[best])
+            record.best = strings[best].copy()
             self._improved = record.evaluations
             self._run.incumbent(record.value, record.bound)
-        if len(self._values) >= _ROW_EVALUATIONS:
+        if self._unreported >= _ROW_EVALUATIONS:
             self.report()
 
     def report(self) -> None:
         """A row of the history, of the strings since the last one."""
         if not self._values:
             return
-        record = self._record
-        worst = max if record.fitness.minimize else min
+        record, values = self._record, np.concatenate(self._values)
         row = {
             "population": record.population,
             "generation": record.generations,
             "evaluations": record.evaluations,
             "best": record.value or 0,
-            "mean": float(np.mean(self._values)),
-            "worst": worst(self._values),
+            "mean": float(values.mean()),
+            "worst": float(values.max() if record.fitness.minimize else values.min()),
         }
         record.take_row(self._run, row, self._search.members(_SHOWN))
         self._values.clear()
+        self._unreported = 0
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 

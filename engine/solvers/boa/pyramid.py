@@ -17,10 +17,10 @@ import math
 import random
 from array import array
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,7 @@ _FORMAT = "quintet bit search 1"
 
 Climb = Generator[int, float, tuple[int, float]]
 """Yields strings, is sent their values, and returns the string it ends with and its value."""
-Send = Callable[[float], int]
+Send = Callable[[Any], int]
 
 
 class BitSearch:
@@ -98,7 +98,7 @@ class BitSearch:
         self._levels: list[_Level] = []
         self._members: set[int] = set()
         self._known: dict[int, float] = {}
-        self._waiting: dict[int, list[Send]] = {}
+        self._waiting: dict[int | None, list[Send]] = {}
         self._ready: deque[int] = deque()
         self._restarts = self._climbers = self._unseen = 0
         self._best: tuple[float, int] | None = None
@@ -174,48 +174,56 @@ class BitSearch:
                 break
             self._restarts += 1
             self._climbers += 1
-            self._advance([self._climb().send], None)
-        return [self._ready.popleft() for _ in range(min(count or len(self._ready), len(self._ready)))]
+            self._waiting[None] = [self._climb().send]
+            self._advance((None,), (None,))
+        ready = self._ready
+        return [ready.popleft() for _ in range(min(count or len(ready), len(ready)))]
 
-    def _tell(self, strings: Sequence[int], values: Iterable[float]) -> None:
+    def _tell(self, strings: Sequence[int], values: Sequence[float]) -> None:
         if not strings:
             return
-        numbers, sign = list(values), self._sign
-        fitness = [-math.inf if math.isnan(value) else sign * value for value in numbers]
+        worst = -math.inf
+        if self.minimize:
+            fitness = [-value if value == value else worst for value in values]
+        else:
+            fitness = [value if value == value else worst for value in values]
         self._told.extend(strings)
-        self._values.extend(numbers)
+        self._values.extend(values)
         self._known.update(zip(strings, fitness, strict=True))
         best = max(fitness)
         if self._best is None or best > self._best[0]:
             self._best = best, strings[fitness.index(best)]
         self.evaluations = len(self._told)
-        self._events.append(-len(numbers))
-        for string, value in zip(strings, fitness, strict=True):
-            climbers = self._waiting.pop(string, None)
-            if climbers is None:
-                self._starts.append(string)
-            else:
-                self._advance(climbers, value)
+        self._events.append(-len(values))
+        self._advance(strings, fitness)
         if len(self._known) > _MOST_KNOWN:
             kept = list(self._known.items())[_MOST_KNOWN // 2 :]
             self._known = dict(kept)
 
-    def _advance(self, climbers: Sequence[Send], value: float | None) -> None:
-        """Send a value to climbers, and all further ones that are known, until each needs one that is not."""
+    def _advance(self, strings: Sequence[int | None], values: Sequence[float | None]) -> None:
+        """Send values to the climbers that wait for them, and all further ones that are known, until each needs one.
+
+        A climber that begins waits for the value of None. From a string that nobody waits for a climber will begin.
+        """
         known, waiting = self._known.get, self._waiting
-        for send in climbers:
-            try:
-                string = send(value)  # type: ignore[arg-type]
-                while (found := known(string)) is not None:
-                    string = send(found)
-            except StopIteration:
-                self._climbers -= 1
+        for told, value in zip(strings, values, strict=True):
+            climbers = waiting.pop(told, None)
+            if climbers is None:
+                self._starts.append(cast(int, told))
                 continue
-            if string in waiting:
-                waiting[string].append(send)
-            else:
-                waiting[string] = [send]
-                self._ready.append(string)
+            for send in climbers:
+                try:
+                    string = send(value)
+                    while (found := known(string)) is not None:
+                        string = send(found)
+                except StopIteration:
+                    self._climbers -= 1
+                    continue
+                if string in waiting:
+                    waiting[string].append(send)
+                else:
+                    waiting[string] = [send]
+                    self._ready.append(string)
 
     # --- the search ---------------------------------------------------------------------------------------------
 
@@ -261,7 +269,7 @@ class BitSearch:
         search goes on from the string that they have led to: a plateau is left at its edge.
         """
         untried = self._flips.copy()
-        self._random.shuffle(untried)
+        self._shuffle(untried)
         worse: list[int] = []
         equal_now: list[int] = []
         worse_now: list[int] = []
@@ -273,7 +281,7 @@ class BitSearch:
                     return string, value
                 rounds += 1
                 untried, worse, equal_now, worse_now = equal_now, worse_now, [], []
-                self._random.shuffle(untried)
+                self._shuffle(untried)
             flip = untried.pop() if untried else worse.pop()
             found = yield string ^ flip
             if found > value:
@@ -289,6 +297,15 @@ class BitSearch:
                 equal_now.append(flip)
             else:
                 worse_now.append(flip)
+
+    def _shuffle(self, flips: list[int]) -> None:
+        """As ``random.shuffle``, with the same draws, but without a call for each of them."""
+        draw = self._random.getrandbits
+        for last in range(len(flips) - 1, 0, -1):
+            bits = (last + 1).bit_length()
+            while (place := draw(bits)) > last:
+                pass
+            flips[last], flips[place] = flips[place], flips[last]
 
     def _mix(self, string: int, value: float, level: _Level) -> Climb:
         """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
@@ -387,7 +404,7 @@ class BitSearch:
                 before, done = self._best, self.evaluations
                 self._tell(told[done : done - event], values[done : done - event])
                 improved = improved if before is self._best else self.evaluations
-        self._ready = deque(self._waiting)
+        self._ready = deque(string for string in self._waiting if string is not None)
         return improved
 
     @classmethod

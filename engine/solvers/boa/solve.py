@@ -78,9 +78,8 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> 
     """
     problem, options = reduced_problem(problem, options)
     if uses_pyramid(problem.fitness, options):
-        with host_evaluation(problem.fitness, options) as host:
-            evaluate = host.evaluate if host is not None and host.evaluates else problem.fitness.keys
-            return search_black_box(problem, options, run, evaluate)
+        with _mapping(problem.fitness) as mapped:
+            return search_black_box(problem, options, run, mapped)
     counting = [counting_for(options, member.info) for member in pool.members]
     with host_evaluation(problem.fitness, options) as host:
 
@@ -181,15 +180,23 @@ def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluati
     improvement = choose_host_improvement(fitness, options)
     if not isinstance(fitness, Function):
         yield None if improvement is None else HostEvaluation(None, improvement)
-    elif fitness.processes == 1:
-        yield HostEvaluation(fitness.keys, improvement)
     else:
-        with ProcessPoolExecutor(fitness.processes, mp_context=get_context("spawn")) as processes:
-
-            def mapped(function: Any, individuals: list[Any]) -> Any:
-                return processes.map(function, individuals, chunksize=-(-len(individuals) // (4 * fitness.processes)))
-
+        with _mapping(fitness) as mapped:
             yield HostEvaluation(lambda bits: fitness.keys(bits, mapped), improvement)
+
+
+@contextlib.contextmanager
+def _mapping(fitness: Fitness) -> Iterator[Callable[..., Any]]:
+    """How a function is called for individuals one by one: here, or in processes."""
+    if not isinstance(fitness, Function) or fitness.processes == 1:
+        yield map
+        return
+    with ProcessPoolExecutor(fitness.processes, mp_context=get_context("spawn")) as processes:
+
+        def mapped(function: Any, individuals: list[Any]) -> Any:
+            return processes.map(function, individuals, chunksize=-(-len(individuals) // (4 * fitness.processes)))
+
+        yield mapped
 
 
 def _populations(

@@ -283,7 +283,13 @@ class Function(Fitness):
 
     @override
     def keys(self, bits: Bits, mapped: Callable[..., Any] = map) -> Keys:
-        """``mapped`` is how one by one is done; ``ProblemError`` names an individual for which the function fails."""
+        return self._encoded(self.evaluated(bits, mapped))
+
+    def evaluated(self, bits: Bits, mapped: Callable[..., Any] = map) -> NDArray[np.float64]:
+        """Values (m,) of individuals (m, n), where ``mapped`` is how they are given to the function one by one.
+
+        ``ProblemError`` names an individual for which it fails.
+        """
         try:
             raw: Any = list(mapped(self.function, list(bits))) if self.each else self.function(bits.copy())
         except Exception as error:
@@ -301,7 +307,7 @@ class Function(Fitness):
                 f"the fitness {self.text} must return finite numbers; "
                 f"it returned {values[wrong]} for {_shown(bits[wrong])}"
             )
-        return self._encoded(values)
+        return values
 
     def _raised(self, bits: Bits, error: Exception) -> str:
         """Which individual the function cannot take, found by trying one by one."""
