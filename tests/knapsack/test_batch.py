@@ -15,11 +15,9 @@ from engine.devices import DevicePool
 from engine.errors import AuditError
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack import SOLVER
-from engine.solvers.knapsack.batch.packed import MOST_CAPACITY, MOST_ITEMS, Packed
-from engine.solvers.knapsack.batch.solve import solve_batch
-from engine.solvers.knapsack.batch.worker import BatchWorker
+from engine.solvers.knapsack.batch import MOST_CAPACITY, BatchWorker, Packed, solve_batch
 from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.programs import BatchShapes
+from engine.solvers.knapsack.programs import MOST_BATCH_ITEMS, BatchShapes
 from tests.support.examples import examples
 from tests.support.knapsacks import assert_solved
 
@@ -105,7 +103,7 @@ def test_items_are_counted_once_however_many_of_their_packs_are_open(pool):
 
 def test_the_largest_problems_of_a_batch_are_solved(pool):
     random = np.random.default_rng(8)
-    problems = [problem_of(kind, MOST_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]
+    problems = [problem_of(kind, MOST_BATCH_ITEMS, 700, random) for kind in ("strong", "inverse", "uncorrelated")]
     results = solved(pool, problems)
     for index, problem in enumerate(problems):
         assert_solved(results[index], problem)
@@ -143,7 +141,7 @@ def test_two_devices_share_a_batch(device):
 
 def test_problems_that_are_too_large_are_left_out(pool):
     small = Knapsack([3, 4], [1, 2], 2)
-    many = Knapsack(np.ones(MOST_ITEMS + 1, int), np.arange(1, MOST_ITEMS + 2), 500)
+    many = Knapsack(np.ones(MOST_BATCH_ITEMS + 1, int), np.arange(1, MOST_BATCH_ITEMS + 2), 500)
     rich = Knapsack([2**29, 2**29 + 5], [1, 1], 1)
     wide = Knapsack([5, 6, 7], [MOST_CAPACITY, MOST_CAPACITY, 9], MOST_CAPACITY + 1)
     results = solved(pool, [many, small, rich, wide])
@@ -155,8 +153,8 @@ def test_problems_that_are_too_large_are_left_out(pool):
 
 
 def test_an_interruption_ends_a_batch_before_its_next_launch(pool, monkeypatch):
-    monkeypatch.setattr("engine.solvers.knapsack.batch.worker._CELLS_PER_SECOND", {True: 1e-3, False: 1e-3})
-    monkeypatch.setattr("engine.solvers.knapsack.batch.worker.SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr("engine.solvers.knapsack.batch._CELLS_PER_SECOND", {True: 1e-3, False: 1e-3})
+    monkeypatch.setattr("engine.solvers.knapsack.batch.SLICE_SECONDS", 1e-9)
     random = np.random.default_rng(10)
     problems = [problem_of("strong", 150, 1000, random) for _ in range(300)]
     launched = []
@@ -184,7 +182,7 @@ def test_an_interruption_ends_a_batch_before_its_next_launch(pool, monkeypatch):
 def test_map_solves_small_problems_together_and_others_alone(one_device):
     random = np.random.default_rng(11)
     problems = [problem_of(kind, 20, 100, random) for kind in KINDS]
-    problems.insert(3, problem_of("strong", 2 * MOST_ITEMS, 50, random))
+    problems.insert(3, problem_of("strong", 2 * MOST_BATCH_ITEMS, 50, random))
     batch = one_device.map(problems, seed=5)
     assert not batch.failures
     routes = []

@@ -12,7 +12,7 @@ from engine import Knapsack, Status, cli
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
 from engine.references.knapsack import optimal_value
-from engine.solvers.knapsack.bits import worker as bit_worker
+from engine.solvers.knapsack import bits
 from tests.support.examples import examples
 from tests.support.knapsacks import assert_solved
 
@@ -147,7 +147,7 @@ def proportional(draw):
 def test_rows_of_bits_find_the_greatest_sum_and_its_items(one_device, monkeypatch, problem, reduce, block):
     constants = {"block": block, "tile": 600, "halo": 512}
     with monkeypatch.context() as patch:
-        patch.setattr(bit_worker, "_constants", lambda capabilities: constants)
+        patch.setattr(bits, "_constants", lambda capabilities: constants)
         result = one_device.solve(problem, variant="bits", reduce=reduce)
     assert_solved(result, problem, optimal_value(problem))
 

@@ -195,7 +195,7 @@ def test_the_sample_configuration_points_at_an_instance():
     configuration = tomllib.loads((SAMPLES / "knapsack.toml").read_text())
     problem = Knapsack.read(SAMPLES / configuration["problem"])
     assert configuration["knapsack"] == {"reduce": False}
-    assert problem.n == 10_000
+    assert problem.n == 2_000
     assert (problem.profits == problem.weights + 50).all()
     assert problem.capacity == int(problem.weights.sum()) // 2
     most_items = int((problem.weights[problem.weights.argsort()].cumsum() <= problem.capacity).sum())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.solvers.knapsack.dense.planning import Planner
 from engine.solvers.knapsack.dense.schedule import Goal, GroupRules, Schedule
-from engine.solvers.knapsack.runs import cut_into_runs
+from engine.solvers.knapsack.ordering import cut_into_runs
 
 rules = st.builds(
     GroupRules,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ def search_core(
             reduced.close()
 
 
-@dataclass(frozen=True)
-class _Decision:
+class _Decision(NamedTuple):
     """How the states after one item came about: the state before each, and whether the item was changed."""
 
     item: int
@@ -122,17 +121,15 @@ class Core:
         slack = (self._capacity - weights).astype(np.float64)
         after = self._profits[self._high] / self._weights[self._high] if self._high < len(self._weights) else 0.0
         before = self._profits[self._low - 1] / self._weights[self._low - 1] if self._low else 0.0
-        gain = (
-            slack * np.where(slack >= 0, after, before) if self._low else np.where(slack >= 0, slack * after, -np.inf)
-        )
+        gain = np.where(slack >= 0, slack * after, slack * before if self._low else -np.inf)
         needed = (self.objective + 1 - profits).astype(np.float64)
         keep = gain >= needed - 1e-12 * np.abs(gain) - 1e-6  # what rounding could decide is kept
         if not keep.all():
             kept = np.flatnonzero(keep)
             self._state_weights, self._state_profits = weights[kept], profits[kept]
             if self._decisions:
-                last = self._decisions[-1]
-                self._decisions[-1] = _Decision(last.item, last.parent[kept], last.changed[kept])
+                item, parent, changed = self._decisions[-1]
+                self._decisions[-1] = _Decision(item, parent[kept], changed[kept])
 
     def _improve(self) -> None:
         """Take the best feasible state if it beats the incumbent; profits ascend with the weights."""
@@ -143,8 +140,7 @@ class Core:
         inside = np.zeros(len(self._weights), bool)
         inside[: self._break] = True
         state = feasible - 1
-        for decision in reversed(self._decisions):
-            if decision.changed[state]:
-                inside[decision.item] ^= True
-            state = int(decision.parent[state])
+        for item, parent, changed in reversed(self._decisions):
+            inside[item] ^= changed[state]
+            state = int(parent[state])
         self.solution = np.sort(self._order[inside])

@@ -1,4 +1,4 @@
-"""Orders of items: by efficiency and by weight.
+"""Orders of items: by efficiency and by weight; and cutting a sequence into runs.
 
 Many items of few different profits and weights are common. Sorting them would take most of the host's time before a
 table is begun: only their different pairs are compared, and the items are sorted by the places of their pairs.
@@ -6,13 +6,14 @@ table is begun: only their different pairs are compared, and the items are sorte
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["by_efficiency", "by_weight"]
+__all__ = ["by_efficiency", "by_weight", "cut_into_runs"]
 
 _MANY = 10_000  # items from which the pairs are looked at
 _MOST_CODES = 1 << 22
@@ -60,3 +61,15 @@ def _by_pairs(order: _Order, profits: NDArray[np.int64], weights: NDArray[np.int
     places = np.zeros(int(pairs[-1]) + 1, np.uint16)
     places[pairs[order(pairs % base, pairs // base)]] = np.arange(len(pairs), dtype=np.uint16)
     return np.argsort(places[codes], kind="stable").astype(np.int64)
+
+
+def cut_into_runs(sizes: NDArray[np.int64], most: int, most_count: int | None = None) -> NDArray[np.int64]:
+    """Where runs of entries begin, and the end of the last: their sum is at most ``most``, unless they are single."""
+    sums = np.cumsum(sizes).tolist()
+    cuts = [0]
+    while cuts[-1] < len(sizes):
+        begin = cuts[-1]
+        last = len(sizes) if most_count is None else min(len(sizes), begin + most_count)
+        before = sums[begin - 1] if begin else 0
+        cuts.append(max(bisect.bisect_right(sums, before + most, begin, last), begin + 1))
+    return np.array(cuts, np.int64)

@@ -110,8 +110,25 @@ def presolve(
     reduced = Reduced(nothing, indices, capacity, indices[solution], objective, bound)
     if not reduce or reduced.solved or is_over():
         return reduced
-    local = _Local(reduced, profits, weights, solution, is_over)
-    local.search(relaxations[0], 2)
+
+    def search(relaxation: Relaxation, rounds: int) -> None:
+        """Exchange up to two items for up to two others while that improves the solution, at most so often."""
+        nonlocal solution
+        candidates = _FEW
+        for _ in range(rounds):
+            if reduced.solved or is_over():
+                return
+            better = exchange(profits, weights, capacity, solution, relaxation.gains, candidates)
+            objective = int(profits[better].sum())
+            if objective > reduced.objective:
+                solution = better
+                reduced.improve(indices[better], objective)
+            elif candidates == _MANY:
+                return
+            else:
+                candidates = _MANY
+
+    search(relaxations[0], 2)
     for every in (len(indices) // _SAMPLE, 1) if len(indices) > 4 * _SAMPLE else (1,):
         if reduced.solved or is_over():
             break
@@ -121,9 +138,9 @@ def presolve(
             relaxations.append(counted)
             reduced.bound = max(reduced.objective, min(reduced.bound, counted.bound))
             if not reduced.solved:
-                local.search(counted, 2)
+                search(counted, 2)
     if not reduced.solved:
-        local.search(min(relaxations, key=lambda relaxation: relaxation.bound), _ROUNDS)
+        search(min(relaxations, key=lambda relaxation: relaxation.bound), _ROUNDS)
     if reduced.solved:
         reduced.close()
     if reduced.solved or is_over():
@@ -139,32 +156,3 @@ def presolve(
     reduced._decide(problem, take, leave)
     reduced.fix(problem)
     return reduced
-
-
-@dataclass
-class _Local:
-    """Local search by exchanges, on the items of a problem that :func:`presolve` kept (all of them are open)."""
-
-    reduced: Reduced
-    profits: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    solution: NDArray[np.int64]
-    is_over: Callable[[], bool]
-
-    def search(self, relaxation: Relaxation, rounds: int) -> None:
-        """Exchange up to two items for up to two others while that improves the solution, at most so often."""
-        candidates = _FEW
-        for _ in range(rounds):
-            if self.reduced.solved or self.is_over():
-                return
-            better = exchange(
-                self.profits, self.weights, self.reduced.capacity, self.solution, relaxation.gains, candidates
-            )
-            objective = int(self.profits[better].sum())
-            if objective <= self.reduced.objective:
-                if candidates == _MANY:
-                    return
-                candidates = _MANY
-                continue
-            self.solution = better
-            self.reduced.improve(self.reduced.open[better], objective)

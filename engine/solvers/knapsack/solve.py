@@ -12,9 +12,8 @@ from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, OutOfDeviceMemory
-from .bits.table import BitTable, SubsetSums
+from .bits import BitTable, SubsetSums
 from .checkpoint import Progress, StartRow, StartTiles, restore, save
-from .compilation import stops_before_compiling
 from .core import MOST_STATES, search_core
 from .dense.table import DenseTable, Plan, plan
 from .mip.process import IntegerProgram, Mip
@@ -22,7 +21,7 @@ from .options import Options
 from .presolve import presolve
 from .problem import Knapsack
 from .sparse.table import SparseTable
-from .task import TableTask
+from .task import TableTask, stops_before_compiling
 from .validate import MOST_KINDS, choose_table, given_solution, packs_of, undecided, validate
 
 __all__ = ["solve", "validate"]

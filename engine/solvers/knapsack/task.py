@@ -1,18 +1,20 @@
-"""What every table of a run is given."""
+"""What every table of a run is given, and the end of a run that must not begin to compile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ...base.context import RunContext
-from ...devices import DevicePool
+from ...base.context import RunContext, StopRequested
+from ...base.result import Status
+from ...devices import Device, DevicePool, gather
 from .checkpoint import Progress
 from .options import Options
 from .presolve import Reduced
 from .problem import Knapsack
 
-__all__ = ["TableTask"]
+__all__ = ["TableTask", "stops_before_compiling"]
 
 
 @dataclass(frozen=True)
@@ -26,3 +28,31 @@ class TableTask:
     reduced: Reduced  # some items are open; the table takes down here what it finds
     progress: Progress
     publish: Callable[[], None]  # of the best objective and bound of the problem that was given
+
+
+@contextlib.contextmanager
+def stops_before_compiling(pool: DevicePool, run: RunContext) -> Iterator[None]:
+    """Raise :class:`StopRequested` on a thread that would compile, which nothing interrupts, for a run that must end."""
+
+    def install(device: Device) -> Callable[[str], None] | None:
+        before = device.on_compile
+
+        def check(template: str) -> None:
+            if run.overdue > 0:
+                raise StopRequested(Status.TIME_LIMIT if run.time_left <= 0 else Status.INTERRUPTED)
+            if before is not None:
+                before(template)
+
+        device.on_compile = check
+        return before
+
+    def restore(device: Device, before: Callable[[str], None] | None) -> None:
+        device.on_compile = before
+
+    replaced = gather([member.submit(install) for member in pool.members])
+    try:
+        yield
+    finally:
+        for member, before in zip(pool.members, replaced, strict=True):
+            with contextlib.suppress(RuntimeError):  # its thread has ended
+                member.submit(restore, before)

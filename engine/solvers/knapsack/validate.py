@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...devices import DeviceInfo
 from ...errors import OptionError, OutOfDeviceMemory, ProblemError
 from ...util.text import counted, shown
-from .bits.table import SubsetSums
+from .bits import SubsetSums
 from .bounded import ZeroOne
 from .checks import require_host_memory
 from .dense.table import Plan, plan

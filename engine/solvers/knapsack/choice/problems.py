@@ -14,8 +14,7 @@ from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
 from ....util.text import counted
-from ..checks import Origin, capacity_of, check_range, integers, item_indices, scalar
-from ..scaling import scale_of, scaled_profits
+from ..checks import Origin, capacity_of, check_range, integers, item_indices, scalar, scale_of, scaled_profits
 
 __all__ = ["ItemProblem", "MultipleChoiceKnapsack"]
 

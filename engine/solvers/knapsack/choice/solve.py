@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +20,8 @@ from ..checks import Origin, integers, require_host_memory
 from ..constraints.problem import MultidimensionalKnapsack
 from ..options import ChoiceOptions
 from ..schema import CheckpointState
-from .bounds import reduce_stages
+from .bounds import reduce_stages, stages_of
 from .problems import MultipleChoiceKnapsack
-from .stages import stages_of
 from .table import ChoiceTable, ChoiceWorker
 
 __all__ = ["evaluated", "given_solution", "restored_solution", "save_solution", "solve", "validate"]
@@ -164,99 +165,87 @@ class _ChoiceRun:
             require_host_memory(size + shared, what, "set items = false, or add a device with more memory")
         self._length = SliceLength(_FIRST_CELLS[member.info.capabilities.simt], growth=4.0)
         with WorkerGroup([member], ChoiceWorker, [(table, room)]) as workers:
-            best = found.profit + self._forward(workers, table, blocks)
+            self._workers, self._table = workers, table
+            best = found.profit + self._forward(blocks)
             if best <= found.objective:
                 found.close()
             else:
                 found.bound = best
                 self._publish()
                 if self._options.items:
-                    self._take(table, self._backward(workers, table, blocks))
+                    labels = table.stages.labels[self._backward(blocks)]
+                    items = np.concatenate([np.array(found.taken, np.int64), labels[labels >= 0]])
+                    found.best, found.objective = np.sort(items), best
 
-    def _forward(
-        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, blocks: Sequence[tuple[int, int]]
-    ) -> int:
+    def _forward(self, blocks: Sequence[tuple[int, int]]) -> int:
         """The value of the whole table; if items are wanted, rows before all blocks but the first are kept."""
         self._rows: list[list[NDArray[np.generic]]] = [[]]
+        workers = self._workers
         workers.first(ChoiceWorker.start)
         for first, end in blocks:
             if first and self._options.items:
                 parts = []
-                for cell, count in self._pieces(table, first):
+                for cell, count in self._pieces(first):
                     self._run.poll()
                     parts.append(workers.first(ChoiceWorker.get, cell, count))
                 self._rows.append(parts)
-            self._advance(workers, table, first, end, "stages")
+            self._advance(first, end, "stages")
         return workers.first(ChoiceWorker.value)
 
-    def _backward(
-        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, blocks: Sequence[tuple[int, int]]
-    ) -> list[int]:
+    def _backward(self, blocks: Sequence[tuple[int, int]]) -> list[int]:
         """The options chosen; blocks whose choices were overwritten are made again."""
-        cell = (int(table.capacities[0]), int(table.capacities[1]))
+        workers, (c1, c2) = self._workers, self._table.capacities.tolist()
+        cell = (c1, c2)
         options: list[int] = []
         for number in reversed(range(len(blocks))):
             first, end = blocks[number]
             if number + 1 < len(blocks):
                 workers.first(ChoiceWorker.start)
-                for part, (place, _) in zip(self._rows[number], self._pieces(table, first), strict=bool(number)):
+                for part, (place, _) in zip(self._rows[number], self._pieces(first), strict=bool(number)):
                     self._run.poll()
                     workers.first(ChoiceWorker.put, part, place)
-                self._advance(workers, table, first, end, "backtracking")
+                self._advance(first, end, "backtracking")
             chosen, cell = workers.first(ChoiceWorker.trace, first, end, cell)
             options += chosen
         return options
 
-    @staticmethod
-    def _pieces(table: ChoiceTable, stage: int) -> list[tuple[int, int]]:
+    def _pieces(self, stage: int) -> list[tuple[int, int]]:
         """What has all cells before a stage, in pieces that take little time to copy: first element, and how many."""
-        begin, count = table.kept(stage)
+        begin, count = self._table.kept(stage)
         return [(begin + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)]
 
-    def _advance(
-        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, first: int, end: int, phase: str
-    ) -> None:
-        work = np.cumsum(np.diff(table.stages.first) * table.cells)
+    def _advance(self, first: int, end: int, phase: str) -> None:
+        """Stages ``first`` .. ``end - 1``, in slices of several stages, or of parts of one that takes longer."""
+        table, length = self._table, self._length
+        work = [0, *np.cumsum(np.diff(table.stages.first) * table.cells).tolist()]
         at = first
         while at < end:
             self._run.poll()
-            before = int(work[at - 1]) if at else 0
-            if int(work[at]) - before > self._length.amount:
-                self._advance_in_parts(workers, table, at, first, int(work[at]) - before)
-                at += 1
-                self._run.progress(phase, at, len(table.stages), "stages")
-                continue
-            until = min(end, max(at + 1, int(np.searchsorted(work, before + self._length.amount, side="right"))))
-            self._took(workers, workers.first(ChoiceWorker.advance, at, until, first), int(work[until - 1]) - before)
+            until = max(at + 1, min(end, bisect.bisect_right(work, work[at] + length.amount) - 1))
+            if work[at + 1] - work[at] > length.amount:
+                self._advance_in_parts(at, first, work[at + 1] - work[at])
+            else:
+                self._slice(work[until] - work[at], at, until, first)
             self._run.progress(phase, until, len(table.stages), "stages")
             at = until
-            if self._run.checkpoint_due():
-                self._save()
 
-    def _advance_in_parts(
-        self, workers: WorkerGroup[ChoiceWorker], table: ChoiceTable, stage: int, first: int, work: int
-    ) -> None:
+    def _advance_in_parts(self, stage: int, first: int, work: int) -> None:
         """One stage that takes longer than a slice should."""
-        at, lines = 0, table.lines(stage)
+        at, lines = 0, self._table.lines(stage)
         while at < lines:
             self._run.poll()
             until = min(lines, at + max(1, lines * self._length.amount // work))
-            seconds = workers.first(ChoiceWorker.advance, stage, stage + 1, first, (at, until))
-            self._took(workers, seconds, (until - at) * (work // lines))
+            self._slice((until - at) * (work // lines), stage, stage + 1, first, (at, until))
             at = until
-            if self._run.checkpoint_due():
-                self._save()
 
-    def _took(self, workers: WorkerGroup[ChoiceWorker], seconds: float, done: int) -> None:
-        """Count the cells of a slice."""
+    def _slice(self, done: int, *arguments: Any) -> None:
+        """One slice on the device, of so many cells; a checkpoint is written if it is due."""
+        seconds = self._workers.first(ChoiceWorker.advance, *arguments)
         self._length.took(seconds, done)
         self._cells += done
-        self._run.metric("cells_per_second", done / max(seconds, 1e-9), workers.members[0].label)
-
-    def _take(self, table: ChoiceTable, options: list[int]) -> None:
-        labels = table.stages.labels[options]
-        items = np.sort(np.concatenate([np.array(self._found.taken, np.int64), labels[labels >= 0]]))
-        self._found.best, self._found.objective = items, self._found.bound
+        self._run.metric("cells_per_second", done / max(seconds, 1e-9), self._workers.members[0].label)
+        if self._run.checkpoint_due():
+            self._save()
 
     def _say(self, route: str) -> None:
         self._route = route

@@ -16,9 +16,9 @@ from ....devices import Buffer, Capabilities, Device, DeviceInfo
 from ....devices.kernels.variants import unique_variants
 from ....util.text import counted
 from ..checks import device_shortage
+from ..ordering import cut_into_runs
 from ..programs import NUMPY_TYPES
-from ..runs import cut_into_runs
-from .stages import Stages
+from .bounds import Stages
 
 __all__ = ["ChoiceTable", "ChoiceWorker", "kernel_variants"]
 

@@ -14,9 +14,8 @@ from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
 from ....util.text import counted, shown
-from ..checks import Origin, capacity_of, check_range, integers, scalar
+from ..checks import Origin, capacity_of, check_range, integers, scalar, scale_of, scaled_profits
 from ..choice.problems import ItemProblem
-from ..scaling import scale_of, scaled_profits
 
 __all__ = ["MultidimensionalKnapsack"]
 

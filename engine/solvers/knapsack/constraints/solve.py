@@ -15,11 +15,11 @@ from ....devices import DeviceInfo, DevicePool
 from ....errors import AuditError, OptionError, ProblemError
 from ....util.text import counted
 from ..choice import solve as stages
-from ..choice.stages import stages_of
+from ..choice.bounds import stages_of
 from ..choice.table import ChoiceTable
-from ..compilation import stops_before_compiling
 from ..mip.process import IntegerProgram, Mip
 from ..options import ConstraintOptions
+from ..task import stops_before_compiling
 from .core import Core
 from .problem import MultidimensionalKnapsack
 from .search import Search

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,6 @@ class Start:
     stage: int
     row: Callable[[], Row]
     origin: int = 0
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Rows kept by a sweep, by stage, and their offsets in the store."""
-
-    rows: dict[int, Start]
-    offsets: dict[int, int]
 
 
 class Backtracker:
@@ -84,22 +77,21 @@ class Backtracker:
         keep = self._plan(start.stage, goal)
         if keep is None:
             return self._divide(start, goal, found, phase)
-        row, kept = self._keep(start, end, goal, keep, phase)
+        row, rows = self._keep(start, end, goal, keep, phase)
         if not found(self._top(row, goal)):
             return None
         if len(keep) == end - start.stage - 1 and len(self._sweep.members) == 1:
-            left = self._trace_all(start, goal, kept)
+            left = self._trace_all(start, goal, rows)
         else:
-            left = self._back(start, goal, kept)
+            left = self._back(start, goal, rows, keep)
         self._used = before
         return left
 
-    def _trace_all(self, start: Start, goal: Goal, kept: _Kept) -> int:
+    def _trace_all(self, start: Start, goal: Goal, kept: dict[int, Row]) -> int:
         """Walk from the goal to the row ``start`` where every row between them is kept; the capacity left there."""
         lo, hi = self._schedule.range(start.stage, goal)
         first = self._sweep.bring(start.row(), lo, hi)  # once more: the last row of the sweep may lie where it was
-        rows = [kept.rows[stage].row() for stage in sorted(kept.rows)]
-        left = self._sweep.trace([first, *rows], goal.high, goal)
+        left = self._sweep.trace([first, *kept.values()], goal.high, goal)
         if start.origin == 0:
             self._passed(start.stage, left)
         return left
@@ -142,31 +134,30 @@ class Backtracker:
             total += int(self._schedule.cost(begin, end, Goal(end, high, high, goal.origin)).sum())
         return total
 
-    def _keep(self, start: Start, until: int, goal: Goal, keep: dict[int, int], phase: str) -> tuple[Row, _Kept]:
+    def _keep(
+        self, start: Start, until: int, goal: Goal, keep: dict[int, int], phase: str
+    ) -> tuple[Row, dict[int, Row]]:
         """Sweep from ``start`` to the row before group ``until``, keeping rows on the way."""
         checkpoint = self._checkpoint if phase == "items" else None
         row, kept = self._sweep.advance(start.row(), until, goal, keep=keep, phase=phase, checkpoint=checkpoint)
         if phase == "items" and kept:
             self.latest = (kept[max(kept)], None)
+        return row, kept
 
-        def kept_row(stage: int) -> Start:
-            return Start(stage, lambda: kept[stage], start.origin)
-
-        return row, _Kept({stage: kept_row(stage) for stage in kept}, keep)
-
-    def _back(self, start: Start, goal: Goal, kept: _Kept) -> int:
+    def _back(self, start: Start, goal: Goal, kept: dict[int, Row], offsets: dict[int, int]) -> int:
         """Walk from the goal to the row ``start``; the capacity left there.
 
-        The rows in ``kept`` are given up one by one, the last first; they are the newest in the store.
+        The kept rows are given up one by one, the last first; they are the newest in the store, at these offsets.
         """
         end, capacity = goal.end, goal.high
-        for block in [*(kept.rows[stage] for stage in sorted(kept.rows, reverse=True)), start]:
+        starts = [Start(stage, partial(kept.__getitem__, stage), start.origin) for stage in kept]
+        for block in [*starts[::-1], start]:
             if block.stage < end:
                 capacity = self._block(block, end, capacity)
                 end = block.stage
                 if start.origin == 0:
                     self._passed(end, capacity)
-            self._used = kept.offsets.get(block.stage, self._used)
+            self._used = offsets.get(block.stage, self._used)
         return capacity
 
     def _block(self, start: Start, end: int, capacity: int) -> int:
@@ -184,7 +175,7 @@ class Backtracker:
             _, kept = self._sweep.advance(row, last, goal, keep=keep, alone=True, phase="backtracking")
             left = self._sweep.trace([row, *kept.values()], capacity, goal)
         else:
-            left = self._back(start, goal, self._keep(start, last, goal, keep, "backtracking")[1])
+            left = self._back(start, goal, self._keep(start, last, goal, keep, "backtracking")[1], keep)
         self._used = before
         return left
 

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ordering import by_weight
-from ..runs import cut_into_runs
+from ..ordering import by_weight, cut_into_runs
 
 __all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
 

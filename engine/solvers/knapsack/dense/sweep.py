@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from ....base.context import RunContext, StopRequested
 from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
-from .launches import RowView
 from .planning import Planner, Slice
 from .schedule import Goal
-from .worker import Message, Part, Peers, Report, RowWorker, Trace
+from .worker import Message, Part, Report, RowView, RowWorker, Trace
 
 if TYPE_CHECKING:
     from .table import Plan
@@ -56,18 +55,21 @@ class Sweep:
         self.run, self.schedule = run, plan.schedule
         self.row_cells, self.store_cells = plan.row_cells, store_cells
         infos = [member.info for member in self.members]
-        self._peer = pool.enable_peers()
+        peer = pool.enable_peers()
         room = {"row_cells": plan.row_cells, "halo": plan.halo, "minimum_share": minimum_share}
-        self._planner = Planner(plan.schedule, infos, peer=self._peer, **room)
+        self._planner = Planner(plan.schedule, infos, peer=peer, **room)
         self.holds = self._planner.holds
         self.cells = 0
         self.exchanged_bytes = 0
         self._walked = 0
         self._item_bytes = plan.item_bytes
-        arguments = [(shape, self.schedule, self.row_cells, store_cells) for shape in plan.shapes]
+        communicator = Communicator(len(self.members))
+        arguments = [
+            (shape, self.schedule, self.row_cells, store_cells, communicator, rank, peer)
+            for rank, shape in enumerate(plan.shapes)
+        ]
         self._workers = WorkerGroup(self.members, RowWorker, arguments)
-        self._communicator = Communicator(len(self.members))
-        self._workers.on_failure(self._communicator.abort)
+        self._workers.on_failure(communicator.abort)
 
     def __enter__(self) -> Self:
         return self
@@ -168,8 +170,6 @@ class Sweep:
                 row.pieces.get(index, self._workers.worker(index).nowhere),
                 messages.get(index, []),
                 own,
-                Peers(self._communicator, index) if len(own) > 1 else None,
-                self._peer,
                 top if end.parts[index][0] <= top <= end.parts[index][1] else None,
             )
             for index, own in parts.items()

@@ -5,6 +5,7 @@ Everything here runs on the device's own thread.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,13 +14,100 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer, Communicator, Device, StreamEvent
+from ....devices import Buffer, Communicator, Device
+from ....devices.kernels.program import Launch
 from ....errors import AuditError
 from ..programs import NUMPY_TYPES, PAD, TRACED, Shapes
-from .launches import RowPrograms, RowView
 from .schedule import MOST_FUSED, Group, Schedule
 
-__all__ = ["Message", "Part", "Peers", "Report", "RowWorker", "Step", "Trace"]
+__all__ = ["Message", "Part", "Report", "RowView", "RowWorker", "Step", "Trace"]
+
+
+_VIEWS = ("source", "source_base", "source_lo", "source_hi", "full", "target", "target_base", "target_lo", "target_hi")
+"""What all kernels on rows take first: a :class:`RowView`, the profit of all items before, another RowView."""
+
+
+class RowView(NamedTuple):
+    """Cells [lo, hi] of a row in a device buffer; cell c is element ``c - base``. Empty if hi < lo."""
+
+    buffer: Buffer
+    base: int
+    lo: int
+    hi: int
+
+
+class RowPrograms:
+    """The kernels on rows, on one device; made and used on its thread."""
+
+    def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, weights: Buffer, profits: Buffer) -> None:
+        self.shapes, self._profits = shapes, schedule.profits
+        self._items = {"weights": weights, "profits": profits}
+        self._trace = device.program("knapsack/trace", **shapes.constants("knapsack/trace"))
+        kinds = {group.kind for group in schedule.groups}
+        depths = {group.items for group in schedule.groups if group.kind == "class"}
+
+        def launch(template: str, kernel: str, *names: str, depth: int = 0) -> Launch:
+            program = device.program(template, **shapes.constants(template, depth))
+            return program.kernel(kernel).ordered(*_VIEWS, *names)
+
+        if "row" in kinds:
+            self._row = launch("knapsack/rows", "advance_row", "span", "weight", "profit")
+        if "tile" in kinds:
+            tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
+            self._tile = launch(tiles, "advance_tile", "weights", "profits", "span", "first", "count", "halo")
+        if "window" in kinds:
+            own = ("items", "weight", "profit", "columns", "length")
+            self._window = launch("knapsack/windows", "advance_window", *own)
+        own = ("profits", "first", "weight", "columns", "length")
+        self._class = {depth: launch("knapsack/classes", "advance_class", *own, depth=depth) for depth in depths}
+
+    def advance(self, source: RowView, full: int, target: RowView, group: Group) -> None:
+        """``target`` becomes the row after the items of a group, from ``source`` before them."""
+        shapes, views = self.shapes, (*source, full, *target)
+        cells, block = target.hi - target.lo + 1, shapes.block
+        kind, first, items, weight = group
+        if kind == "row":
+            span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else block * shapes.cells_per_item
+            self._row(_groups(cells, span), block, (*views, span, weight, int(self._profits[first])))
+        elif kind == "tile":
+            block, at_once = shapes.tile_block, shapes.units * shapes.tile_groups_per_unit
+            span = _share(cells, at_once, block, most=shapes.tile_cells - weight)
+            values = (*views, *self._items.values(), span, first, items, weight)
+            self._tile(_groups(cells, span), block, values)
+        elif kind == "window":
+            block, weight = shapes.window_block, weight // items
+            columns, length, chains = self._chains(cells, weight, shapes.window_items_per_unit, 2 * items)
+            values = (*views, items, weight, int(self._profits[first]), columns, length)
+            self._window(_groups(chains, block), block, values)
+        else:
+            weight //= items
+            columns, length, chains = self._chains(cells, weight, shapes.class_items_per_unit, 4 * items)
+            values = (*views, self._items["profits"], first, weight, columns, length)
+            self._class[items](_groups(chains, block), block, values)
+
+    def _chains(self, cells: int, weight: int, each_unit: int, least: int) -> tuple[int, int, int]:
+        """Columns of residues, the length of their segments (``least`` or all their cells), and segments in all."""
+        columns, steps = _groups(weight, self.shapes.lanes), _groups(cells, weight)
+        segments = max(1, min(self.shapes.units * each_unit // columns, steps // least))
+        length = _groups(steps, segments)
+        return columns, length, columns * _groups(steps, length)
+
+    def trace(self, **arguments: Any) -> None:
+        """Walk back through groups; the other arguments of the kernel."""
+        block = int(self.shapes.constants("knapsack/trace")["block"])
+        self._trace.trace_items(1, block, **self._items, **arguments)
+
+
+def _groups(count: int, each: int) -> int:
+    return -(-count // each)
+
+
+def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
+    """Cells a group should make so that whole waves of ``at_once`` groups share them evenly; a multiple of ``step``."""
+    most = most or cells
+    waves = max(1, math.ceil(cells / (at_once * most)))
+    even = _groups(_groups(cells, waves * at_once), step) * step
+    return max(1, min(even, most))
 
 
 class Step(NamedTuple):
@@ -64,21 +152,6 @@ class Message:
     start: int = 0
 
 
-class Exchanged(NamedTuple):
-    """What a device leaves for the others: messages, and, where those read its memory, when they are complete."""
-
-    messages: list[Message]
-    complete: StreamEvent | None
-
-
-@dataclass(frozen=True)
-class Peers:
-    """How a device exchanges with others during a slice: their communicator, and its own rank."""
-
-    communicator: Communicator
-    rank: int
-
-
 @dataclass
 class Report:
     """What a slice did: seconds on the device's thread, where its last row is, rows kept by stage, messages made."""
@@ -93,18 +166,27 @@ class Report:
 class RowWorker:
     """State on one device."""
 
-    def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, row_cells: int, store_cells: int) -> None:
-        self.device = device
-        self.schedule = schedule
+    def __init__(
+        self,
+        device: Device,
+        shapes: Shapes,
+        schedule: Schedule,
+        row_cells: int,
+        store_cells: int,
+        communicator: Communicator,
+        rank: int,
+        peer: bool,
+    ) -> None:
+        self.device, self.schedule = device, schedule
+        self._communicator, self._rank = communicator, rank
+        self._peer = peer  # whether the devices read each other's memory
         self._type = np.dtype(NUMPY_TYPES[shapes.value])
         self._rows = [device.empty(row_cells + PAD, self._type) for _ in range(2)]
         self.store = device.empty(store_cells + PAD, self._type)
         fused = np.where(schedule.weights < 2**31, schedule.weights, 0).astype(np.int32)
         self._weights = device.put(fused)
         self._profits = device.put(schedule.profits.astype(self._type))
-        depths = {group.items for group in schedule.groups if group.kind == "class"}
-        kinds = {group.kind for group in schedule.groups}
-        self._programs = RowPrograms(device, shapes, self._weights, self._profits, kinds, depths)
+        self._programs = RowPrograms(device, shapes, schedule, self._weights, self._profits)
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
         self._outboxes: list[Buffer | NDArray[Any] | None] = [None, None]
@@ -130,17 +212,16 @@ class RowWorker:
         """Cells [lo, hi] of a row, on the host."""
         return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
-    def post(self, view: RowView, intervals: Sequence[tuple[int, int]], peer: bool) -> list[Message]:
+    def post(self, view: RowView, intervals: Sequence[tuple[int, int]]) -> list[Message]:
         """Set cells aside for other devices, where they stay unchanged until the exchange after next.
 
-        In this device's memory (``peer``) they are complete when its work up to here is.
+        Those in this device's memory are complete when its work up to here is.
         """
         if not intervals:
             return []
         self._posted ^= 1
-        box = self._outbox(sum(hi - lo + 1 for lo, hi in intervals), peer)
-        messages = []
-        start = 0
+        box = self._outbox(sum(hi - lo + 1 for lo, hi in intervals))
+        messages, start = [], 0
         for lo, hi in intervals:
             if isinstance(box, Buffer):
                 self.device.copy(box, view.buffer, start, lo - view.base, hi - lo + 1)
@@ -152,12 +233,13 @@ class RowWorker:
             start += hi - lo + 1
         return messages
 
-    def _outbox(self, count: int, peer: bool) -> Buffer | NDArray[Any]:
+    def _outbox(self, count: int) -> Buffer | NDArray[Any]:
         """Memory for messages, on the device or the host: one of two in turn."""
         box = self._outboxes[self._posted]
         if box is None or box.size < count:
             self._release(box)
-            box = self.device.empty(2 * count, self._type) if peer else self.device.staging(2 * count, self._type)
+            make = self.device.empty if self._peer else self.device.staging
+            box = make(2 * count, self._type)
             self._outboxes[self._posted] = box
         return box
 
@@ -194,15 +276,13 @@ class RowWorker:
         source: RowView,
         received: Sequence[Message],
         parts: Sequence[Part],
-        peers: Peers | None,
-        peer: bool,
         best_cell: int | None,
     ) -> Report:
         """One slice: in each part complete the row, launch the steps, set aside what others need next; then wait.
 
-        Between two parts the devices exchange, each on its own thread; where they read each other's memory (``peer``),
-        they wait for each other on the devices, and the threads launch ahead. ``best_cell`` is a cell of the last row
-        whose value is wanted.
+        Between two parts the devices exchange, each on its own thread; where they read each other's memory, they wait
+        for each other on the devices, and the threads launch ahead. ``best_cell`` is a cell of the last row whose value
+        is wanted.
         """
         began = time.perf_counter()
         view = source
@@ -213,10 +293,9 @@ class RowWorker:
                 view = self._step(view, step)
                 if step.keep is not None:
                     report.kept[step.group + 1] = view
-            messages = self.post(view, part.send, peer)
+            messages = self.post(view, part.send)
             if number + 1 < len(parts):
-                assert peers is not None
-                received = self._exchange(peers, messages, parts[number + 1].need, peer)
+                received = self._exchange(messages, parts[number + 1].need)
             else:
                 report.messages = messages
         report.view = view
@@ -226,19 +305,19 @@ class RowWorker:
             report.best = int(self.read(view, best_cell, best_cell)[0])
         return report
 
-    def _exchange(self, peers: Peers, messages: list[Message], need: tuple[int, int], peer: bool) -> list[Message]:
+    def _exchange(self, messages: list[Message], need: tuple[int, int]) -> list[Message]:
         """Exchange with the other devices: what they sent of the cells that are needed.
 
         Every device waits for all others, so none fills its box again before it was read.
         """
-        mine = Exchanged(messages, self.device.record_event() if peer else None)
-        found = peers.communicator.all_gather(peers.rank, mine)
+        complete = self.device.record_event() if self._peer else None
+        found = self._communicator.all_gather(self._rank, (messages, complete))
         wanted = []
-        for rank, other in enumerate(found):
-            if rank != peers.rank:
-                if other.complete is not None:
-                    self.device.wait_for_event(other.complete)
-                wanted += [message for message in other.messages if need[0] <= message.lo and message.hi <= need[1]]
+        for rank, (sent, event) in enumerate(found):
+            if rank != self._rank:
+                if event is not None:
+                    self.device.wait_for_event(event)
+                wanted += [message for message in sent if need[0] <= message.lo and message.hi <= need[1]]
         return wanted
 
     def _step(self, source: RowView, step: Step) -> RowView:
@@ -248,25 +327,21 @@ class RowWorker:
             target = RowView(self.store, step.lo - step.keep, step.lo, step.hi)
         if step.lo < target.base or step.hi - target.base >= target.buffer.size:
             raise AuditError(f"cells {step.lo} to {step.hi} were planned for a row of {target.buffer.size}")
-        group: Group = self.schedule.groups[step.group]
-        first, weight = group.first, group.weight
-        if group.kind == "row":
-            self._programs.row(source, step.full, target, weight, int(self.schedule.profits[first]))
-        elif group.kind == "tile":
-            self._programs.tile(source, step.full, target, first, group.items, weight)
-        elif group.kind == "window":
-            each, profit = weight // group.items, int(self.schedule.profits[first])
-            self._programs.windows(source, step.full, target, group.items, each, profit)
-        else:
-            self._programs.equal_weights(source, step.full, target, first, group.items, weight // group.items)
+        self._programs.advance(source, step.full, target, self.schedule.groups[step.group])
         return target
 
     def trace(self, steps: Sequence[Trace], capacity: int) -> int:
         """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
         about = self.device.put(np.array([self._traced(step) for step in steps], TRACED.dtype))
         present = self.device.put(np.array([capacity], np.int64))
-        rows = steps[0].view.buffer
-        self._programs.trace(rows, about, len(steps), self._taken, present, self._choice)
+        self._programs.trace(
+            source=steps[0].view.buffer,
+            groups=about,
+            group_count=len(steps),
+            taken=self._taken,
+            capacity=present,
+            choice=self._choice,
+        )
         left = int(self.device.get(present)[0])
         self.device.release(present)
         self.device.release(about)

@@ -1,1 +1,0 @@
-"""Many small problems at once: a work-group of the device solves a whole one."""

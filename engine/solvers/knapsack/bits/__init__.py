@@ -1,1 +1,0 @@
-"""Subset sums: profits in proportion to weights, and a row of one bit for every capacity."""
