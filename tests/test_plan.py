@@ -25,8 +25,8 @@ SLOTS = {
     "numerics/cholesky.mako": 2,
 }
 CONDITIONAL = {}
-LONG_TEMPLATES = {"linprog/together.mako", "numerics/product.mako"}
-LONG_KERNELS = {"gibbs/sweep.mako", "linprog/together.mako", "numerics/product.mako", "numerics/triangular.mako"}
+LONG_TEMPLATES = {"linprog/together.mako"}
+LONG_KERNELS = {"gibbs/sweep.mako", "linprog/together.mako", "numerics/triangular.mako"}
 
 TABLES = {
     "active": "the number of open nodes, then their slots",

@@ -32,7 +32,7 @@ class TableTask:
 
 @contextlib.contextmanager
 def stops_before_compiling(pool: DevicePool, run: RunContext) -> Iterator[None]:
-    """Raise :class:`StopRequested` on a thread that would compile, which nothing interrupts, for a run that must end."""
+    """Raise :class:`StopRequested` on a thread that would compile, which nothing interrupts, in a run that must end."""
 
     def install(device: Device) -> Callable[[str], None] | None:
         before = device.on_compile
