@@ -1,6 +1,7 @@
 """Claims about the problem classes: what they read, recognise, generate and refuse."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
+from engine.base.context import QuietContext
 from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
 from engine.formats import lolib, qaplib, taillard, tsplib
 from engine.generators.branch_and_bound import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
 from engine.references.branch_and_bound import search
 from engine.solvers import problem_classes, recognize
+from engine.solvers.branch_and_bound.heuristics.search import first_solution
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
@@ -22,7 +25,6 @@ from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain, iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
-from engine.solvers.branch_and_bound.validate import first_solution
 from tests.support.examples import examples
 from tests.support.searching import brute_force, held_karp
 
@@ -348,8 +350,11 @@ def test_guided_tours_are_made_until_one_is_good_enough():
 @pytest.mark.full
 def test_gpus_begin_with_a_brief_heuristic():
     problem = Flowshop.taillard(30)
-    options = FlowshopOptions()
-    brief, whole = (problem.evaluate(first_solution(problem, options, seed=0, brief=brief)) for brief in (True, False))
+    gpu = SimpleNamespace(info=SimpleNamespace(capabilities=SimpleNamespace(simt=True)))
+    brief, whole = (
+        problem.evaluate(first_solution(problem, FlowshopOptions(), QuietContext(0), lambda: False, pool)[0])
+        for pool in (SimpleNamespace(members=[gpu]), None)
+    )
     assert 2178 <= whole < brief <= 2178 + 60
     assert Flowshop.taillard(31).brief_steps is None
 

@@ -112,18 +112,18 @@ def test_a_file_is_the_word_and_a_flowshop(tmp_path, kind):
     plain = tmp_path / "plain.txt"
     taillard.write(plain, problem.times)
     path = tmp_path / "schedule.txt"
-    path.write_text(f"{kind.word}\n{plain.read_text()}")
+    path.write_text(f"{kind.kind}\n{plain.read_text()}")
     assert recognize(path) is kind
     assert recognize(plain) is engine.Flowshop
     again = kind.read(path)
     assert np.array_equal(again.times, problem.times)
     assert np.array_equal(kind.from_arrays(again.to_arrays(), "x").times, problem.times)
     assert kind.title in again.describe()
-    with pytest.raises(ProblemError, match=f"begins with the line '{kind.word}'"):
+    with pytest.raises(ProblemError, match=f"begins with the line '{kind.kind}'"):
         kind.read(plain)
     with pytest.raises(ProblemError, match="there is no instance 2; the file holds 1"):
         kind.read(path, instance=2)
-    path.write_text(f"{kind.word}\n2 2\nnothing\n")
+    path.write_text(f"{kind.kind}\n2 2\nnothing\n")
     with pytest.raises(ProblemError, match="line 3"):
         kind.read(path)
 

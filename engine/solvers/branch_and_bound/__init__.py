@@ -81,32 +81,14 @@ SOLVER = Solver(
         MetricSpec("steals_host_host", "From CPU to CPU", "intervals"),
     ),
     generators={
-        "flowshop": Generator.of_module(
-            f"{PACKAGE}.generators.branch_and_bound", "FlowshopFamily", "generate_flowshop", "write_flowshop"
-        ),
-        "atsp": Generator.of_module(
-            f"{PACKAGE}.generators.branch_and_bound", "ATSPFamily", "generate_atsp", "write_atsp", suffix=".atsp"
-        ),
-        "qap": Generator.of_module(
-            f"{PACKAGE}.generators.assignment",
-            "QuadraticAssignmentFamily",
-            "generate_quadratic_assignment",
-            "write_quadratic_assignment",
-            suffix=".dat",
-        ),
-        "tardiness": Generator.of_module(
-            f"{PACKAGE}.generators.assignment",
-            "TardinessFamily",
-            "generate_tardiness",
-            "write_tardiness",
-        ),
-        "linear_ordering": Generator.of_module(
-            f"{PACKAGE}.generators.ordering",
-            "LinearOrderingFamily",
-            "generate_linear_ordering",
-            "write_linear_ordering",
-            suffix=".lop",
-        ),
+        name: Generator.of_module(f"{PACKAGE}.generators.{module}", model, f"generate_{noun}", f"write_{noun}", suffix)
+        for name, module, model, noun, suffix in (
+            ("flowshop", "branch_and_bound", "FlowshopFamily", "flowshop", ".txt"),
+            ("atsp", "branch_and_bound", "ATSPFamily", "atsp", ".atsp"),
+            ("qap", "assignment", "QuadraticAssignmentFamily", "quadratic_assignment", ".dat"),
+            ("tardiness", "assignment", "TardinessFamily", "tardiness", ".txt"),
+            ("linear_ordering", "ordering", "LinearOrderingFamily", "linear_ordering", ".lop"),
+        )
     },
     bench=LazyImport(f"{PACKAGE}.benchmarks.branch_and_bound.command", "bench"),
     reproductions={

@@ -63,12 +63,8 @@ def save(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and state of a checkpoint, as :data:`.schema.SCHEMA` has them."""
     units = progress.units
-    arrays: dict[str, NDArray[Any]] = {
-        "begin": units.begin,
-        "end": units.end,
-        "fresh": units.fresh,
-        "explored": progress.explored,
-    }
+    arrays: dict[str, NDArray[Any]] = {"begin": units.begin, "end": units.end, "fresh": units.fresh}
+    arrays["explored"] = progress.explored
     if incumbent.solution is not None:
         arrays["solution"] = np.asarray(incumbent.solution, np.int64)
     if progress.prepared is not None:
@@ -125,11 +121,7 @@ def audit(
     *,
     stopped: bool,
 ) -> None:
-    """Every leaf of the tree is explored or open, once; and every child that was not pruned has been visited.
-
-    With ``improved``, where a better solution was found, a child may be pruned before it is visited; and, of several
-    devices, one that does not know of it yet may visit a child that another has pruned.
-    """
+    """Every leaf of the tree is explored or open, once; and every child that was not pruned has been visited."""
     leaves = math.factorial(tree.items)
     covered = length_of_levels(explored) + open_units.length()
     if covered != leaves:
@@ -137,6 +129,8 @@ def audit(
     if stopped:
         return
     visited, pushed = counters["nodes"] + counters["leaves"], counters["pushed"] + 1
+    # Where a better solution was found, a child may be pruned before it is visited; and, of several devices, one that
+    # does not know of it yet may visit a child that another has pruned.
     unaware = improved and devices > 1
     if (visited > pushed and not unaware) or (visited < pushed and not improved):
         raise AuditError(f"{visited} nodes and leaves were visited, but {pushed} were not pruned")

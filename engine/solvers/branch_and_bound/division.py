@@ -1,7 +1,6 @@
 """A search divided among the workers of a cluster: batches of intervals out, what is left of them back.
 
 The owner of the run never looks into a batch: it knows the number of leaves in it, exactly, and a lower bound on them.
-A batch is made by a worker from intervals that are spread over all it has left, and is compressed.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _OF_A_TASK = (
 
 
 class Batch(TypedDict):
-    """Intervals that are handed out together: compressed, with their number, leaves, and a bound on these."""
+    """Intervals that are handed out together, compressed."""
 
     data: bytes
     count: int
@@ -200,11 +199,9 @@ class DividedSearch(DividedRun):
         """The result, after the audit."""
         open_units = self._units()
         if not self._skipped:
-            audit(
-                *(self._tree, self._explored, open_units, self._counters, self._incumbent.improved),
-                devices=2,  # tasks do not know at once what others have found
-                stopped=status is not None,
-            )
+            several = 2  # tasks do not know at once what others have found
+            searched = self._tree, self._explored, open_units, self._counters, self._incumbent.improved
+            audit(*searched, several, stopped=status is not None)
         if status is None and self._incumbent.solution is None and not self._tree.counts:
             self._run.notice(single._without_solution(self._tree, self._incumbent)[1])
         return single._result(

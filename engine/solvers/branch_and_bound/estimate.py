@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from ...base.estimate import Estimate
 from ...devices import Device, DevicePool
 from ...devices.pool.group import WorkerGroup
 from ...errors import ProblemError
-from .heuristics.search import begins_on_devices, first_schedule
+from .heuristics.search import first_solution
 from .intervals import cut
 from .options import Options
 from .problems.flowshop import Flowshop
@@ -23,7 +24,7 @@ from .search.messages import Report, Task
 from .search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
 from .search.worker import SearchWorker
 from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
-from .validate import first_solution, is_brief, tree_of
+from .validate import tree_of
 
 __all__ = ["estimate"]
 
@@ -54,30 +55,21 @@ class _Estimator:
         self._rate = math.inf
 
     def estimates(self, upper: int, seed: int, end: float, seconds: float) -> tuple[NDArray[np.float64], float]:
-        """Estimates of all nodes, and the coarseness of their plan, which is for about so many seconds.
-
-        No pass begins after ``end``, but for the first.
-        """
+        """Estimates of all nodes, and the coarseness of their plan; no pass but the first begins after ``end``."""
         items = self._tree.items
         plan = plan_for(items, self._device.capabilities.simt)
         plan = plan.within(seconds, self._rate, items) or SamplePlan(plan.passes, _FEWEST_NODES, _FEWEST_NODES)
         sampler = TreeSampler(self._device, self._tree, self._options, self._initial, plan)
-        try:
-            found = sampler.estimates(upper, seed, lambda: time.monotonic() >= end)
-            return found, plan.coarseness(items)
-        finally:
-            sampler.close()
+        with contextlib.closing(sampler):
+            return sampler.estimates(upper, seed, lambda: time.monotonic() >= end), plan.coarseness(items)
 
     def trial(self, seconds: float) -> _Trial:
         """Search for a moment, after compiling, and measure the last turns."""
-        worker = SearchWorker(self._device, self._tree, self._options, self._initial)
-        try:
+        with contextlib.closing(SearchWorker(self._device, self._tree, self._options, self._initial)) as worker:
             worker.warm_up()
             trial = self._measured(worker, seconds)
-            self._rate = trial.rate
-            return trial
-        finally:
-            worker.close()
+        self._rate = trial.rate
+        return trial
 
     def _measured(self, worker: SearchWorker, seconds: float) -> _Trial:
         left, upper, rate, before = cut(self._tree.items, 0), self._initial, 0.0, 0
@@ -98,12 +90,7 @@ class _Estimator:
 def estimate(
     problem: PermutationProblem, options: Options, pool: DevicePool, seed: int, seconds: float = math.inf
 ) -> Estimate:
-    """Estimate the search of a problem.
-
-    The tree is that of the initial solution, or of ``upper_bound`` where that is given; or of a better solution that is
-    found within the moment that the node rate is measured in. One that is found later makes the search shorter than
-    this.
-    """
+    """Estimate the search below the first solution, ``upper_bound``, or a better one found while rates are measured."""
     if problem.only_solution() is not None:
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
     if isinstance(problem, Flowshop) and not problem.has_tree:
@@ -143,20 +130,11 @@ def estimate(
 
 
 def _initial(
-    problem: PermutationProblem,
-    tree: Tree,
-    options: Options,
-    seed: int,
-    pool: DevicePool,
-    expired: Callable[[], bool],
+    problem: PermutationProblem, tree: Tree, options: Options, seed: int, pool: DevicePool, expired: Callable[[], bool]
 ) -> tuple[int, int]:
     """The upper and the lower bound that a search begins with."""
     upper, lower = getattr(options, "upper_bound", None), tree.lower_bound()
     if tree.counts or upper is not None:
         return INFINITY if upper is None else min(int(upper), INFINITY), lower
-    if begins_on_devices(problem, options, (member.info for member in pool.members)):
-        best, lower = first_schedule(problem, pool, QuietContext(seed), expired)
-        return best.value, lower
-    brief = is_brief(member.info for member in pool.members)
-    solution = first_solution(problem, options, seed, expired, brief)
-    return INFINITY if solution is None else tree.evaluate(solution), lower
+    solution, found = first_solution(problem, options, QuietContext(seed), expired, pool)
+    return INFINITY if solution is None else tree.evaluate(solution), max(lower, found)

@@ -52,11 +52,7 @@ class Units:
     @classmethod
     def joined(cls, parts: Sequence[Units]) -> Units:
         """All units of the parts, in order."""
-        return cls(
-            np.concatenate([part.begin for part in parts]),
-            np.concatenate([part.end for part in parts]),
-            np.concatenate([part.fresh for part in parts]),
-        )
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("begin", "end", "fresh")))
 
     @classmethod
     def unpacked(cls, packed: Digits, n: int) -> Units:
@@ -94,12 +90,6 @@ def digits_of(number: int, n: int) -> Digits:
     return np.array(digits, np.uint8)
 
 
-def _fresh(begin: Digits) -> int:
-    """The shallowest level whose node has ``begin`` for its first leaf."""
-    chosen = np.flatnonzero(begin)
-    return int(chosen[-1]) + 1 if len(chosen) else 0
-
-
 def cut(n: int, depth: int) -> Units:
     """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once."""
     pieces = math.perm(n, depth)
@@ -112,7 +102,8 @@ def cut(n: int, depth: int) -> Units:
         end[:, depth - 1] += 1
     else:
         end[0, 0] = n
-    return Units(begin, end, np.array([_fresh(b) for b in begin], np.uint8))
+    # fresh: the shallowest level whose node has `begin` for its first leaf, the one behind its last digit above 0
+    return Units(begin, end, ((begin > 0) * np.arange(1, n + 1)).max(axis=1, initial=0).astype(np.uint8))
 
 
 def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:

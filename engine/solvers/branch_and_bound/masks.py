@@ -1,8 +1,4 @@
-"""Sets of items as kernels hold them: one or two machine words each, item i at bit i.
-
-An array of sets has a last axis of words: one of 32 bits for up to 32 items, one of 64 bits for up to 64, and two of
-64 bits beyond.
-"""
+"""Sets of items as kernels hold them, item i at bit i, in a last axis of words: 32 bits, 64 bits, or two of 64."""
 
 from __future__ import annotations
 
@@ -12,18 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Masks",
-    "any_of",
-    "bits_of",
-    "bytes_for",
-    "count_of",
-    "dtype_for",
-    "empty",
-    "index_of_lowest",
-    "lowest_of",
-    "masks_of",
-    "word_type",
-    "words_for",
+    *("Masks", "bits_of", "bytes_for", "dtype_for", "empty"),
+    *("index_of_lowest", "lowest_of", "masks_of", "word_type", "words_for"),
 ]
 
 Masks = NDArray[np.unsignedinteger]
@@ -52,18 +38,6 @@ def word_type(items: int) -> str:
 def empty(shape: tuple[int, ...], items: int) -> Masks:
     """Empty sets of at most ``items`` items, shape (*shape, words)."""
     return np.zeros((*shape, words_for(items)), dtype_for(items))
-
-
-def any_of(masks: Masks) -> NDArray[np.bool_]:
-    """Whether sets contain anything; shape without the words."""
-    found: NDArray[np.bool_] = np.any(masks, axis=-1)
-    return found
-
-
-def count_of(masks: Masks) -> NDArray[np.int64]:
-    """How many items sets contain; shape without the words."""
-    found: NDArray[np.int64] = bits_of(masks).sum(axis=-1, dtype=np.int64)
-    return found
 
 
 def lowest_of(masks: Masks) -> Masks:

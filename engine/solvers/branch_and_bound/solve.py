@@ -14,14 +14,14 @@ from ...devices import DevicePool
 from ...errors import DeviceError
 from . import checkpoint
 from .checkpoint import Incumbent, Progress
-from .heuristics.search import begins_on_devices, expiry, first_schedule, improves, solve_without_tree
+from .heuristics.search import expiry, first_solution, improves, solve_without_tree
 from .intervals import Units, cut
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.coordinator import Coordinator
 from .search.progress import Remaining
 from .tree import INFINITY, PermutationProblem, Tree
-from .validate import first_solution, is_brief, planned_bytes, tree_of
+from .validate import planned_bytes, tree_of
 
 __all__ = ["solve"]
 
@@ -43,8 +43,7 @@ def _without_search(options: Options, value: int, solution: NDArray[np.int64] | 
 def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Search the whole tree of a permutation problem, or count its solutions.
 
-    A run that is stopped has its open intervals in ``arrays``, as :mod:`.intervals` has them. With ``all_solutions``
-    counters and intervals are those of the second search, and ``solutions`` counts the optimal solutions.
+    With ``all_solutions`` counters and intervals are those of the second search.
     """
     only = problem.only_solution()
     if only is not None:
@@ -124,10 +123,7 @@ def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
 
 
 def _is_needed(tree: Tree, incumbent: Incumbent, before: Progress) -> bool:
-    """Whether there is anything to search: not where nothing can be better than the first solution.
-
-    A search that has begun goes on to its end whatever has been proved, so that all of its intervals are accounted for.
-    """
+    """Whether anything can be better; a search that has begun ends whatever is proved, to account for its intervals."""
     return tree.counts or before.counters.get("nodes", 0) > 0 or max(tree.lower_bound(), before.bound) < incumbent.value
 
 
@@ -139,10 +135,7 @@ def _begin(
     devices: int,
     pool: DevicePool | None = None,
 ) -> tuple[Incumbent, Progress, bool]:
-    """Where to start: a checkpoint, or the first solution (see :func:`first_solution`) and the whole tree.
-
-    The third entry says whether the optimum is proved, and optimal solutions are being counted.
-    """
+    """A checkpoint, or the first solution and the whole tree; and whether optimal solutions are being counted."""
     expired = expiry(run)
 
     def prepared(value: int) -> NDArray[np.int64] | None:
@@ -163,12 +156,7 @@ def _begin(
     upper, solution = getattr(options, "upper_bound", None), None
     if upper is None or not isinstance(getattr(options, "initial", ""), str):
         run.progress("first solution", 0, 1)
-        if pool is not None and begins_on_devices(problem, options, (member.info for member in pool.members)):
-            first, before.bound = first_schedule(problem, pool, run, expired)
-            solution = first.order
-        else:
-            brief = pool is not None and is_brief(member.info for member in pool.members)
-            solution = first_solution(problem, options, run.seed, expired, brief)
+        solution, before.bound = first_solution(problem, options, run, expired, pool)
         run.progress("first solution", 1, 1)
         upper = INFINITY if solution is None else tree.evaluate(solution)
         if solution is not None:
@@ -200,12 +188,8 @@ def _result(
     explored: NDArray[np.int64],
     left: Remaining | None = None,
 ) -> Result:
-    shown: dict[str, int | float] = {
-        "nodes": counters["nodes"],
-        "leaves": counters["leaves"],
-        "steals": counters["steals"],
-        "exchanged_intervals": counters["exchanged"],
-    }
+    shown: dict[str, int | float] = {name: counters[name] for name in ("nodes", "leaves", "steals")}
+    shown["exchanged_intervals"] = counters["exchanged"]
     if left is not None:
         shown["nodes_left"] = round(left.nodes)
     arrays: dict[str, NDArray[Any]] = {"explored": explored}

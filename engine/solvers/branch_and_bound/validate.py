@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,40 +17,13 @@ from .search.programs import shapes_for
 from .search.stealing import VictimSelection
 from .tree import LARGEST_TREE, PermutationProblem, Tree
 
-__all__ = ["first_solution", "is_brief", "planned_bytes", "tree_of", "validate"]
+__all__ = ["planned_bytes", "tree_of", "validate"]
 
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
     """The search tree that the options ask for."""
     names = ("bound", "branching")
     return problem.tree(**{name: getattr(options, name) for name in names if hasattr(options, name)})
-
-
-def first_solution(
-    problem: PermutationProblem,
-    options: Options,
-    seed: int,
-    expired: Callable[[], bool] = lambda: False,
-    brief: bool = False,
-) -> NDArray[np.int64] | None:
-    """The solution to start from: one that is given, or by the problem's heuristic; None for ``infinity``.
-
-    With ``brief`` the heuristic is stopped after the problem's ``brief_steps``: GPUs search a small tree in less time
-    than the whole of it takes.
-    """
-    initial = getattr(options, "initial", "heuristic")
-    if initial == "infinity":
-        return None
-    steps = itertools.count()
-    most = problem.brief_steps if brief else None
-    if isinstance(initial, str):
-        return problem.first_solution(initial, seed, lambda: expired() or (most is not None and next(steps) >= most))
-    return problem.given_solution(initial)
-
-
-def is_brief(devices: Iterable[DeviceInfo]) -> bool:
-    """Whether a brief heuristic for the first solution is enough: for a pool of GPUs."""
-    return all(device.capabilities.simt for device in devices)
 
 
 def planned_bytes(tree: Tree, options: Options, device: DeviceInfo) -> tuple[int, int]:

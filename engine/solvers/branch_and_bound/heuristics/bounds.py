@@ -17,8 +17,7 @@ _CHUNK = 64
 def flowshop_bound(times: NDArray[np.int64], expired: Callable[[], bool] = lambda: False) -> int:
     """The largest of three bounds: one machine, two machines, and one machine between a first and a last job.
 
-    The last is the least, over all first jobs a and last jobs b, of max over i of h_ia + P_i + t_ib: the time of a
-    before machine i, of all jobs on it, and of b behind it.
+    The last is min over a, b of max over i of h_ia + P_i + t_ib: a before machine i, all jobs on it, b behind it.
     """
     machines, jobs = times.shape
     tree = FlowshopTree(times, "one_machine", "forward")

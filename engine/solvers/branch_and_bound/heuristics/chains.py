@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from .greedy import GreedyChains, greedy_shape
 __all__ = ["Improvement", "ScheduleSearch"]
 
 _EXCHANGE_AFTER = 1_000_000  # divided by the square of the jobs: iterations
-MOST_CHAINS = 1 << 16
 _NOISE = 0.1
 
 
@@ -47,13 +45,6 @@ class ScheduleSearch:
             noise[0] = 1
         self._sequences = np.argsort(-(totals * noise), axis=1, kind="stable")
 
-    @classmethod
-    def started(cls, device: Device, times: NDArray[np.int64], seed: int, rank: int) -> Self:
-        """One that has begun, with other random numbers than a search before."""
-        search = cls(device, times, seed + 1, rank + 1, (rank + 1) * MOST_CHAINS)
-        search.begin(None)
-        return search
-
     def better(self, seconds: float, below: int, halted: Callable[[], bool]) -> tuple[int, tuple[int, ...]] | None:
         """As :meth:`turn`: the value, and the path to a leaf, all in front."""
         found, _ = self.turn(seconds, below, halted)
@@ -64,7 +55,7 @@ class ScheduleSearch:
         self._chains.release()
 
     def begin(self, known: Improvement | None) -> None:
-        """From a schedule that is known, or from schedules that the chains build from different orders of the jobs."""
+        """From a schedule that is known, or from those that the chains build from different orders of the jobs."""
         if known is None:
             self._chains.build(self._sequences)
         else:

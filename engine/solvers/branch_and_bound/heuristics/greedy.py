@@ -85,18 +85,10 @@ def _thresholds(temperature: float) -> NDArray[np.int32]:
 
 
 class GreedyChains:
-    """The chains of one device, on its thread; the same seed gives the same schedules, whatever the slices are.
-
-    ``first_chain`` is the number of the first chain: those of other devices have other numbers, and other random ones.
-    """
+    """The chains of one device, on its thread; the same seed gives the same schedules, whatever the slices are."""
 
     def __init__(
-        self,
-        device: Device,
-        times: NDArray[np.int64],
-        shape: GreedyShape,
-        seed: int,
-        first_chain: int = 0,
+        self, device: Device, times: NDArray[np.int64], shape: GreedyShape, seed: int, first_chain: int = 0
     ) -> None:
         self.device, self.shape = device, shape
         machines, self.jobs = times.shape
@@ -165,10 +157,7 @@ class GreedyChains:
         return int(self.jobs - self.step if self._building else self.period - self.step % self.period)
 
     def advance(self, steps: int) -> NDArray[np.int32]:
-        """At most so many steps of every chain, and the best makespan of each, shape (chains,); 2^31 - 1 where none is.
-
-        It does not go beyond the schedules that are being built.
-        """
+        """At most so many steps, none beyond a building; the chains' best makespans, 2^31 - 1 where there is none."""
         shape = self.shape
         steps = min(steps, self.steps_left) if self._building else steps
         self._program.improve_schedules(
@@ -198,18 +187,17 @@ class GreedyChains:
         """Chain c goes on from the best schedule of chain ``sources[c]`` at the next iteration, if it is not c."""
         self.device.put(sources, self._sources)
         names = ("current", "values", "best", "best_values")
+        shared = {name: self._buffers[name] for name in names}
+        chains, jobs = self.shape.chains, self.jobs
         self._program.follow_best(
-            -(-self.shape.chains * self.jobs // 128),
-            128,
-            sources=self._sources,
-            chains=self.shape.chains,
-            jobs=self.jobs,
-            **{name: self._buffers[name] for name in names},
+            -(-chains * jobs // 128), 128, sources=self._sources, chains=chains, jobs=jobs, **shared
         )
 
 
 def greedy_constants(times: NDArray[np.int64], shape: GreedyShape, capabilities: Capabilities) -> dict[str, Any]:
-    """What ``flowshop_greedy.mako`` is rendered with."""
+    """What ``flowshop_greedy.mako`` is rendered with; tails have 16 bits where even a poor makespan leaves room."""
+    some = makespan(times, np.arange(times.shape[1]))
+    short = ("i16" if 2 * some < 1 << 15 else "i32") if shape.vectors else ("u16" if some < 60_000 else "i32")
     return {
         "machines": len(times),
         "each": shape.each,
@@ -217,14 +205,6 @@ def greedy_constants(times: NDArray[np.int64], shape: GreedyShape, capabilities:
         "lanes": shape.lanes,
         "shuffle": capabilities.shuffle,
         "vectors": shape.vectors,
-        "value": _value_type(times, shape),
+        "value": short,
         "time": "u16" if int(times.max()) < 1 << 16 else "i32",
     }
-
-
-def _value_type(times: NDArray[np.int64], shape: GreedyShape) -> str:
-    """The type of tails: 16 bits where a makespan that is not even good leaves room."""
-    some = makespan(times, np.arange(times.shape[1]))
-    if shape.vectors:
-        return "i16" if 2 * some < 1 << 15 else "i32"
-    return "u16" if some < 60_000 else "i32"

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterable
-from typing import Any, TypeGuard
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
-from ....devices import Device, DeviceInfo, DevicePool
+from ....devices import Device, DevicePool
 from ....devices.pool.group import WorkerGroup
 from ....errors import AuditError, DeviceError, RunFolderError
+from ..checkpoint import Incumbent, Progress, save
 from ..intervals import Units
 from ..options import Options
 from ..problems.flowshop import Flowshop
 from ..problems.flowshop_heuristics import iterated_greedy, neh
-from ..schema import SearchState, state_of
+from ..problems.flowshop_tree import FlowshopTree
+from ..schema import state_of
 from ..tree import INFINITY, PermutationProblem
 from .bounds import flowshop_bound
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
-__all__ = ["begins_on_devices", "expiry", "first_schedule", "improve", "improves", "solve_without_tree"]
+__all__ = ["expiry", "first_schedule", "first_solution", "improve", "improves", "solve_without_tree"]
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
@@ -52,14 +55,31 @@ def improves(problem: Flowshop, options: Options) -> bool:
     return bool(problem.jobs >= _FEWEST_JOBS) and _may_improve(options)
 
 
-def begins_on_devices(
-    problem: PermutationProblem, options: Options, devices: Iterable[DeviceInfo]
-) -> TypeGuard[Flowshop]:
-    """Whether the first schedule is found on the devices; GPUs search small trees in less time than that takes."""
-    if not isinstance(problem, Flowshop) or not _may_improve(options):
-        return False
-    on_gpus = any(device.capabilities.simt for device in devices)
-    return bool(problem.jobs >= (_FEWEST_JOBS if on_gpus else _FEWEST_JOBS_OF_CPUS))
+def first_solution(
+    problem: PermutationProblem,
+    options: Options,
+    run: RunContext,
+    expired: Callable[[], bool],
+    pool: DevicePool | None = None,
+) -> tuple[NDArray[np.int64] | None, int]:
+    """The solution to start from, None for ``infinity``, and a lower bound, 0 if none is found on the way.
+
+    GPUs search a small tree in less time than a whole heuristic takes: it is stopped after ``brief_steps``.
+    """
+    initial = getattr(options, "initial", "heuristic")
+    if initial == "infinity":
+        return None, 0
+    if not isinstance(initial, str):
+        return problem.given_solution(initial), 0
+    gpus = [member.info.capabilities.simt for member in pool.members] if pool is not None else []
+    fewest = _FEWEST_JOBS if any(gpus) else _FEWEST_JOBS_OF_CPUS
+    if pool is not None and isinstance(problem, Flowshop) and _may_improve(options) and problem.jobs >= fewest:
+        best, lower = first_schedule(problem, pool, run, expired)
+        return best.order, lower
+    steps = itertools.count()
+    most = problem.brief_steps if gpus and all(gpus) else None
+    order = problem.first_solution(initial, run.seed, lambda: expired() or (most is not None and next(steps) >= most))
+    return order, 0
 
 
 def _may_improve(options: Options) -> bool:
@@ -79,8 +99,7 @@ def improve(
 ) -> None:
     """Search on all devices, from ``known`` or from schedules that are built, until ``proceed`` says no.
 
-    ``found`` takes a better schedule, whose makespan has been computed again; ``proceed`` the number of jobs tried at
-    all places, between two turns.
+    ``found`` takes a better schedule, whose makespan has been computed again; ``proceed`` the insertions tried so far.
     """
     shapes = [greedy_shape(member.info.capabilities, problem.machines) for member in pool.members]
     first = np.cumsum([0, *(shape.chains for shape in shapes)])
@@ -104,10 +123,7 @@ def improve(
 def first_schedule(
     problem: Flowshop, pool: DevicePool, run: RunContext, expired: Callable[[], bool]
 ) -> tuple[Improvement, int]:
-    """A schedule to begin a tree search with, after a moment of search on all devices; and a lower bound.
-
-    The host searches while they compile. If a device fails, the schedule is the best until then.
-    """
+    """A schedule to begin a tree search with, by the host while the devices compile, then by these; a lower bound."""
     lower = flowshop_bound(problem.times, expired)
     order = neh(problem.times, expired)
     best = Improvement(problem.evaluate(order), order)
@@ -174,7 +190,12 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
         run.incumbent(None if best is None else best.value, lower, None if best is None else best.order)
 
     def keep() -> None:
-        run.save_checkpoint(*_checkpoint(problem, best, lower, limit, tried))
+        """A checkpoint of the tree search without intervals: the schedule is all that is kept of the chains."""
+        nothing = Units.none(problem.jobs), np.zeros(problem.jobs, np.int64)
+        value, order = (limit, None) if best is None else (best.value, best.order)
+        tree = FlowshopTree(problem.times, "one_machine", "forward")
+        incumbent = Incumbent(tree, limit, value, order, improved=best is not None)
+        run.save_checkpoint(*save(Progress(*nothing, {"insertions": tried}, lower), incumbent))
 
     def found(better: Improvement) -> None:
         nonlocal best
@@ -236,26 +257,6 @@ def _begin(problem: Flowshop, options: Options, run: RunContext) -> tuple[Improv
     run.progress("lower bound", 0, 1)
     lower = flowshop_bound(problem.times, expiry(run))
     return known, 0, lower
-
-
-def _checkpoint(
-    problem: Flowshop, best: Improvement | None, lower: int, limit: int, tried: int
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """A checkpoint of the tree search without intervals: the schedule is all that is kept of the chains."""
-    none = Units.none(problem.jobs)
-    arrays: dict[str, NDArray[Any]] = {"begin": none.begin, "end": none.end, "fresh": none.fresh}
-    arrays["explored"] = np.zeros(problem.jobs, np.int64)
-    if best is not None:
-        arrays["solution"] = best.order
-    state = SearchState(
-        initial=limit,
-        value=limit if best is None else best.value,
-        improved=best is not None,
-        has_solution=best is not None,
-        bound=lower,
-        counters={"insertions": tried},
-    )
-    return arrays, state.model_dump()
 
 
 def _restored(problem: Flowshop, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Improvement | None, int, int]:

@@ -15,22 +15,9 @@ from ....errors import OptionError, ProblemError
 from ....formats import tsplib
 from ....formats.instances import instance_name, located
 from ....util.text import counted
-from ..tree import (
-    INFINITY,
-    LARGEST_TREE,
-    DeviceTree,
-    Tree,
-    require_permutation,
-)
-from .arrays import ArrayProblem
-from .atsp_heuristics import (
-    guided,
-    improve,
-    nearest_neighbour,
-    patched,
-    tour_cost,
-)
-from .matrices import require_size, whole_matrix
+from ..tree import INFINITY, LARGEST_TREE, DeviceTree, Tree, require_permutation
+from .arrays import ArrayProblem, require_size, whole_matrix
+from .atsp_heuristics import guided, improve, nearest_neighbour, patched, tour_cost
 from .subtours import SubtourRelaxation
 
 if TYPE_CHECKING:
@@ -157,11 +144,7 @@ class ATSP(ArrayProblem):
         return np.roll(tour, -int(np.flatnonzero(tour == 0)[0]))
 
     def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
-        """The best nearest-neighbour tour of all starts, or the best that local search finds.
-
-        Local search starts from that tour and from patched assignments; where these cost more than the root's bound,
-        also from assignments of the weights of subtour constraints.
-        """
+        """The best nearest-neighbour tour of all starts, or what local search finds from it and from assignments."""
         best = nearest_neighbour(self.costs, 0)
         for start in range(1, self.n):
             if expired():

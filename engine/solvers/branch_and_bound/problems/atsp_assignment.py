@@ -1,15 +1,13 @@
 """The asymmetric TSP under the assignment bound, strengthened by a minimum spanning arborescence of the subtours.
 
 A node has a path from city 0 to its last city L, and open cities S. What remains of a tour leaves every city of {L} + S
-and enters every city of S + {0} once, which makes it an assignment; the cheapest one is the node's bound. A tour also
-enters every subtour of the assignment from outside: under the reduced costs, the minimum spanning arborescence of S
-from L may be added (an additive bound).
+and enters every city of S + {0} once: the cheapest assignment is the node's bound, to which the minimum spanning
+arborescence of S from L under the reduced costs may be added (an additive bound).
 
 Where subtour constraints are used, the assignments are of weights that contain their multipliers (see
-:mod:`engine.solvers.branch_and_bound.problems.subtours`): then the root's bound is that of Held and Karp. A tour
-that leaves a set k times has its multiplier subtracted k times, and added once with the sum of all. It leaves the set
-as often as it goes from the side of city 0, be that the set or the other cities, to the other side. Where a path does
-so for the k-th time, k > 1, the multiplier is added to the node's bound, for the 64 sets with the largest multipliers.
+:mod:`.subtours`): then the root's bound is that of Held and Karp. A tour that leaves a set k times has its multiplier
+subtracted k times, and added once with the sum of all. Where a path goes from the side of city 0 to the other for the
+k-th time, k > 1, the multiplier is added to the node's bound, for the 64 sets with the largest multipliers.
 
 References
 ----------
@@ -49,11 +47,7 @@ _REGISTERS = 64
 
 
 class AssignmentTree(ATSPTree):
-    """The tree of :class:`ATSPTree`, pruned by the assignment bound.
-
-    Reference state: last city, cost so far, weight so far with multipliers added again, and the sets for which the path
-    has left the side of city 0, as bits.
-    """
+    """State: last city, cost so far, weight so far with multipliers added again, and the sets left, as bits."""
 
     def __init__(self, costs: NDArray[np.int64], relaxation: SubtourRelaxation | None = None) -> None:
         super().__init__(costs, cheapest=True)
@@ -109,13 +103,8 @@ class AssignmentTree(ATSPTree):
             costs = _by_column(self.costs, stride)
             sets = np.concatenate([np.frombuffer(bits.tobytes(), "<i4"), self._multipliers])
             table = np.concatenate([table, [self._scale, self._total], costs, sets])
-        constants = {
-            "cities": n,
-            "stride": stride,
-            "subtours": self._relaxation is not None,
-            "shuffle": capabilities.shuffle,
-            "poll": _POLL,
-        }
+        constants = {"cities": n, "stride": stride, "subtours": self._relaxation is not None}
+        constants |= {"shuffle": capabilities.shuffle, "poll": _POLL}
         lanes = _LANES if capabilities.simt else 1
         words = (3 * n + (3 if self._relaxation is None else 5)) * max(1, self.leaf_depth)
         local = 4 * 11 * n + (8 + bytes_for(self.items)) * lanes + bytes_for(self.items) * self.items + 32
@@ -138,11 +127,6 @@ class AssignmentTree(ATSPTree):
         entering = np.empty(n, np.int64)
         entering[columns] = duals
         return columns.astype(np.int64), own - duals, entering
-
-    @override
-    def child_functions(self, capabilities: Capabilities) -> None:
-        """The bounds of all children come from one search; there are none."""
-        return
 
     @override
     def root(self) -> tuple[int, ...]:

@@ -28,10 +28,6 @@ _EFFORT = 60_000
 _FORBIDDEN = 2**40
 
 
-def _never() -> bool:
-    return False
-
-
 def tour_cost(costs: NDArray[np.int64], tour: Tour) -> int:
     """Cost of the round trip through the cities in order."""
     order = np.asarray(tour, np.int64)
@@ -53,6 +49,8 @@ def nearest_neighbour(costs: NDArray[np.int64], start: int) -> Tour:
 def patched(costs: NDArray[np.int64]) -> Tour:
     """The subtours of the cheapest assignment, joined by the cheapest exchange of two arcs until one is left."""
     from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
 
     n = len(costs)
     away = costs.copy()
@@ -61,8 +59,8 @@ def patched(costs: NDArray[np.int64]) -> Tour:
     _, following = linear_sum_assignment(away)
     following = following.astype(np.int64)
     while True:
-        label = _subtours(following)
-        if label.max() == 0:
+        subtours, label = connected_components(csr_array((np.ones(n), (np.arange(n), following))))
+        if subtours == 1:
             break
         ends = costs[np.arange(n), following]
         # Arcs (i, following[i]) and (j, following[j]) of two subtours become (i, following[j]) and (j, following[i]).
@@ -77,24 +75,15 @@ def patched(costs: NDArray[np.int64]) -> Tour:
     return np.array(tour, np.int64)
 
 
-def _subtours(following: Tour) -> NDArray[np.int64]:
-    """The number of each city's subtour, shape (n,)."""
-    label = np.full(len(following), -1, np.int64)
-    for number, start in enumerate(range(len(following))):
-        city = start
-        while label[city] < 0:
-            label[city] = number
-            city = int(following[city])
-    return np.unique(label, return_inverse=True)[1].astype(np.int64)
-
-
 def improve(
-    costs: NDArray[np.int64], tour: Tour, cities: Iterable[int] | None = None, expired: Callable[[], bool] = _never
+    costs: NDArray[np.int64],
+    tour: Tour,
+    cities: Iterable[int] | None = None,
+    expired: Callable[[], bool] = lambda: False,
 ) -> Tour:
-    """Exchange the two neighbouring chains that save most, until no exchange saves anything or time is up.
+    """Exchange the two neighbouring chains that save most (Or's moves, of any length) until none does, or time is up.
 
-    Such an exchange replaces three arcs and keeps the direction of all others (Or's moves, without his limit on the
-    length of a chain). One of the three leaves one of ``cities``, or a city whose arc has been replaced.
+    One of the three arcs replaced leaves one of ``cities``, or a city whose arc has been replaced before.
     """
     n = len(tour)
     later = np.triu(np.ones((n - 1, n - 1), np.bool_), 1)
@@ -118,12 +107,9 @@ def iterate(
     tour: Tour,
     random: np.random.Generator,
     patience: int,
-    expired: Callable[[], bool] = _never,
+    expired: Callable[[], bool] = lambda: False,
 ) -> Tour:
-    """Exchange random chains in pairs (the double bridge), improve, and keep what is not worse; repeat.
-
-    It ends after ``patience`` repetitions without a better tour.
-    """
+    """Double bridges, improved and kept if not worse, until ``patience`` of them in a row make no better tour."""
     value, since = tour_cost(costs, tour), 0
     while len(tour) > 4 and since < patience and not expired():
         turned = np.roll(tour, -int(random.integers(len(tour))))
@@ -144,13 +130,11 @@ def guided(
     noise: float,
     seed: int,
     enough: int,
-    expired: Callable[[], bool] = _never,
+    expired: Callable[[], bool] = lambda: False,
 ) -> Iterator[Tour]:
-    """Tours from the patched assignments of slightly changed weights, improved by :func:`iterate`; one after another.
+    """Tours from patched assignments of ``weights`` (see :mod:`.subtours`), with ``noise`` from the second tour on.
 
-    ``weights`` are of an assignment problem close to the shortest tour (see :mod:`.subtours`); ``noise`` is the largest
-    addition to a weight, from the second tour on. It ends with a tour that costs no more than ``enough``. The same seed
-    gives the same tours unless time is up.
+    They are improved by :func:`iterate`; the last costs no more than ``enough``, or time is up.
     """
     random = np.random.Generator(np.random.PCG64(seed))
     n = len(costs)

@@ -2,8 +2,7 @@
 
 An order of the items goes against at least one arc of every cycle. If the weights of the cycles through each arc add up
 to at most the arc's own, the sum over all cycles is a lower bound on the weight that an order goes against. The best
-packing is the dual solution of the linear program that takes at least one arc's worth of each cycle at the least cost.
-Cycles are added to the program while its solution takes too little of one.
+packing is the dual of the linear program that takes one arc's worth of each cycle; those that are short are added.
 
 References
 ----------
@@ -18,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .arc_program import ArcProgram
 
 __all__ = ["best_packing", "cycles_of", "greedy_packing", "is_packing"]
 
@@ -115,43 +116,29 @@ def _short(taken: NDArray[np.float64], cycles: NDArray[np.int64]) -> NDArray[np.
 
 
 class _Program:
-    """The linear program over arcs, solved again by HiGHS's dual simplex method after cycles were added."""
+    """The linear program, to which cycles are added."""
 
     def __init__(self, arcs: NDArray[np.int64]) -> None:
-        import highspy
-
-        from ....util.quirks.highspy_banner import quiet_highs  # the package loads the devices
-
-        self._tails, self._heads = np.nonzero(arcs)
+        self._arcs = ArcProgram(arcs > 0, arcs, np.inf, simplex_iteration_limit=_BETWEEN_POLLS)
         self._index = np.zeros(arcs.shape, np.int32)
-        self._index[self._tails, self._heads] = np.arange(len(self._tails))
-        self._highs = quiet_highs(presolve="off", solver="simplex", simplex_iteration_limit=_BETWEEN_POLLS)
-        self._solved, self._limit = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kIterationLimit
+        self._index[self._arcs.tails, self._arcs.heads] = np.arange(len(self._arcs.tails))
         self._left = _ITERATIONS
-        count = len(self._tails)
-        cost = arcs[self._tails, self._heads].astype(np.float64)
-        none = np.zeros(0, np.int32)
-        zeros = np.zeros(count)
-        self._highs.addCols(count, cost, zeros, np.full(count, np.inf), 0, np.zeros(count, np.int32), none, zeros[:0])
 
     def add(self, cycles: NDArray[np.int64]) -> None:
         """Require that of each of these cycles one arc's worth be taken."""
         for arcs in _over_cycles(self._index, cycles):
-            self._highs.addRow(1.0, np.inf, 3, arcs.astype(np.int32), np.ones(3))
+            self._arcs.require(arcs)
 
     def solve(self, expired: Callable[[], bool]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """How much of each arc is taken, shape (n, n), and the dual values of the cycles.
-
-        None if time or all iterations are up, or HiGHS has failed.
-        """
-        status = self._limit
-        while status == self._limit and self._left > 0 and not expired():
-            self._highs.run()
-            self._left -= max(1, self._highs.getInfo().simplex_iteration_count)
-            status = self._highs.getModelStatus()
-        if status != self._solved:
+        """How much is taken of each arc, shape (n, n), and the duals; None if time is up or HiGHS has failed."""
+        program, limited = self._arcs, True
+        while limited and self._left > 0 and not expired():
+            program.run()
+            self._left -= max(1, program.highs.getInfo().simplex_iteration_count)
+            limited = program.is_limited
+        if limited or not program.is_solved:
             return None
-        solution = self._highs.getSolution()
+        solution = program.highs.getSolution()
         taken = np.zeros(self._index.shape)
-        taken[self._tails, self._heads] = solution.col_value
+        taken[program.tails, program.heads] = solution.col_value
         return taken, np.maximum(np.array(solution.row_dual), 0.0)

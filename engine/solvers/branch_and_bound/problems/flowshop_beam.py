@@ -36,11 +36,10 @@ class _Nodes:
 
 
 def beam_search(times: Array, upper: int, expired: Callable[[], bool]) -> Array | None:
-    """Keep the most promising partial schedules of each length, extended at one of their ends by each open job.
+    """A schedule shorter than ``upper``; None if none was found, or the time was up.
 
-    The end is that of the branching rule ``min_branch``. A child's guide is its one-machine bound plus a part of the
-    mean of the machines' bounds, that is, of their idle times; the part falls to 0 as the schedule grows. Returned is a
-    schedule shorter than ``upper``; None if none was found, or the time was up.
+    Of each length the most promising partial schedules are kept, by their one-machine bound plus a part, which falls to
+    0 as they grow, of the mean of the machines' bounds, that is, of their idle times.
     """
     machines, jobs = times.shape
     width = min(_MOST_NODES, max(_FEWEST_NODES, _WORK // (jobs * jobs * machines)))
@@ -104,10 +103,7 @@ def _sides(at_front: Array, at_back: Array, upper: int) -> NDArray[np.bool_]:
 
 
 def _placed_first(fronts: Array, rest: Array, backs: Array, times: Array) -> tuple[Array, NDArray[np.float64], Array]:
-    """Children with each job behind those at the front: bounds, their means over machines, and times when it is done.
-
-    Shapes (nodes, jobs), (nodes, jobs) and (machines, nodes, jobs).
-    """
+    """Children with each job at the front: bounds, their means over machines, and times when it is done."""
     machines, jobs = times.shape
     done = np.empty((machines, len(fronts), jobs), np.int64)
     reached = np.repeat(fronts[:, :1], jobs, axis=1)

@@ -1,8 +1,4 @@
-"""Bounds on the optimal makespans of published flowshops, with their sources.
-
-They are in ``flowshop_best_known.csv``: the 120 instances of Taillard, by names such as ``ta056``, and the 480 of
-Vallada, Ruiz and Framinan, by names such as ``VFR100_20_1``.
-"""
+"""Bounds, with their sources, on Taillard's flowshops (``ta056``) and on those of Vallada, Ruiz and Framinan."""
 
 from __future__ import annotations
 

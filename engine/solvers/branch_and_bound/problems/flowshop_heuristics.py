@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["iterated_greedy", "makespan", "neh"]
+__all__ = ["advanced", "iterated_greedy", "makespan", "neh"]
 
 _SEARCHES = 16
 _DESTROYED = 3
@@ -36,6 +36,13 @@ def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64])
             at = max(at, done[machine]) + time
             done[machine] = at
     return done[-1]
+
+
+def advanced(done: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When each machine is done after one more job, of one or of several schedules; shape (machines, ...) all."""
+    sums = np.cumsum(times, axis=0)
+    found: NDArray[np.int64] = np.maximum.accumulate(done - (sums - times), axis=0) + sums
+    return found
 
 
 def _insertions(columns: list[list[int]], order: list[int], job: int) -> NDArray[np.int64]:
@@ -71,15 +78,8 @@ def _inserted(columns: list[list[int]], order: list[int], job: int) -> tuple[lis
     return [*order[:place], job, *order[place:]], int(values[place])
 
 
-def _never() -> bool:
-    return False
-
-
-def neh(times: NDArray[np.int64], expired: Callable[[], bool] = _never) -> NDArray[np.int64]:
-    """Jobs by decreasing total time, each inserted where the makespan so far is least; shape (jobs,).
-
-    Once ``expired`` returns True, the remaining jobs are appended in that order.
-    """
+def neh(times: NDArray[np.int64], expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+    """Jobs by falling total time, each inserted at its best place, or appended once time is up; shape (jobs,)."""
     columns = times.T.tolist()
     order: list[int] = []
     jobs = np.argsort(-times.sum(axis=0), kind="stable").tolist()
@@ -92,12 +92,11 @@ def neh(times: NDArray[np.int64], expired: Callable[[], bool] = _never) -> NDArr
 
 
 def iterated_greedy(
-    times: NDArray[np.int64], start: NDArray[np.int64], seed: int, expired: Callable[[], bool] = _never
+    times: NDArray[np.int64], start: NDArray[np.int64], seed: int, expired: Callable[[], bool] = lambda: False
 ) -> NDArray[np.int64]:
     """Several searches side by side: remove random jobs, insert each at its best place, improve, accept; repeat.
 
-    Now and then the worst searches continue from the best schedule of all. The number of iterations depends on the
-    instance's size alone, and the same seed gives the same schedule.
+    The number of iterations depends on the instance's size alone, and the same seed gives the same schedule.
     """
     machines, jobs = times.shape
     random = np.random.Generator(np.random.PCG64(seed))
@@ -185,11 +184,7 @@ class _Searches:
 
 
 class _Chain:
-    """Completion times along the machines, of many schedules at once.
-
-    With the sums P of a job's times up to each machine, its completion from the machines' completion times e before it
-    is P_i + max over k <= i of (e_k - P_(k-1)).
-    """
+    """Completion times of many schedules: as :func:`advanced`, with the sums of all jobs' times made once."""
 
     def __init__(self, columns: NDArray[np.int64]) -> None:
         self._sums = np.cumsum(columns, axis=1)

@@ -54,13 +54,7 @@ def scalar_functions(tree: FlowshopTree, capabilities: Capabilities) -> DeviceTr
     packed = tree.short and (capabilities.packed_i16 or ptx)
     stride = tree.machines | 1
     table = _words(tree, stride, packed)
-    constants = {
-        **_constants(tree),
-        "packed": packed,
-        "stride": stride,
-        "johnson_at": len(table),
-        "ptx": ptx,
-    }
+    constants = {**_constants(tree), "packed": packed, "stride": stride, "johnson_at": len(table), "ptx": ptx}
     local = tree.bound_name == "one_machine" and table.nbytes <= 16384
     johnson = _johnson(tree)
     if tree.pairs is not None:
@@ -93,8 +87,7 @@ def _lanes(tree: FlowshopTree, value: np.dtype[Any], lanes: int) -> NDArray[np.i
 def _words(tree: FlowshopTree, stride: int, packed: bool) -> NDArray[np.int32]:
     """Columns of all machines by job, at an odd stride; then heads, tails, totals.
 
-    Packed, entry i of a column holds machine i in its low half and machine m - 1 - i in its high half; then the heads
-    share their words with the tails, and the totals with themselves.
+    Packed, entry i of a column holds machine i in its low half and m - 1 - i in its high half; likewise the others.
     """
     columns = np.zeros((tree.items, stride), np.int64)
     if not packed:
@@ -107,10 +100,7 @@ def _words(tree: FlowshopTree, stride: int, packed: bool) -> NDArray[np.int32]:
 
 
 def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
-    """A row for each pair of machines, those far apart first.
-
-    It holds u, v, 0, 0, then of each job in Johnson's order the job itself, its lag, and its times on both.
-    """
+    """By pair of machines, those far apart first: u, v, 0, 0, then of each job in order itself, lag, and both times."""
     pairs = tree.pairs
     if pairs is None or not len(pairs.first):
         return np.zeros((0, 4 * (tree.items + 1)), np.int32)
@@ -125,11 +115,7 @@ def _johnson(tree: FlowshopTree) -> NDArray[np.int32]:
 
 
 def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
-    """The same for 16 pairs at once.
-
-    It holds all u, all v; then of each job in order the lags, the times on u, the times on v, and the jobs as sets, a
-    word for every 32. The last pair fills the lanes that are left.
-    """
+    """The same for 16 pairs at once, the last in lanes that are left: all u, all v; of each job lags, times, sets."""
     if not len(rows):
         return rows
     count = -(-len(rows) // _LANES) * _LANES
@@ -144,10 +130,7 @@ def _in_lanes(rows: NDArray[np.int32], items: int) -> NDArray[np.int32]:
 
 
 def _cooperative(tree: FlowshopTree, johnson: NDArray[np.int32], capabilities: Capabilities) -> CooperativeTree | None:
-    """The kernels that bound a node's children cooperatively, and their table: see ``flowshop_cooperative.mako``.
-
-    None where a group would need more local memory than it may have.
-    """
+    """The kernels of ``flowshop_cooperative.mako``; None where a group would need too much local memory."""
     stride = tree.machines | 1
     pairs = len(johnson)
     columns = np.zeros((tree.items, stride), np.int32)

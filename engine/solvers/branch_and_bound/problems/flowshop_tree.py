@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from ..tree import DeviceTree, Tree
-from .flowshop_heuristics import makespan
+from .flowshop_heuristics import advanced, makespan
 
 if TYPE_CHECKING:
     from ....devices import Capabilities, Device
@@ -40,11 +40,13 @@ BRANCHINGS = ("forward", "backward", "alternating", "max_sum", "max_sum_back", "
 """How a node chooses the end that its children extend."""
 
 _SHORT = 2**15 - 1
+_MOST_CHAINS = 1 << 16
+"""Of a device: each begins with random numbers of its own."""
 
 
 @dataclass(frozen=True)
 class _State:
-    """Front, back and remaining times, shape (machines,) each; and the jobs at the two ends."""
+    """The times of shape (machines,), and the jobs at the two ends."""
 
     front: Vector
     back: Vector
@@ -65,27 +67,13 @@ class MachinePairs:
     @classmethod
     def of(cls, times: NDArray[np.int64]) -> MachinePairs:
         """The pairs of an instance, ``times`` of shape (machines, jobs)."""
-        machines, jobs = times.shape
-        done = np.vstack([np.zeros((1, jobs), np.int64), np.cumsum(times, axis=0)])
-        first, second, lags, orders = [], [], [], []
-        for u in range(machines):
-            for v in range(u + 1, machines):
-                lag = done[v] - done[u + 1]
-                a, b = times[u] + lag, lag + times[v]
-                early = np.flatnonzero(a <= b)
-                late = np.flatnonzero(a > b)
-                order = [*early[np.argsort(a[early], kind="stable")], *late[np.argsort(-b[late], kind="stable")]]
-                first.append(u)
-                second.append(v)
-                lags.append(lag)
-                orders.append(order)
-        pairs = len(first)
-        return cls(
-            np.array(first, np.int64),
-            np.array(second, np.int64),
-            np.array(lags, np.int64).reshape(pairs, jobs),
-            np.array(orders, np.int64).reshape(pairs, jobs),
-        )
+        done = np.pad(np.cumsum(times, axis=0), ((1, 0), (0, 0)))
+        first, second = np.triu_indices(len(times), 1)
+        lag = done[second] - done[first + 1]
+        a, b = times[first] + lag, lag + times[second]
+        # The jobs that are shorter on the first machine come first, by their times there; of the others the longest.
+        order = np.lexsort((np.where(a <= b, a, -b), a > b))
+        return cls(first, second, lag, order)
 
 
 class FlowshopTree(Tree):
@@ -115,7 +103,9 @@ class FlowshopTree(Tree):
             return None
         from ..heuristics.chains import ScheduleSearch
 
-        return ScheduleSearch.started(device, self.times, seed, rank)
+        search = ScheduleSearch(device, self.times, seed + 1, rank + 1, (rank + 1) * _MOST_CHAINS)
+        search.begin(None)
+        return search
 
     @property
     def short(self) -> bool:
@@ -146,8 +136,8 @@ class FlowshopTree(Tree):
         column = self.times[:, item]
         rest = state.rest - column
         if side == 0:
-            return _State(_advanced(state.front, column), state.back, rest, (*state.first, item), state.last)
-        back = _advanced(state.back[::-1], column[::-1])[::-1]
+            return _State(advanced(state.front, column), state.back, rest, (*state.first, item), state.last)
+        back = advanced(state.back[::-1], column[::-1])[::-1]
         return _State(state.front, back, rest, state.first, (item, *state.last))
 
     def one_machine(self, state: _State, jobs: Sequence[int]) -> tuple[Vector, Vector]:
@@ -192,9 +182,7 @@ class FlowshopTree(Tree):
         side = self.side(front, back, initial)
         bounds = back if side else front
         if self.bound_name == "mixed":
-            kept = [job for job, value in zip(jobs, bounds.tolist(), strict=True) if value < upper]
-            refined = dict(zip(jobs, self.two_machine(state, jobs, side).tolist(), strict=True))
-            return side, [job for job in kept if refined[job] < upper]
+            bounds = np.maximum(bounds, self.two_machine(state, jobs, side))
         return side, [job for job, value in zip(jobs, bounds.tolist(), strict=True) if value < upper]
 
     def side(self, front: Vector, back: Vector, initial: int) -> int:
@@ -215,7 +203,7 @@ class FlowshopTree(Tree):
     @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
         """The last job between front and back."""
-        front = _advanced(state.front if state.first else np.zeros_like(state.front), self.times[:, open_items[0]])
+        front = advanced(state.front if state.first else np.zeros_like(state.front), self.times[:, open_items[0]])
         return int((front + (state.back if state.last else 0)).max())
 
     @override
@@ -235,9 +223,9 @@ class FlowshopTree(Tree):
             columns = self.times[:, paths[:, level]]
             rest -= columns
             placed[np.arange(nodes), paths[:, level]] = True
-            ahead, behind = np.flatnonzero(sides[:, level] == 0), np.flatnonzero(sides[:, level])
-            _advance_all(front, columns, ahead)
-            _advance_all(back[::-1], columns[::-1], behind)
+            ahead = sides[:, level] == 0
+            front = np.where(ahead, advanced(front, columns), front)
+            back = np.where(ahead, back, advanced(back[::-1], columns[::-1])[::-1])
         found: Vector = (front + rest + back).max(axis=0)
         if self.pairs is not None:
             found = np.maximum(found, self._johnson(front, back, placed))
@@ -248,30 +236,8 @@ class FlowshopTree(Tree):
         return makespan(self.times, solution)
 
 
-def _advanced(done: Vector, column: Vector) -> Vector:
-    """When each machine is done after one more job."""
-    out = np.empty_like(done)
-    at = 0
-    for machine, time in enumerate(column.tolist()):
-        at = max(at, int(done[machine])) + time
-        out[machine] = at
-    return out
-
-
-def _advance_all(done: NDArray[np.int64], columns: NDArray[np.int64], nodes: Vector) -> None:
-    """In place, for some of many nodes, when each machine is done after one more job; shape (machines, nodes)."""
-    if not len(nodes):
-        return
-    at = np.zeros(len(nodes), np.int64)
-    for machine in range(len(done)):
-        at = np.maximum(at, done[machine, nodes]) + columns[machine, nodes]
-        done[machine, nodes] = at
-
-
 def _one_machine(times: NDArray[np.int64], front: Vector, after: Vector) -> Vector:
-    reach: Vector = np.full(times.shape[1], front[0], np.int64)
-    bounds: Vector = reach + after[0]
-    for machine in range(1, len(front)):
-        reach = np.maximum(front[machine], reach + times[machine - 1])
-        bounds = np.maximum(bounds, reach + after[machine])
+    before = np.cumsum(times, axis=0) - times
+    reach = np.maximum.accumulate(front[:, None] - before, axis=0) + before
+    bounds: Vector = (reach + after[:, None]).max(axis=0)
     return bounds

@@ -16,19 +16,8 @@ from ....errors import ProblemError
 from ....formats import lolib
 from ....util.text import counted
 from ..tree import DeviceTree, Tree
-from .arrays import ArrayProblem
-from .cycle_packing import (
-    best_packing,
-    cycles_of,
-    greedy_packing,
-    is_packing,
-)
-from .matrices import (
-    permutation,
-    require_no_choice,
-    require_size,
-    whole_matrix,
-)
+from .arrays import ArrayProblem, permutation, require_no_choice, require_size, whole_matrix
+from .cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
@@ -172,19 +161,16 @@ def _improved(margins: NDArray[np.int64], order: NDArray[np.int64], expired: Cal
 
 
 class _Packing(NamedTuple):
-    """Cycles of three items, shape (cycles, 3), and their weights."""
-
-    cycles: NDArray[np.int64]
+    cycles: NDArray[np.int64]  # of three items, shape (cycles, 3)
     weights: NDArray[np.int64]
 
 
 class LinearOrderingTree(Tree):
     """Items are placed from the front. State: the bound, the open items, and those placed, in order.
 
-    A pair's smaller weight is lost in any order; what is left of the larger one is an arc. Each order goes against an
-    arc of every cycle. The bound of a node is the weight that its order goes against so far, and that of the cycles of
-    open items in a packing, in which no arc is part of more cycles than its weight holds. An item is placed next only
-    where it is not better placed further ahead: the best order has no such item.
+    A pair's smaller weight is lost in any order; what is left of the larger one is an arc. The bound of a node is the
+    weight that its order goes against so far, and that of a packing's cycles of open items (see :mod:`.cycle_packing`).
+    An item is placed next only where it is not better placed further ahead: the best order has no such item.
     """
 
     def __init__(self, weights: NDArray[np.int64]) -> None:
@@ -193,33 +179,28 @@ class LinearOrderingTree(Tree):
         self._weights = weights
         self._margins = weights - weights.T
         self._arcs = np.maximum(self._margins, 0)
-        self._found: _Packing | None = None
         self._lost = int(np.triu(np.minimum(weights, weights.T), 1).sum())
 
     @cached_property
     def _all(self) -> NDArray[np.int64]:
         return cycles_of(self._arcs)
 
-    @property
+    @cached_property
     def _packing(self) -> _Packing:
-        """That of :meth:`prepare`; without it, a greedy one."""
-        if self._found is None:
-            self._take(greedy_packing(self._arcs, self._all))
-        assert self._found is not None
-        return self._found
+        """A greedy one, unless another is set."""
+        return self._of_all(greedy_packing(self._arcs, self._all))
 
-    def _take(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Use a packing of all cycles; returned is what :meth:`restore` takes."""
-        used = weights > 0
-        self._found = _Packing(self._all[used], weights[used])
-        kept: NDArray[np.int64] = np.column_stack([self._found.cycles, self._found.weights])
-        return kept
+    def _of_all(self, weights: NDArray[np.int64]) -> _Packing:
+        return _Packing(self._all[weights > 0], weights[weights > 0])
 
     @override
     def prepare(self, expired: Callable[[], bool]) -> NDArray[np.int64] | None:
         """The cycles of the packing that a linear program gives, and their weights."""
         weights = best_packing(self._arcs, self._all, expired)
-        return None if weights is None else self._take(weights)
+        if weights is None:
+            return None
+        self._packing = self._of_all(weights)
+        return np.column_stack(self._packing)
 
     @override
     def restore(self, prepared: NDArray[np.int64]) -> None:
@@ -229,7 +210,7 @@ class LinearOrderingTree(Tree):
         cycles, weights = prepared[:, :3], prepared[:, 3]
         if not is_packing(self._arcs, cycles, weights):
             raise ValueError("the packing of cycles takes more of an arc than there is")
-        self._found = _Packing(cycles, weights)
+        self._packing = _Packing(cycles, weights)
 
     def _excesses(self, is_open: NDArray[np.bool_]) -> NDArray[np.int64]:
         """What the bound grows by when each item is placed next, of those that are open; shape (n,)."""

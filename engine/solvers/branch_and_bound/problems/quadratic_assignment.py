@@ -15,14 +15,8 @@ from ....errors import ProblemError
 from ....formats import qaplib
 from ....util.text import counted
 from ..tree import DeviceTree, Tree
-from .arrays import ArrayProblem
+from .arrays import ArrayProblem, permutation, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from .matrices import (
-    permutation,
-    require_no_choice,
-    require_size,
-    whole_matrix,
-)
 
 if TYPE_CHECKING:
     from ....devices import Capabilities

@@ -18,7 +18,7 @@ from ....formats.source import lines_of, read_text
 from ....formats.text import Numbers
 from ....util.text import counted
 from ..tree import DeviceTree, PermutationProblem, Tree
-from .matrices import require_no_choice
+from .arrays import require_no_choice
 
 if TYPE_CHECKING:
     from ....devices import Capabilities

@@ -21,6 +21,7 @@ from typing_extensions import override
 from ..tree import DeviceTree, Tree
 from .atsp import ATSPTree
 from .atsp_assignment import LARGEST_COST, AssignmentTree
+from .flowshop_heuristics import advanced
 from .subtours import SubtourRelaxation
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ class _ForwardTree(Tree):
         self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
     ) -> tuple[int, list[int]]:
         jobs = list(open_items)
-        others = ([other for other in jobs if other != job] for job in jobs)
-        values = [self.child_bound(state, job, rest) for job, rest in zip(jobs, others, strict=True)]
-        return 0, [job for job, value in zip(jobs, values, strict=True) if value < upper]
+        return 0, [job for job in jobs if self.child_bound(state, job, [one for one in jobs if one != job]) < upper]
 
     @override
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:
@@ -98,8 +97,7 @@ class _ForwardTree(Tree):
 class FlowTimeTree(_ForwardTree):
     """Total flow time; the state is when each machine is done, and the flow time so far.
 
-    On one machine the jobs that are open are done at the earliest, in total, if the shortest come first; each of them
-    then needs the time of the machines behind it. The bound is the largest such sum over all machines.
+    The bound is the largest over all machines of the open jobs' completions, the shortest first, and times behind it.
     """
 
     @override
@@ -115,12 +113,8 @@ class FlowTimeTree(_ForwardTree):
 
     @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[Vector, int]:
-        done, total = state[0].copy(), state[1]
-        at = 0
-        for machine in range(self.machines):
-            at = max(at, int(done[machine])) + int(self.times[machine, item])
-            done[machine] = at
-        return done, total + at
+        done = advanced(state[0], self.times[:, item])
+        return done, state[1] + int(done[-1])
 
     @override
     def child_bound(self, state: Any, item: int, others: Sequence[int]) -> int:
@@ -144,8 +138,7 @@ class FlowTimeTree(_ForwardTree):
 class BlockingTree(_ForwardTree):
     """Makespan with blocking; the state is when the last job leaves each machine.
 
-    The open jobs pass a machine one after another once the last job has left it, and then the shortest time that any
-    job needs behind the machine is left. The bound is the largest such sum over all machines.
+    The bound is the largest over all machines of that time, the open jobs' times, and the least time behind it.
     """
 
     @override
@@ -156,7 +149,7 @@ class BlockingTree(_ForwardTree):
 
     @override
     def root(self) -> tuple[int, ...]:
-        return tuple(0 for _ in range(self.machines))
+        return (0,) * len(self.times)
 
     @override
     def place(self, state: Any, depth: int, item: int, side: int) -> tuple[int, ...]:

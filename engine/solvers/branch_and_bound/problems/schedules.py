@@ -16,10 +16,9 @@ from ....formats import taillard
 from ....formats.source import read_text
 from ....util.text import counted
 from ..tree import Tree
-from .arrays import ArrayProblem
+from .arrays import ArrayProblem, order_of_jobs, require_no_choice, require_size
 from .atsp import ATSP
 from .flowshop import Flowshop
-from .matrices import order_of_jobs, require_no_choice, require_size
 
 __all__ = ["BlockingFlowshop", "FlowTime", "FlowshopVariant", "NoWaitFlowshop"]
 
@@ -49,9 +48,6 @@ class FlowshopVariant(ArrayProblem):
         If the times are not a matrix of whole numbers or break these rules.
     """
 
-    word: ClassVar[str]
-    """The first word of a file; an instance in a layout of :mod:`engine.formats.taillard` follows."""
-
     title: ClassVar[str]
     arrays: ClassVar[tuple[str, ...]] = ("times",)
     read_options = InstanceOption
@@ -64,21 +60,21 @@ class FlowshopVariant(ArrayProblem):
 
     @classmethod
     def read(cls, path: str | Path, instance: int = 1) -> Self:
-        """Read a file: the problem's word on a line of its own, then a layout of :mod:`engine.formats.taillard`.
+        """Read a file: the word of its ``kind`` on a line of its own, then a layout of :mod:`engine.formats.taillard`.
 
         ``instance``, counted from 1, says which one of a file that holds several; :class:`ProblemError` if there are
         fewer, or the file breaks its layout or a rule of the problem.
         """
         first, _, rest = read_text(path, f"the file of a {cls.title}").partition("\n")
-        if first.strip().lower() != cls.word:
-            raise ProblemError(f"a file of a {cls.title} begins with the line '{cls.word}'", path, 1)
+        if first.strip().lower() != cls.kind:
+            raise ProblemError(f"a file of a {cls.title} begins with the line '{cls.kind}'", path, 1)
         found = taillard.parse("\n" + rest, path)
         return cls._one_of(path, instance, [(one.times,) for one in found], [one.line for one in found])
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
         """Whether the first line of the file is the problem's word."""
-        return head.partition("\n")[0].strip().lower() == cls.word
+        return head.partition("\n")[0].strip().lower() == cls.kind
 
     @property
     def _default_name(self) -> str:
@@ -167,7 +163,6 @@ class FlowTime(FlowshopVariant):
     """
 
     kind: ClassVar[str] = "flowtime"
-    word: ClassVar[str] = "flowtime"
     title: ClassVar[str] = "total flow time flowshop"
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
@@ -215,7 +210,6 @@ class BlockingFlowshop(FlowshopVariant):
     """
 
     kind: ClassVar[str] = "blocking"
-    word: ClassVar[str] = "blocking"
     title: ClassVar[str] = "blocking flowshop"
 
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -264,7 +258,6 @@ class NoWaitFlowshop(FlowshopVariant):
     """
 
     kind: ClassVar[str] = "nowait"
-    word: ClassVar[str] = "nowait"
     title: ClassVar[str] = "no-wait flowshop"
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:

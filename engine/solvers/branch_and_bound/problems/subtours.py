@@ -4,9 +4,8 @@ A tour leaves every set S of cities, so it costs at least the cheapest assignmen
 
     w(i, j) = c(i, j) - sum of y(S) over the sets S with i in S and j outside, plus the sum of all y(S),
 
-whatever the multipliers y(S) >= 0 are. The best of them are dual values of the linear program over assignments that
-leave every set (Dantzig, Fulkerson and Johnson), whose optimum is the bound of Held and Karp. Sets are added to the
-program while its solution leaves one of them by less than one.
+whatever the multipliers y(S) >= 0 are. The best are dual values of the linear program over assignments that leave every
+set, whose optimum is the bound of Held and Karp. Sets are added while its solution leaves one of them by less than one.
 
 References
 ----------
@@ -24,6 +23,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .arc_program import ArcProgram
 
 __all__ = ["SubtourRelaxation"]
 
@@ -46,10 +47,7 @@ class SubtourRelaxation:
         self._sets: NDArray[np.int64] | None = None
 
     def multipliers(self, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64] | None:
-        """The multiplier of each set of cities, rounded down, the largest first; None if time is up.
-
-        Shape (sets, n + 1): the multiplier, then 1 for the cities of the set and 0 for the others.
-        """
+        """By set its multiplier, the largest first, then 1 for its cities and 0 for others; None if time is up."""
         if self._sets is not None:
             return self._sets
         program = _Program(self._costs)
@@ -73,54 +71,36 @@ class SubtourRelaxation:
 
 
 class _Program:
-    """The linear program over arcs, solved again by HiGHS's dual simplex method after sets were added."""
+    """The linear program over assignments, to which sets are added."""
 
     def __init__(self, costs: NDArray[np.int64]) -> None:
         self.n = n = len(costs)
         self.sets: list[NDArray[np.int64]] = []
-        self._tails, self._heads = np.nonzero(~np.eye(n, dtype=np.bool_))
-        import highspy
-
-        from ....util.quirks.highspy_banner import quiet_highs  # the package loads the devices
-
-        # The threads are not set: HiGHS refuses another number than this process has used, and the method uses one.
-        self._highs = quiet_highs(presolve="off", solver="simplex")
-        self._solved = highspy.HighsModelStatus.kOptimal
-        arcs = len(self._tails)
-        none = np.zeros(0, np.int32)
-        zeros = np.zeros(arcs, np.int32)
-        cost = costs[self._tails, self._heads].astype(np.float64)
-        self._highs.addCols(arcs, cost, np.zeros(arcs), np.ones(arcs), 0, zeros, none, np.zeros(0))
+        self._arcs = ArcProgram(~np.eye(n, dtype=np.bool_), costs, 1.0)
         for city in range(n):
-            self._require(np.flatnonzero(self._tails == city), 1.0)
-            self._require(np.flatnonzero(self._heads == city), 1.0)
-
-    def _require(self, arcs: NDArray[np.intp], most: float) -> None:
-        self._highs.addRow(1.0, most, len(arcs), arcs.astype(np.int32), np.ones(len(arcs)))
+            self._arcs.require(np.flatnonzero(self._arcs.tails == city), 1.0)
+            self._arcs.require(np.flatnonzero(self._arcs.heads == city), 1.0)
 
     def add(self, sets: list[NDArray[np.int64]]) -> None:
         """Require that each of these sets be left at least once."""
         for members in sets:
             inside = np.zeros(self.n, np.bool_)
             inside[members] = True
-            self._require(np.flatnonzero(inside[self._tails] & ~inside[self._heads]), np.inf)
+            self._arcs.require(np.flatnonzero(inside[self._arcs.tails] & ~inside[self._arcs.heads]))
         self.sets += sets
 
     def solve(self) -> NDArray[np.float64]:
         """How much of each arc is taken, shape (n, n); of all arcs the same, which leaves every set, if HiGHS fails."""
-        self._highs.run()
+        self._arcs.run()
         taken = np.ones((self.n, self.n))
-        values = self._highs.getSolution().col_value
-        if self._highs.getModelStatus() == self._solved:
-            taken[self._tails, self._heads] = values
+        if self._arcs.is_solved:
+            taken[self._arcs.tails, self._arcs.heads] = self._arcs.highs.getSolution().col_value
         return taken
 
     def multipliers(self) -> NDArray[np.float64]:
         """Dual values of the sets' constraints, at least 0; zeros if HiGHS has failed."""
-        duals = np.zeros(len(self.sets))
-        if self._highs.getModelStatus() == self._solved:
-            duals[:] = self._highs.getSolution().row_dual[2 * self.n :]
-        return np.maximum(duals, 0.0)
+        duals = self._arcs.highs.getSolution().row_dual[2 * self.n :] if self._arcs.is_solved else ()
+        return np.maximum(duals, 0.0) if len(duals) else np.zeros(len(self.sets))
 
 
 def _sets_left_too_little(taken: NDArray[np.float64]) -> list[NDArray[np.int64]]:

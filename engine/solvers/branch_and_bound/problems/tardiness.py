@@ -15,14 +15,8 @@ from ....errors import ProblemError
 from ....formats import tardiness
 from ....util.text import counted
 from ..tree import DeviceTree, Tree
-from .arrays import ArrayProblem
+from .arrays import ArrayProblem, order_of_jobs, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
-from .matrices import (
-    order_of_jobs,
-    require_no_choice,
-    require_size,
-    whole_matrix,
-)
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
@@ -115,11 +109,9 @@ class Tardiness(ArrayProblem):
 
     def describe(self) -> str:
         """One line: the size and the ranges."""
-        ranges = (f"{what} {row.min():,} to {row.max():,}" for what, row in zip(_ROWS, self._matrix(), strict=True))
+        rows = self.times, self.weights, self.due
+        ranges = (f"{what} {row.min():,} to {row.max():,}" for what, row in zip(_ROWS, rows, strict=True))
         return f"{self._title('total weighted tardiness')}: {counted(self.jobs, 'job')}, {', '.join(ranges)}"
-
-    def _matrix(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        return self.times, self.weights, self.due
 
     def evaluate(self, jobs: ArrayLike) -> int:
         """Total weighted tardiness of an order of all jobs; :class:`ProblemError` if it is no permutation of them."""

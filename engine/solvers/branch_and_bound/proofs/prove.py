@@ -1,9 +1,7 @@
 """Proving a flowshop's optimal makespan so that it can be checked again: a schedule first, then a search below it.
 
-With a makespan that is known to be possible, a search for anything at most as long ends with the first such schedule.
 The proof is a second search, from that schedule's makespan as initial upper bound: it finds nothing, and decomposes the
-same nodes on every device. It is a run with a folder, so that it can be done in parts. The second search alone proves a
-lower bound.
+same nodes on every device. It is a run with a folder, so that it can be done in parts. Alone it proves a lower bound.
 """
 
 from __future__ import annotations
@@ -19,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....api.engine import Engine
 from ....base.result import Result, Status
-from ....devices import Device, DevicePool
 from ....errors import ProblemError, ProofError
 from ....events import Event, Incumbent
 from ....reports.machine import describe_machine
+from ....runs.folder.run_folder import RunFolder
 from ....runs.run import Run
 from ....util.files import write_whole
 from ..options import FlowshopOptions
@@ -53,8 +52,7 @@ class Prover:
     def prove(self, problem: Flowshop, known: int | None, seconds: float, bound_only: bool = False) -> Proof | None:
         """A proof; None if the time is up before: the next call continues where this one ended.
 
-        ``known`` is the makespan of a known schedule, if any. With ``bound_only`` no schedule of it is looked for;
-        where a shorter one is found, the proof is that this one is optimal.
+        With ``bound_only`` no schedule of the makespan ``known`` is looked for, only a shorter one.
         """
         deadline = time.monotonic() + seconds
         if bound_only:
@@ -80,27 +78,30 @@ class Prover:
         """A schedule as short as the known one, kept in a file for later calls; None if the time is up."""
         path = self._path(problem, known, "schedule.json")
         if path.exists():
-            return _kept(path, problem)
-        order: list[int] | None
+            try:
+                kept: list[int] = json.loads(path.read_bytes())
+                problem.evaluate(kept)
+            except (OSError, ValueError, ProblemError) as error:
+                raise ProofError(f"{path} does not contain a schedule of {problem.name}: {error}") from error
+            return kept
         if known is None:
-            found = problem.first_solution("iterated_greedy", self.seed)
-            order = None if found is None else found.tolist()
+            found: NDArray[np.int64] | None = problem.first_solution("iterated_greedy", self.seed)
         else:
-            order = self._as_short_as(problem, known, seconds)
-        if order is None:
+            result = self._start(problem, known + 1, "first", seconds, stops=True).wait()
+            if result.status == Status.BOUND_PROVED:
+                self.clear(problem, known)
+                raise ProblemError(f"{problem.name} has no schedule of makespan {known}: the optimum is larger")
+            found = result.solution
+        if found is None:
             return None
+        order: list[int] = found.tolist()
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(order).encode())
         return order
 
-    def _as_short_as(self, problem: Flowshop, known: int, seconds: float) -> list[int] | None:
-        """A schedule with a makespan of at most ``known``; None if the time is up."""
-        run = self._start(problem, known + 1, "first", seconds, stops=True)
-        result: Result = run.wait()
-        if result.status == Status.BOUND_PROVED:
-            self.clear(problem, known)
-            raise ProblemError(f"{problem.name} has no schedule of makespan {known}: the optimum is larger")
-        return None if result.solution is None else [int(job) for job in result.solution]
+    @property
+    def _chosen(self) -> FlowshopOptions:
+        return FlowshopOptions(**self.options)
 
     def _search(self, problem: Flowshop, initial: int, seconds: float) -> Result:
         """The search below a makespan, or the next part of it."""
@@ -118,7 +119,8 @@ class Prover:
                 runs[0].stop()
 
         if folder.exists():
-            limit += _elapsed(folder)
+            checkpoint = RunFolder.open(folder).checkpoint()
+            limit += 0.0 if checkpoint is None else checkpoint.elapsed
             run = self.engine.resume(folder, time_limit=limit, checkpoint_interval=interval, on_event=stop)
         else:
             run = self.engine.start(
@@ -138,8 +140,7 @@ class Prover:
 
     def _require_same(self, run: Run, problem: Flowshop, upper: int) -> None:
         """Refuse a run, which may have been continued, of another instance or search."""
-        chosen = FlowshopOptions(**self.options)
-        wanted = (chosen.bound, chosen.branching, upper, self.seed)
+        wanted = (self._chosen.bound, self._chosen.branching, upper, self.seed)
         found = tuple(getattr(run.options, name, None) for name in ("bound", "branching", "upper_bound"))
         same = isinstance(run.problem, Flowshop) and np.array_equal(run.problem.times, problem.times)
         if not same or (*found, run.seed) != wanted:
@@ -160,14 +161,13 @@ class Prover:
 
     def _path(self, problem: Flowshop, upper: int | None, suffix: str) -> Path:
         """Where work on an instance with these options and this makespan is kept."""
-        options = FlowshopOptions(**self.options)
-        searched = (times_digest(problem.times), options.bound, options.branching, self.seed, upper)
+        searched = (times_digest(problem.times), self._chosen.bound, self._chosen.branching, self.seed, upper)
         digest = hashlib.sha256(json.dumps(searched).encode()).hexdigest()[:12]
         return self.folder / f"{problem.name}-{digest}.{suffix}"
 
     def _record(self, problem: Flowshop, order: list[int], initial: int, result: Result) -> Proof:
         value = problem.evaluate(order) if order else initial
-        options = FlowshopOptions(**self.options)
+        options = self._chosen
         tree = problem.tree(options.bound, options.branching)
         searched = int(result.counters["nodes"]) > 0  # else the lower bound of all schedules is the makespan
         try:
@@ -195,36 +195,11 @@ class Prover:
 def sampled_subtrees(
     engine: Engine, tree: Tree, options: FlowshopOptions, initial: int, upper: int, seed: int, count: int = _SUBTREES
 ) -> list[Subtree]:
-    """So many random subtrees, each searched by itself on the engine's first device; one may be drawn again.
+    """So many random subtrees, each searched by itself; ValueError if one has a leaf below ``upper``."""
+    random = np.random.Generator(np.random.PCG64(seed))
 
-    The tree's root has children; ValueError if a subtree has a leaf below ``upper``.
-    """
-
-    def work(device: Device) -> list[Subtree]:
-        random = np.random.Generator(np.random.PCG64(seed))
-        search = SubtreeSearch(device, tree, options, initial, upper)
-        try:
-            drawn = [search.draw(random, _SUBTREE_NODES) for _ in range(count)]
-        finally:
-            search.release()
+    def work(search: SubtreeSearch) -> list[Subtree]:
+        drawn = (search.draw(random, _SUBTREE_NODES) for _ in range(count))
         return [Subtree(path=path, nodes=nodes) for path, nodes in drawn]
 
-    with contextlib.closing(DevicePool(engine.device_infos[:1])) as pool:
-        return pool.members[0].submit(work).result()
-
-
-def _kept(path: Path, problem: Flowshop) -> list[int]:
-    try:
-        order: list[int] = json.loads(path.read_bytes())
-        problem.evaluate(order)
-    except (OSError, ValueError, ProblemError) as error:
-        raise ProofError(f"{path} does not contain a schedule of {problem.name}: {error}") from error
-    return order
-
-
-def _elapsed(folder: Path) -> float:
-    """How long the run in a folder has worked."""
-    from ....runs.folder.run_folder import RunFolder
-
-    checkpoint = RunFolder.open(folder).checkpoint()
-    return 0.0 if checkpoint is None else checkpoint.elapsed
+    return SubtreeSearch.on(engine, work, tree, options, initial, upper)

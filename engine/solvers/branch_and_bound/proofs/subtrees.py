@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ....devices import Device
+from ....api.engine import Engine
+from ....devices import Device, DevicePool
 from ..intervals import Units
 from ..options import Options
 from ..search.messages import Task
@@ -14,6 +17,8 @@ from ..search.worker import SearchWorker
 from ..tree import Tree
 
 __all__ = ["SubtreeSearch"]
+
+T = TypeVar("T")
 
 
 class SubtreeSearch:
@@ -25,15 +30,23 @@ class SubtreeSearch:
         self._upper = upper
         self._worker = SearchWorker(device, tree, options, initial)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Free the device's memory."""
         self._worker.close()
 
-    def nodes(self, path: Sequence[int], most: int) -> int | None:
-        """Decomposed nodes of the subtree below a path from the root; None if they are more than ``most``.
+    @classmethod
+    def on(cls, engine: Engine, work: Callable[[SubtreeSearch], T], *given: Any) -> T:
+        """What ``work`` returns on the engine's first device, with a search made of it and the other arguments."""
 
-        ValueError if there is a leaf below ``upper``.
-        """
+        def call(device: Device) -> T:
+            with contextlib.closing(cls(device, *given)) as search:
+                return work(search)
+
+        with contextlib.closing(DevicePool(engine.device_infos[:1])) as pool:
+            return pool.members[0].submit(call).result()
+
+    def nodes(self, path: Sequence[int], most: int) -> int | None:
+        """Nodes of the subtree below a path; None if they are more than ``most``; ValueError if a leaf is better."""
         worker, left = self._worker, _unit(self._tree.items, path)
         worker.discard()
         while True:
@@ -47,10 +60,7 @@ class SubtreeSearch:
                 return None
 
     def draw(self, random: np.random.Generator, most: int) -> tuple[list[int], int]:
-        """A random subtree of at most so many nodes: its path and its nodes.
-
-        From the root, random children are chosen among those that are not pruned, until the subtree is small enough.
-        """
+        """A random subtree of at most so many nodes: its path, of random children not pruned, and its nodes."""
         tree, path = self._tree, list[int]()
         state = tree.root()
         while (nodes := self.nodes(path, most)) is None:

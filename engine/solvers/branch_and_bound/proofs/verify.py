@@ -1,30 +1,26 @@
 """Checking a proof file: everything that can be computed again, and a sample of what cannot.
 
-The schedule's makespan, the instance and the sum of the explored intervals are computed again on the host. The subtrees
-of the file must have the same numbers of nodes when they are searched again, and neither in them nor in other random
-subtrees may there be a shorter schedule. A proof whose tree is small, or any if asked for, is searched again as a
-whole.
+The makespan, the instance and the sum of the explored intervals are computed again on the host; the subtrees of the
+file, other random ones, and a small tree as a whole, are searched again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from ....api.engine import Engine
 from ....base.result import Status
-from ....devices import Device, DevicePool
 from ....errors import ProblemError, ProofError
 from ..intervals import length_of_levels
 from ..options import FlowshopOptions
 from ..problems.flowshop import Flowshop
 from .prove import sampled_subtrees
-from .record import Proof, Subtree, times_digest
+from .record import Proof, times_digest
 from .subtrees import SubtreeSearch
 
 __all__ = ["check_audit", "check_schedule", "problem_of", "verify"]
@@ -48,9 +44,12 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
         yield f"no schedule is shorter than the lower bound, which is {proof.value} too: there is nothing to search"
         return
     yield f"the explored intervals add up to {problem.jobs}! schedules"
-    options = _options(proof)
-    again = _searched_again(proof, problem, options, engine)
-    yield f"{again} recorded subtrees have the same nodes when searched again, and no shorter schedule"
+    try:
+        options = FlowshopOptions.model_validate({"bound": proof.bound, "branching": proof.branching})
+    except ValueError as error:
+        raise ProofError(f"there is no such search: bound {proof.bound!r}, branching {proof.branching!r}") from error
+    _search_again(proof, problem, options, engine)
+    yield f"{len(proof.subtrees)} recorded subtrees have the same nodes when searched again, and no shorter schedule"
     tree = problem.tree(proof.bound, proof.branching)
     try:
         others = sampled_subtrees(engine, tree, options, proof.initial, proof.value, seed, samples)
@@ -59,7 +58,8 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
     yield f"{len(others)} other random subtrees ({sum(one.nodes for one in others):,} nodes) have no shorter schedule"
     if whole or proof.nodes <= _SMALL_TREE:
         _search_all(proof, problem, options, engine)
-        yield f"the whole tree, searched again, has no shorter schedule{_same_nodes(proof)}"
+        same = f" and the same {proof.nodes:,} nodes" if proof.initial == proof.value else ""
+        yield f"the whole tree, searched again, has no shorter schedule{same}"
 
 
 def problem_of(proof: Proof) -> Flowshop:
@@ -113,15 +113,8 @@ def check_audit(proof: Proof, problem: Flowshop) -> None:
         raise ProofError(f"the explored intervals add up to {covered} of {math.factorial(problem.jobs)} schedules")
 
 
-def _options(proof: Proof) -> FlowshopOptions:
-    try:
-        return FlowshopOptions.model_validate({"bound": proof.bound, "branching": proof.branching})
-    except ValueError as error:
-        raise ProofError(f"there is no such search: bound {proof.bound!r}, branching {proof.branching!r}") from error
-
-
-def _searched_again(proof: Proof, problem: Flowshop, options: FlowshopOptions, engine: Engine) -> int:
-    """Search the recorded subtrees; how many there are."""
+def _search_again(proof: Proof, problem: Flowshop, options: FlowshopOptions, engine: Engine) -> None:
+    """Search the recorded subtrees."""
     tree = problem.tree(proof.bound, proof.branching)
     if not proof.subtrees:
         raise ProofError("the proof contains no subtrees")
@@ -130,29 +123,20 @@ def _searched_again(proof: Proof, problem: Flowshop, options: FlowshopOptions, e
         if len(set(path)) != len(path) or len(path) >= tree.leaf_depth or any(job >= problem.jobs for job in path):
             raise ProofError(f"{subtree.path} is not a path in the tree")
 
-    def work(device: Device) -> None:
-        search = SubtreeSearch(device, tree, options, proof.initial, proof.value)
-        try:
-            for subtree in proof.subtrees:
-                _compare(search, subtree, proof)
-        finally:
-            search.release()
+    def compare(search: SubtreeSearch) -> None:
+        for subtree in proof.subtrees:
+            place = ", ".join(map(str, subtree.path)) or "the root"
+            if not search.is_visited(subtree.path):
+                raise ProofError(f"the search does not visit the subtree below {place}")
+            try:
+                nodes = search.nodes(subtree.path, 2 * subtree.nodes + 1000)
+            except ValueError as error:
+                raise ProofError(f"the makespan {proof.value} is not optimal: {error}") from error
+            if nodes != subtree.nodes:
+                seen = "more than twice as many" if nodes is None else str(nodes)
+                raise ProofError(f"the subtree below {place} has {seen} nodes, not {subtree.nodes}")
 
-    with contextlib.closing(DevicePool(engine.device_infos[:1])) as pool:
-        pool.members[0].submit(work).result()
-    return len(proof.subtrees)
-
-
-def _compare(search: SubtreeSearch, subtree: Subtree, proof: Proof) -> None:
-    if not search.is_visited(subtree.path):
-        raise ProofError(f"the search does not visit the subtree below {_text(subtree.path)}")
-    try:
-        nodes = search.nodes(subtree.path, 2 * subtree.nodes + 1000)
-    except ValueError as error:
-        raise ProofError(f"the makespan {proof.value} is not optimal: {error}") from error
-    if nodes != subtree.nodes:
-        seen = "more than twice as many" if nodes is None else str(nodes)
-        raise ProofError(f"the subtree below {_text(subtree.path)} has {seen} nodes, not {subtree.nodes}")
+    SubtreeSearch.on(engine, compare, tree, options, proof.initial, proof.value)
 
 
 def _search_all(proof: Proof, problem: Flowshop, options: FlowshopOptions, engine: Engine) -> None:
@@ -174,11 +158,3 @@ def _without_schedule(proof: Proof) -> str:
     if number and Flowshop.taillard_best_known(number) == proof.value:
         text += f", which is the best published for {proof.instance.name}"
     return text
-
-
-def _same_nodes(proof: Proof) -> str:
-    return f" and the same {proof.nodes:,} nodes" if proof.initial == proof.value else ""
-
-
-def _text(path: Sequence[int]) -> str:
-    return ", ".join(map(str, path)) or "the root"

@@ -1,15 +1,9 @@
 """Many devices, one tree: who works on which intervals, and when the search is over.
 
-Every device searches in turns on its own thread. Between two turns it takes up intervals that others left for it, and
-gives some to those that asked; a device that runs out of work asks another. All this happens under one lock, so that
-intervals are in exactly one place at any time: on a device, in the host's store, or in the inbox of a device. The
-search is over when there are none anywhere, even if a device is not ready yet.
-
-With every set of intervals goes a lower bound on their leaves. It rises where the open nodes of a device are examined;
-the least of these local bounds is proved.
-
-If a device fails, the search returns to the last point at which all intervals were known (the beginning, a checkpoint,
-or a restore point in between) and continues on the other devices.
+Every device searches in turns on its own thread. Between turns intervals are exchanged under one lock, so that each is
+in one place: on a device, in the host's store, or in the inbox of a device. With every set of intervals goes a lower
+bound on their leaves; the least is proved. If a device fails, the search returns to the last point at which all
+intervals were known (the beginning, a checkpoint, or a restore point in between).
 """
 
 from __future__ import annotations
@@ -34,7 +28,7 @@ from ..checkpoint import Incumbent
 from ..intervals import Units
 from ..options import Options
 from ..tree import Tree
-from .members import Store, WorkerState
+from .members import COUNTED, Store, WorkerState
 from .messages import Report, Task
 from .progress import Remaining
 from .reporting import Reporting
@@ -52,7 +46,6 @@ _LAST_SNAPSHOT_SECONDS = 0.1
 _BETWEEN_RESTORE_POINTS = 30.0
 _STATE_SECONDS = 5e-8
 """To read one level of one IVM when the search ends."""
-_WORK = ("nodes", "leaves", "pushed", "solutions", "steals")
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,8 @@ class _RestorePoint:
 class Coordinator:
     """The search of one run; a context manager that frees the devices.
 
-    ``units`` are to be searched, and ``bound`` is proved for their leaves; ``nodes`` were decomposed in earlier starts
-    of the run. ``improved`` is called when the incumbent is better, ``proved`` when :attr:`bound` is. ``explored`` are
-    the digit sums by level, shape (items,), of all that has been explored, once the search is halted.
+    ``nodes`` were decomposed in earlier starts of the run. ``explored`` are the digit sums by level, shape (items,), of
+    all that has been explored, once the search is halted.
     """
 
     def __init__(
@@ -124,7 +116,7 @@ class Coordinator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Free the devices' memory; a device that is not ready yet does so by itself, and is not waited for."""
+        """Free the devices' memory, but for devices that are not ready yet: they do so by themselves."""
         with self._changed:
             self._closed = True
         self._halt()
@@ -148,17 +140,13 @@ class Coordinator:
         """Work done by all devices."""
         base = self._base.counters
         totals = {
-            name: base.get(name, 0) + sum(worker.counters.get(name, 0) for worker in self._workers) for name in _WORK
+            name: base.get(name, 0) + sum(worker.counters.get(name, 0) for worker in self._workers) for name in COUNTED
         }
         moved = self._sharing.moved
         return {**totals, "exchanged": sum(moved.values()), **moved}
 
     def run(self, keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None] | None = None) -> None:
-        """Search until nothing is left.
-
-        ``keep`` is called with the open intervals, the explored levels and the counters when a checkpoint is due. When
-        the run must end, or the last device fails, :meth:`halt` returns what is open, or was at the last restore point.
-        """
+        """Search until nothing is left; ``keep`` takes open intervals, explored levels and counters for checkpoints."""
         self._upper = self._incumbent.initial if self._tree.counts else self._incumbent.value
         self._start_workers()
         while not self._has_ended():
@@ -175,7 +163,10 @@ class Coordinator:
                     self._changed.wait(_POLL_SECONDS)
             self._process_reports()
             if self._failures():
-                self._continue_without_failed()
+                self._halt()
+                self._process_reports()
+                self._restore()
+                self._start_workers()
         self._open_units()
         self._reporting.end(self.counters["nodes"])
 
@@ -272,11 +263,11 @@ class Coordinator:
                 self._changed.wait(_POLL_SECONDS)
                 began = time.perf_counter()
                 continue
-            wants = 4 * worker.active < worker.ivms and not worker.has_incoming
+            wants = 4 * worker.active < worker.ivms and not worker.incoming
             if wants and len(self._store) and self._sharing.may_take(worker):
                 worker.expect(self._store.bound)
                 worker.inbox = self._sharing.deal(worker)
-            if worker.active or worker.has_incoming:
+            if worker.active or worker.incoming:
                 worker.waited = time.perf_counter() - began
                 return self._task(worker)
             for asking in worker.requests:
@@ -333,10 +324,7 @@ class Coordinator:
     # --- the search at rest -------------------------------------------------------------------------------------
 
     def halt(self) -> Units:
-        """Halt the search; all open intervals. Every device's open nodes are examined once more.
-
-        None may be left: the stop came when the search was over already.
-        """
+        """Halt the search; all open intervals, none if the search was over. The bound is raised once more."""
         units = self._open_units()
         if not len(units):
             self._reporting.end(self.counters["nodes"])
@@ -363,7 +351,7 @@ class Coordinator:
             except DeviceError:
                 if not self._failures():
                     raise
-        self._restore_point = _RestorePoint(units, self.explored, {name: self.counters[name] for name in _WORK})
+        self._restore_point = _RestorePoint(units, self.explored, {name: self.counters[name] for name in COUNTED})
         self._restore_at = time.perf_counter()
         return units
 
@@ -389,10 +377,7 @@ class Coordinator:
         return future.result()
 
     def _halt(self) -> None:
-        """Wait until every device has ended its turn; open requests are dropped.
-
-        A device that is not ready yet is not waited for: it has no work, and ends by itself.
-        """
+        """Wait until every device has ended its turn, but for those not ready yet: they have no work."""
         with self._changed:
             self._halting = True
             self._changed.notify_all()
@@ -404,13 +389,6 @@ class Coordinator:
 
     # --- devices that fail --------------------------------------------------------------------------------------
 
-    def _continue_without_failed(self) -> None:
-        """After the failure of a device: back to the restore point, with the other devices."""
-        self._halt()
-        self._process_reports()
-        self._restore()
-        self._start_workers()
-
     def _restore(self) -> None:
         """Return to the restore point, without the devices that have failed; if none is left, raise the error."""
         while failures := self._failures():
@@ -419,7 +397,11 @@ class Coordinator:
             for worker in self._workers:
                 worker.clear()
                 if worker.is_ready:
-                    self._discard(worker)
+                    try:
+                        self._ask(worker, SearchWorker.discard)
+                    except DeviceError:
+                        if worker.index not in self._failures():
+                            raise
         self._reporting.estimate.forget()
         point = self._base = self._restore_point
         self.explored = point.explored
@@ -434,7 +416,10 @@ class Coordinator:
         self._workers.remove(worker)
         if not isinstance(error, DeviceError) or not self._workers:
             self._base = self._restore_point
-            self._fail(worker, error)
+            for one in [worker, *self._workers]:
+                one.clear()
+            self.explored, self._store.units = self._base.explored, self._base.units
+            raise error
         self._sharing.remove(worker)
         self._group.drop_member(index)
         self._run.notice(
@@ -442,18 +427,3 @@ class Coordinator:
             f"last restore point: {error}",
             level="warning",
         )
-
-    def _fail(self, worker: WorkerState, error: BaseException) -> None:
-        """End the search with a device's error."""
-        for one in [worker, *self._workers]:
-            one.clear()
-        self.explored = self._restore_point.explored
-        self._store.units = self._restore_point.units
-        raise error
-
-    def _discard(self, worker: WorkerState) -> None:
-        try:
-            self._ask(worker, SearchWorker.discard)
-        except DeviceError:
-            if worker.index not in self._failures():
-                raise

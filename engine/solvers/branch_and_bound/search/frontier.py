@@ -1,8 +1,7 @@
 """The bound that a search has proved so far: the least lower bound of the nodes that are still open.
 
-The rows of an IVM contain its open nodes: the present node, and the siblings still to be visited at each level of its
-path. Open nodes with a common ancestor are covered by that ancestor, whose bound is quicker to compute; so the tree of
-open nodes is searched best first from its root, until time is up. The nodes that remain cover all open nodes, and the
+The rows of an IVM contain its open nodes: the present one, and the siblings still to be visited at each level. The tree
+of open nodes is searched best first from its root, until time is up: the nodes that remain cover all open ones, and the
 least of their bounds is a lower bound on every open leaf.
 """
 
@@ -48,10 +47,7 @@ class _Node:
 
 
 def proven_bound(tree: Tree, snapshot: FrontierSnapshot, seconds: float) -> int | None:
-    """A lower bound on every leaf that is still open on a device, refined for some seconds.
-
-    :data:`INFINITY` if nothing is open; None if the tree has no bounds for this.
-    """
+    """A lower bound on every leaf open on a device: INFINITY if none is, None if the tree has no bounds for this."""
     deadline = time.perf_counter() + seconds
     ivms = np.flatnonzero(snapshot.depths >= 0)
     if not len(ivms):
@@ -119,10 +115,7 @@ class IntervalBounds:
         self._sides: dict[tuple[int, ...], int] = {}
 
     def proven_bound(self, units: Units, seconds: float) -> int | None:
-        """A lower bound on every leaf in some units; None if the tree has no bounds, or if time is up.
-
-        Partial results are kept: the next call continues from them.
-        """
+        """A lower bound on every leaf in some units; None if the tree has none, or time is up: a later call goes on."""
         deadline = time.perf_counter() + seconds
         if not len(units):
             return INFINITY

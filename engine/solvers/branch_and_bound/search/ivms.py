@@ -36,8 +36,8 @@ _UNIT = 1 << 62
 class Ivms:
     """State of the IVMs and of the slots behind them, through which intervals leave.
 
-    ``initial`` is the initial upper bound, on which branching depends; ``capabilities`` are what kernels and shapes are
-    chosen by, if not the device's own. With ``candidates`` there are so many IVMs, for launches of one node each.
+    ``capabilities`` are what kernels and shapes are chosen by, if not the device's own. With ``candidates`` there are
+    so many IVMs, for launches of one node each.
     """
 
     def __init__(
@@ -201,8 +201,7 @@ class Ivms:
 
     def working_depths(self) -> NDArray[np.int32]:
         """Level of the node that each IVM decomposes next; -1 while it is idle."""
-        depths: NDArray[np.int32] = self.device.get(self.depths, 0, self.shapes.ivms)
-        return depths
+        return self.device.get(self.depths, 0, self.shapes.ivms)
 
     def frontier(self, levels: int = LEVELS, begin: int = 0, count: int | None = None) -> FrontierSnapshot:
         """The open nodes of the first levels, of all IVMs or of ``count`` neighbours."""
@@ -242,6 +241,10 @@ class Ivms:
     def begin_step(self) -> None:
         """Clear the lists and sums, and let the next launch decompose one node in every IVM."""
         self._begin_round(1, 1)
+
+    def settle(self) -> None:
+        """Clear the lists and sums of the last round."""
+        self._begin_round(self.steps, 1)
 
     def _begin_round(self, steps: int, ramp_steps: int, thieves: int = 0) -> None:
         kernel, ivms = self._steal.begin_round, self.shapes.ivms
@@ -299,20 +302,13 @@ class Ivms:
         self.settle()
         return share
 
-    def settle(self) -> None:
-        """Clear the lists and sums of the last round."""
-        self._begin_round(self.steps, 1)
-
     def initialize(self, packed: Buffer, targets: Buffer, count: int) -> None:
         """Let the IVMs ``targets`` take up the first ``count`` units of a buffer (see :meth:`Units.packed`)."""
         grid = self._grid(max(1, count))
         self.launcher(self._explore.take_up_units, *grid, units=packed, targets=targets, count=count)
 
     def pack(self, packed: Buffer, count: int, parts: int) -> None:
-        """Write what lies in the first ``count`` slots behind the IVMs as units; these slots are free then.
-
-        ``packed`` is as :meth:`Units.packed` makes it, receiver after receiver; ``parts`` receivers get slots in turn.
-        """
+        """Move the first ``count`` slots behind the IVMs to packed units, in turn for each of ``parts`` receivers."""
         first = self.shapes.ivms
         kernel = self._steal.pack_units
         self.per_ivm(kernel, max(1, count), units=packed, count=count, parts=parts, first=first)
@@ -351,9 +347,9 @@ class Ivms:
         self.device.release(packed)
 
     def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | IntervalMessage]:
-        """Split at most ``wanted`` intervals off and give them away, those with open siblings nearest the root first.
+        """Split intervals off, those with open siblings nearest the root first; an entry a receiver, or none.
 
-        ``peers`` says of each receiver whether it can read this device's memory. One entry a receiver, or none.
+        ``peers`` says of each receiver whether it can read this device's memory.
         """
         device, items, shapes = self.device, self.tree.items, self.shapes
         open_before = self.measure() if any(peers) else 0.0

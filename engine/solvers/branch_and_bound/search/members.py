@@ -14,23 +14,22 @@ from ..intervals import Units
 from ..tree import INFINITY
 from .messages import IntervalMessage, Report
 
-__all__ = ["SnapshotSchedule", "Store", "WorkerState", "share_of"]
+__all__ = ["COUNTED", "SnapshotSchedule", "Store", "WorkerState", "share_of"]
 
 _BETWEEN_SNAPSHOTS = 1.0  # seconds, of one device
 _SNAPSHOT_SHARE = 0.1  # of the time
 
+COUNTED = ("nodes", "leaves", "pushed", "solutions", "steals")
+"""What a search counts, since the device was opened."""
+
 
 @dataclass(eq=False)
 class Store:
-    """Intervals that the host keeps.
-
-    ``bound`` is a lower bound on all their leaves; ``arrivals_bound`` is one on those that have come since the last
-    :meth:`snapshot`.
-    """
+    """Intervals that the host keeps."""
 
     units: Units
-    bound: int
-    arrivals_bound: int = INFINITY
+    bound: int  # a lower bound on all their leaves
+    arrivals_bound: int = INFINITY  # and on those that have come since the last snapshot
 
     def __len__(self) -> int:
         return len(self.units)
@@ -65,9 +64,8 @@ class WorkerState:
     items: int
     index: int = 0  # its place in the pool
     ivms: int = 0  # 0 until it is ready
-    # Intervals on their way to it: on the host, and in the memory of other devices.
-    inbox: Units = field(init=False)
-    messages: list[tuple[WorkerState, IntervalMessage]] = field(default_factory=list)
+    inbox: Units = field(init=False)  # on its way to it, on the host
+    messages: list[tuple[WorkerState, IntervalMessage]] = field(default_factory=list)  # and in memory of other devices
     requests: list[WorkerState] = field(default_factory=list)
     served: list[WorkerState] = field(default_factory=list)  # those whose requests the present turn answers
     waiting: bool = False  # whether a request of its own is open
@@ -110,11 +108,6 @@ class WorkerState:
         return self.is_ready and 2 * self.active >= self.ivms
 
     @property
-    def has_incoming(self) -> bool:
-        """Whether intervals wait in its inbox."""
-        return self.incoming > 0
-
-    @property
     def incoming(self) -> int:
         """How many intervals wait in its inbox."""
         return len(self.inbox) + sum(message.count for _, message in self.messages)
@@ -122,17 +115,13 @@ class WorkerState:
     @property
     def has_work(self) -> bool:
         """Whether anything is open here."""
-        return bool(self.busy or self.active or self.has_incoming)
+        return bool(self.busy or self.active or self.incoming)
 
     @property
     def open_share(self) -> float:
         """Share of all leaves that is open here."""
         waiting = share_of(self.inbox) + sum(message.share for _, message in self.messages)
         return self.open + self.taken_up + waiting
-
-    def reads(self, other: WorkerState) -> bool:
-        """Whether it can copy from the other's memory."""
-        return self.member.reads(other.member)
 
     def expect(self, bound: int) -> None:
         """Intervals with this lower bound on their leaves are about to come."""
@@ -165,13 +154,7 @@ class WorkerState:
         if was_full and self.is_full and searched:
             self.full_turns += 1
             self.full_rate = _averaged(self.full_rate, searched / max(report.seconds, 1e-9))
-        self.counters = {
-            "nodes": report.nodes,
-            "leaves": report.leaves,
-            "pushed": report.pushed,
-            "solutions": report.solutions,
-            "steals": report.stolen,
-        }
+        self.counters = {name: getattr(report, name) for name in COUNTED}
 
     def clear(self) -> None:
         """Forget all intervals and what was done; the device has forgotten them too."""
@@ -189,13 +172,9 @@ class WorkerState:
 
 @dataclass
 class SnapshotSchedule:
-    """When a snapshot of which device's open nodes is taken: one after another, for a small share of the time.
+    """When a snapshot of which device's open nodes is taken: evaluating them keeps the devices' threads waiting."""
 
-    The host evaluates snapshots, and its Python keeps that of the devices' threads waiting. ``began`` is when the
-    search began.
-    """
-
-    began: float
+    began: float  # when the search began
     _not_before: float = -math.inf
 
     def is_due(self, worker: WorkerState, workers: Sequence[WorkerState], now: float) -> bool:
@@ -219,10 +198,5 @@ def share_of(units: Units) -> float:
     """Share of all leaves, to the precision of a float."""
     if not len(units):
         return 0.0
-    n = units.begin.shape[1]
     levels = units.end.sum(axis=0, dtype=np.int64) - units.begin.sum(axis=0, dtype=np.int64)
-    share, weight = 0.0, 1.0
-    for depth in range(n):
-        weight /= n - depth
-        share += float(levels[depth]) * weight
-    return share
+    return float(levels @ (1.0 / np.cumprod(np.arange(len(levels), 0.0, -1.0))))

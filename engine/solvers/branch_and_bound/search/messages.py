@@ -26,17 +26,14 @@ class Found:
 
 @dataclass(eq=False)
 class IntervalMessage:
-    """Units on their way to another device, packed in the memory of the device that gave them away.
-
-    ``share`` is the part of all leaves in them; ``taken`` is set once they have been copied.
-    """
+    """Units on their way to another device, packed in the memory of the device that gave them away."""
 
     buffer: Buffer
     start: int
     count: int
     items: int
-    share: float
-    taken: bool = False
+    share: float  # of all leaves
+    taken: bool = False  # set once they have been copied
 
     def units(self, device: Device) -> Units:
         """The units themselves, read by the device that gave them away."""
@@ -46,14 +43,11 @@ class IntervalMessage:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of the open nodes, for an estimate of what is left.
-
-    ``units`` are intervals that no device has, to be sampled besides a device's own; each stands for ``weight`` such.
-    """
+    """A sample of the open nodes, for an estimate of what is left."""
 
     seed: int
-    units: Units | None = None
-    weight: float = 1.0
+    units: Units | None = None  # intervals that no device has, to be sampled besides a device's own
+    weight: float = 1.0  # how many such each of them stands for
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,7 @@ class Report:
     leaves: int
     pushed: int  # children not pruned
     solutions: int
-    stolen: int  # intervals split
+    steals: int  # intervals split
     open: float  # share of all leaves that this device still has to explore
     found: Found | None  # the best leaf of this turn, if better than the bound it began with
     returned: Units  # intervals that found no idle IVM

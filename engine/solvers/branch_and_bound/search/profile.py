@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import RunContext
-from ..masks import any_of, bytes_for
+from ..masks import bytes_for
 from .frontier import FrontierSnapshot
 from .ivms import Ivms
 from .members import WorkerState
@@ -25,7 +25,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=
 
 
 def depth_profile(ivms: Ivms, random: np.random.Generator) -> NDArray[np.float64]:
-    """The open nodes of a device, shape (leaf_depth,); where its IVMs are many, estimated from some neighbours."""
+    """The open nodes of a device, shape (leaf_depth,); of many IVMs estimated from some neighbours."""
     levels, count = ivms.tree.leaf_depth, ivms.shapes.ivms
     depths = ivms.working_depths()
     most = max(1, _BYTES // (max(1, levels) * bytes_for(ivms.tree.items)))
@@ -45,7 +45,7 @@ def open_nodes_by_level(frontier: FrontierSnapshot, levels: int) -> NDArray[np.f
             found[0] = (depths == 0).sum()
             continue
         rows = frontier.rows[level - 1, depths >= level]
-        chosen = (depths[depths >= level] > level) & any_of(rows)
+        chosen = (depths[depths >= level] > level) & rows.any(axis=-1)
         found[level] = int(_BITS[rows.view(np.uint8)].sum(dtype=np.int64)) - int(chosen.sum())
     return found
 

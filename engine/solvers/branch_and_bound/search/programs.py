@@ -18,15 +18,8 @@ from ..masks import bytes_for, word_type
 from ..tree import LARGEST_TREE, DeviceTree, Tree
 
 __all__ = [
-    "CONTROL",
-    "COUNTERS",
-    "Shapes",
-    "child_constants_of",
-    "constants_of",
-    "kernel_variants",
-    "shapes_for",
-    "steal_constants_of",
-    "template_of",
+    *("CONTROL", "COUNTERS", "Shapes", "child_constants_of", "constants_of", "kernel_variants"),
+    *("shapes_for", "steal_constants_of", "template_of"),
 ]
 
 CONTROL = Record(
@@ -82,29 +75,22 @@ class Shapes:
         return self.ivms + self.exports
 
     def bytes_for(self, tree: Tree) -> int:
-        """Device memory of a search.
-
-        Per slot and level a mask, two digits, a sum, a path entry and a list entry; then the children of variant
-        ``pte_peb``, and the workspace.
-        """
+        """Device memory of a search: by slot and level, by IVM the children of ``pte_peb`` and the workspace."""
         word = bytes_for(tree.items)
         own = 13 * tree.items + 4 + 4 * self.workspace_words
         return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * own
 
 
 def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, ivms: int | None = None) -> Shapes:
-    """The shapes that suit a device: one IVM a group on CPUs, as many as registers and local memory hold on GPUs.
-
-    On GPUs the number of IVMs is rounded up to a multiple of the work-items of a group.
-    """
+    """One IVM a group on CPUs, on GPUs as many as registers and local memory hold, a multiple of a group's."""
+    cooperative = device_tree.cooperative
     if not capabilities.simt:
         count = ivms or capabilities.compute_units * _IVMS_PER_CORE
         return Shapes(
             *(1, 1, count, min(1024, max(16, 2 * count)), "stack", 1024, 16),
-            cooperative=device_tree.cooperative is not None,
-            workspace_words=_cooperative_words(device_tree),
+            cooperative=cooperative is not None,
+            workspace_words=0 if cooperative is None else cooperative.workspace_words,
         )
-    cooperative = device_tree.cooperative
     if cooperative is not None:
         fitting = capabilities.local_memory_per_unit // (cooperative.local_bytes + 1024)
         groups = max(1, min(32, fitting, _REGISTERS // (cooperative.registers * cooperative.lanes)))
@@ -114,11 +100,14 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
             *(block, groups, count, min(4096, count), "rebuild", 64, 4),
             lanes=cooperative.lanes,
             cooperative=True,
-            workspace_words=_cooperative_words(device_tree),
+            workspace_words=cooperative.workspace_words,
         )
     table = device_tree.table.nbytes if device_tree.local_table else 0
     rows_in_local = tree.items <= 64
-    own = _local_bytes(tree, device_tree) if rows_in_local else 0
+    own = 0  # local memory of an IVM
+    if rows_in_local:
+        entries = 16 * _quads(tree, device_tree)
+        own = entries if _subtree_level(tree, device_tree) else bytes_for(tree.items) * tree.leaf_depth
     block = min(128, capabilities.max_block)
     while block > 32 and block * own + table > min(_LOCAL_BYTES, capabilities.local_memory):
         block //= 2
@@ -137,18 +126,9 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
     )
 
 
-def _cooperative_words(device_tree: DeviceTree) -> int:
-    return 0 if device_tree.cooperative is None else device_tree.cooperative.workspace_words
-
-
-def _mask_words(tree: Tree) -> int:
-    """32-bit words of a set of items that are in use."""
-    return -(-tree.items // 32)
-
-
 def _saved_quads(tree: Tree, device_tree: DeviceTree) -> int:
-    """Four-word entries of a saved node: its state and the set of its items."""
-    return -(-(device_tree.saved_words + _mask_words(tree)) // 4)
+    """Four-word entries of a saved node: its state and the set of its items, in words of 32 bits."""
+    return -(-(device_tree.saved_words + -(-tree.items // 32)) // 4)
 
 
 def _subtree_level(tree: Tree, device_tree: DeviceTree) -> int:
@@ -158,20 +138,11 @@ def _subtree_level(tree: Tree, device_tree: DeviceTree) -> int:
 
 
 def _quads(tree: Tree, device_tree: DeviceTree) -> int:
-    """Four-word entries of local memory an IVM needs: its rows above the bottom level, then the stack below that.
-
-    A stack holds an end mark and siblings, of which a level with a single open item has none.
-    """
+    """Four-word entries of local memory an IVM needs: its rows above the bottom level, or the stack below that."""
+    # a stack holds an end mark and siblings, of which a level with a single open item has none
     depths = range(_subtree_level(tree, device_tree), tree.leaf_depth)
     stacks = [-(-depth // 4) + tree.items - depth for depth in depths]
     return max(1, -(-tree.leaf_depth // 4), *stacks)
-
-
-def _local_bytes(tree: Tree, device_tree: DeviceTree) -> int:
-    """Local memory of one IVM of a GPU."""
-    if _subtree_level(tree, device_tree):
-        return 16 * _quads(tree, device_tree)
-    return bytes_for(tree.items) * tree.leaf_depth
 
 
 def template_of(device_tree: DeviceTree) -> str:
@@ -212,7 +183,7 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
         "groups_per_unit": shapes.groups_per_unit,
         "backtrack": shapes.backtrack,
         "rows_in_local": shapes.rows_in_local,
-        "mask_words": _mask_words(tree),
+        "mask_words": -(-tree.items // 32),
         "saved_quads": _saved_quads(tree, device_tree),
     }
 

@@ -21,11 +21,10 @@ _SNAPSHOT_SECONDS = 0.02
 
 
 class Reporting:
-    """The reports of one search.
+    """The reports of one search; ``bound``, proved so far, never falls.
 
-    ``workers`` is the coordinator's own list, which shrinks where a device is lost, and ``changed`` its lock; ``nodes``
-    were decomposed in earlier starts of the run. ``bound``, proved so far, never falls; ``upper`` gives the best value
-    found by now, under the lock, and ``proved`` is called when the bound is better.
+    ``workers`` is the coordinator's own list, which shrinks where a device is lost, and ``changed`` its lock, under
+    which ``upper`` gives the best value found by now. ``nodes`` were decomposed in earlier starts of the run.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Reporting:
             label = worker.member.label
             self._run.metric("active_ivms", report.active, label)
             self._run.metric("stealing_share", stealing, label)
-            self._run.metric("steals", report.stolen, label)
+            self._run.metric("steals", report.steals, label)
             self._run.metric("nodes_per_second", worker.rate, label)
             self._run.metric("explored_here", worker.explored, label)
             self.profiles.take(worker, report.active, report.profile, self._run)
@@ -120,10 +119,7 @@ class Reporting:
         self._run.progress("search", done, done + remaining.nodes, "nodes", seconds_left=remaining.seconds(rate))
 
     def prove(self, worker: WorkerState, frontier: FrontierSnapshot, seconds: float) -> None:
-        """Raise the local bounds of a device and of the store by their open nodes, and with these the proven bound.
-
-        It examines these for ``seconds``, and those of the store likewise.
-        """
+        """Raise the bounds of a device and of the store by their open nodes, and with these the proven bound."""
         began = time.perf_counter()
         with self._changed:
             units = self._store.snapshot()

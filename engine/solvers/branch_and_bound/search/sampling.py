@@ -1,12 +1,9 @@
 """Tree sizes by stochastic enumeration: some nodes of every level are decomposed, and stand for all of their level.
 
-A pass goes down the tree level by level. The children of the nodes drawn on one level, each with its node's weight, are
-the candidates of the next, and the sum of all their weights is an unbiased estimate of the number of nodes. Every
-candidate is decomposed; those with children are drawn with probabilities in proportion to their weights and to a
-estimate of their subtrees' sizes, and a drawn node's weight is divided by its probability. The estimate counts a node's
-children under the upper bound and under two lower ones, where fewer are left.
-
-The same estimates the open part of a search: its open nodes are candidates of their levels.
+The children of the nodes drawn on one level, each with its node's weight, are the candidates of the next; the sum of
+all weights is an unbiased estimate of the number of nodes. Nodes are drawn with probabilities, by which weights are
+divided, in proportion to their weights and to estimates of their subtrees: their children under the upper bound and
+under two lower ones. Of a search that is on its way, open nodes are candidates of their levels.
 
 References
 ----------
@@ -29,7 +26,7 @@ from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device
 from ..intervals import Units
-from ..masks import Masks, any_of, bits_of, bytes_for, count_of, empty, lowest_of, masks_of
+from ..masks import Masks, bits_of, bytes_for, empty, lowest_of, masks_of
 from ..options import Options
 from ..tree import Tree
 from .frontier import FrontierSnapshot
@@ -124,12 +121,10 @@ def short_plan_for(items: int, simt: bool) -> SamplePlan:
 def error_factor(
     values: Weights, items: int, weights: Weights | None = None, coarseness: Weights | None = None
 ) -> float:
-    """By which factor the mean of estimates may be wrong, up or down, with a probability of about 80 %.
+    """By which factor the mean of estimates, shape (rounds, passes), may be wrong with a probability of about 80 %.
 
-    Estimates of large trees are skewed: a few are much larger than the others, and a mean of few is mostly too small.
-    So the error is that of the logarithms, where a typical deviation for trees of so many items counts as two values.
-    Its square is in inverse proportion to the number of nodes drawn. ``values`` have the shape (rounds, passes), and a
-    round may have a weight in the mean and a plan of some :meth:`SamplePlan.coarseness`.
+    Estimates of large trees are skewed: the error is that of the logarithms, where a typical deviation for trees of so
+    many items counts as two values; its square is in inverse proportion to the number of nodes drawn.
     """
     logarithms = np.log(np.maximum(values, 1.0))
     weights = np.ones(len(values)) if weights is None else weights
@@ -213,8 +208,7 @@ class TreeSampler:
     ) -> Weights | None:
         """Independent estimates of the nodes still to be decomposed, shape (passes,); None if halted meanwhile.
 
-        ``units`` are intervals that no IVM has, in random order, each of which stands for ``weight`` such; no more of
-        them are used than the plan has candidates.
+        ``units`` are intervals that no IVM has, in random order, each of which stands for ``weight`` such.
         """
         parts, decomposed = [(frontier, 1.0)], 0
         if units is not None and len(units):
@@ -249,7 +243,7 @@ class TreeSampler:
         return ivms.frontier(self._tree.items), ivms.nodes() - before
 
     def _most_at(self, level: int) -> int:
-        """The most children of drawn nodes on a level, and the most open nodes that come to the next."""
+        # of the children of drawn nodes on a level, and of the open nodes that come to the next
         return _CANDIDATES * self.plan.drawn_at(level, self._tree.items) // 2
 
     def _passes(
@@ -289,7 +283,7 @@ class TreeSampler:
         """The children of nodes that are drawn."""
         self._load(nodes, level)
         children, sides = self._decomposed(np.ones(len(nodes), np.bool_), level, upper)
-        count = count_of(children).astype(np.float64)
+        count = bits_of(children).sum(axis=-1, dtype=np.float64)
         parents = np.flatnonzero(count)
         scores = count + self._scores_below(nodes, level, upper, count, gaps)
         drawn, most = self.plan.drawn_at(level, self._tree.items), self._most_at(level)
@@ -304,10 +298,7 @@ class TreeSampler:
     def _scores_below(
         self, nodes: _Nodes, level: int, upper: int, count: Weights, gaps: list[float]
     ) -> NDArray[np.float64]:
-        """What the children that are left under lower upper bounds add to the estimates of the nodes' subtrees.
-
-        ``gaps`` are adapted so that these leave certain shares of all children.
-        """
+        """What the children left under lower upper bounds add to the scores; ``gaps`` are adapted to leave shares."""
         scores = np.zeros(len(nodes))
         if self._tree.counts:
             return scores
@@ -319,7 +310,7 @@ class TreeSampler:
             gain *= _GAIN
             lower = max(int(upper - gaps[index]), min(0, upper))  # no objective is less; kernels take 16 or 32 bits
             children, _ = self._decomposed(left, level, lower)
-            below = count_of(children).astype(np.float64)
+            below = bits_of(children).sum(axis=-1, dtype=np.float64)
             scores += gain * below
             grows = float(nodes.weights @ below) > share * whole
             gaps[index] = max(1.0, gaps[index] * (_ADAPTATION if grows else 1 / _ADAPTATION))
@@ -327,7 +318,6 @@ class TreeSampler:
         return scores
 
     def _load(self, nodes: _Nodes, level: int) -> None:
-        """Write the paths of some nodes to the device, for :meth:`_decomposed`."""
         ivms, device, count = self._ivms, self._device, len(nodes)
         self._width = min(ivms.shapes.slots, max(self._ivms.shapes.block, 1 << (count - 1).bit_length()))
         if level:
@@ -337,10 +327,7 @@ class TreeSampler:
         device.put(nodes.sides.ravel(), ivms.sides)
 
     def _decomposed(self, chosen: NDArray[np.bool_], level: int, upper: int) -> tuple[Masks, Masks]:
-        """One step of the search for each loaded node that is chosen.
-
-        The children as sets, none of nodes that are not chosen, and the sides with that of the nodes' own level.
-        """
+        """One step of the search for each loaded node that is chosen: the children as sets, and the sides."""
         ivms, device, count = self._ivms, self._device, len(chosen)
         depths = np.full(self._width, -1, np.int32)
         depths[:count][chosen] = level
@@ -358,10 +345,7 @@ class TreeSampler:
 def _drawn(
     weights: Weights, scores: Weights, children: Weights, count: int, most: int, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], Weights]:
-    """About ``count`` nodes, drawn in proportion to their weights and scores, and the weights they have then.
-
-    There are fewer if these would have more than ``most`` children together.
-    """
+    """About ``count`` nodes with at most ``most`` children, drawn by weights and scores, and their weights then."""
     if len(weights) <= count and children.sum() <= most:
         return np.arange(len(weights)), weights
     sizes = weights * scores
@@ -395,7 +379,7 @@ def _open_nodes(
     others = masks ^ lowest_of(masks)
     there = depths[:, None]
     masks = np.where(there > level, others, np.where(there == level, masks, masks.dtype.type(0)))
-    ivms = np.flatnonzero(any_of(masks))
+    ivms = np.flatnonzero(masks.any(axis=-1))
     if len(ivms) > _IVMS_LOOKED_AT:
         weight *= len(ivms) / _IVMS_LOOKED_AT
         ivms = random.choice(ivms, _IVMS_LOOKED_AT, replace=False)

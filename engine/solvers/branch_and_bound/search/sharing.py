@@ -1,11 +1,8 @@
 """Who gives work to whom: dealing out the host's store, asking other devices, and handing intervals on.
 
-A CPU beside GPUs (a device that shares the host's cores, beside others that do not) must never keep one of them
-waiting. A GPU gives to it only at the end of a slice, while most of its own IVMs have work; the CPU returns all its
-intervals at once as soon as a GPU runs low, and gets more only when that GPU is full again. CPUs that contribute less
-than 2 % of the pool's node rate are dropped.
-
-Everything here is called under the coordinator's lock.
+A CPU beside GPUs must never keep one of them waiting: a GPU gives to it only at the end of a slice, while most of its
+own IVMs have work; the CPU returns all its intervals as soon as a GPU runs low. CPUs that contribute less than 2 % of
+the pool's node rate are dropped. Everything here is called under the coordinator's lock.
 """
 
 from __future__ import annotations
@@ -61,11 +58,7 @@ class Sharing:
         return not worker.dropped and all(not one.is_ready or one.is_full for one in self._fast)
 
     def deal(self, worker: WorkerState) -> Units:
-        """Take a part of the store for a device.
-
-        At the beginning an even share; later all of it, for one device, and half of it for several. CPUs beside GPUs do
-        not count there, and take no more than they have IVMs.
-        """
+        """A device's part of the store: an even share at first, later half; all if it is the only one but for CPUs."""
         chosen = np.zeros(len(self._store), np.bool_)
         if self.is_slow(worker):
             chosen[: worker.ivms - worker.active] = True
@@ -80,10 +73,7 @@ class Sharing:
         return self._store.take(chosen)
 
     def is_low(self, worker: WorkerState) -> bool:
-        """Whether a device that still works should ask already: few of its IVMs have work, and many of another's.
-
-        The intervals of a CPU beside it are requested in any case.
-        """
+        """Whether a device that still works should ask already: it has little, and another much more or is a CPU."""
         if _FEW * (worker.active + worker.incoming) >= worker.ivms or len(self._store):
             return False
         return any(
@@ -127,10 +117,7 @@ class Sharing:
         return max(1, wanted) if donor.served else 0
 
     def is_prompt(self, donor: WorkerState) -> bool:
-        """Whether a device gives before it searches: if most of its IVMs have work, and not for CPUs alone beside GPUs.
-
-        With fewer, it searches for a slice first, after which more of its IVMs have work.
-        """
+        """Whether a device gives before it searches: most of its IVMs have work, and not only CPUs ask."""
         return donor.is_full and any(self._counts(donor, asking) for asking in donor.served)
 
     def least(self, donor: WorkerState) -> int:
@@ -143,10 +130,7 @@ class Sharing:
         return self.is_slow(donor) and any(not self.is_slow(asking) for asking in donor.served)
 
     def assess(self, worker: WorkerState) -> None:
-        """Drop a CPU that contributes too little beside the GPUs, once all their node rates are known.
-
-        It returns its intervals in its next turn.
-        """
+        """Drop a CPU that contributes too little beside the GPUs, once all their node rates are known."""
         if not self.is_slow(worker) or worker.full_turns < _TURNS_TO_ASSESS or worker.dropped:
             return
         rates = [one.full_rate for one in self._fast if one.full_turns]
@@ -159,7 +143,7 @@ class Sharing:
 
     def peers(self, donor: WorkerState) -> list[bool]:
         """Which of those that asked a device fetch their intervals from its memory."""
-        return [self._options.sharing == "symmetric" and asking.reads(donor) for asking in donor.served]
+        return [self._options.sharing == "symmetric" and one.member.reads(donor.member) for one in donor.served]
 
     def deliver(self, donor: WorkerState, report: Report) -> None:
         """Give the intervals that were split off to those that asked: to their inboxes, or through the store."""

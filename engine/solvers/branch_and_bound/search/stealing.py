@@ -1,10 +1,9 @@
 """Who steals from whom on one device: the launches of one stealing phase of each strategy.
 
 ``ring``, ``search``, ``large``, ``adapt`` and ``hypercube`` are those of Gmys, Mezmaz, Melab and Tuyttens (2017,
-section 3.3): in a phase no IVM is a victim twice, and none that has just stolen is a victim. An idle IVM j looks at j
-- 1, j - 2, and so on. The paper does not say how much ``ring`` steals; here it is half, as for the others.
-``doubling`` is this solver's own: the distances are powers of two, and an IVM that has stolen is a victim in the next
-round of the same phase. ``siblings`` works otherwise (see ``steal.mako``) and has no launches here.
+section 3.3): an idle IVM j looks at j - 1, j - 2, and so on, and in a phase none is a victim twice or after it has
+stolen. The paper does not say how much ``ring`` steals; here it is half, as for the others. ``doubling`` is this
+solver's own; ``siblings`` works otherwise (see ``steal.mako``).
 """
 
 from __future__ import annotations
@@ -41,29 +40,18 @@ class Round(NamedTuple):
 
 
 def radices(count: int) -> list[int]:
-    """Factors of ``count``, each 2 to 8 where it has such: the dimensions of the hypercube, small ones first.
-
-    Fours are preferred, as in the paper's 4 x 4 x ... x 8; a prime factor above 8 is a dimension of its own.
-    """
+    """The hypercube's dimensions, small ones first: fours, as in the paper's 4 x 4 x ... x 8, and prime factors."""
     found: list[int] = []
-    for factor in (4, 2, 3, 5, 7):
+    for factor in (4, 2, *range(3, math.isqrt(count) + 1, 2)):
         while count % factor == 0:
             found.append(factor)
             count //= factor
+    if count > 1:
+        found.append(count)  # the prime factor that is left
     if found.count(2) and found.count(4):  # 4 and a single 2 make the paper's last dimension of 8
         found.remove(2)
         found.remove(4)
         found.append(8)
-    divisor = 11
-    while count > 1:
-        if divisor * divisor > count:
-            found.append(count)
-            break
-        if count % divisor == 0:
-            found.append(divisor)
-            count //= divisor
-        else:
-            divisor += 2
     return sorted(found)
 
 
@@ -81,11 +69,9 @@ class VictimSelection:
     """The launches of phase after phase of one of the paper's strategies.
 
     ``ring``: the next IVM. ``search``: the next ``window``. ``large``: the same, but only intervals longer than the
-    mean over all IVMs. ``adapt`` (Algorithm 6): the same in the window [B, B + S], which moves by S in each phase; S is
-    doubled while more than a tenth of the IVMs are idle and S is at most half of them, and else halved. ``hypercube``
-    (Algorithm 5): along every dimension of a mixed-radix hypercube, only longer intervals. The paper gives neither the
-    window of ``search`` and ``large`` nor the first S of ``adapt``. With ``each``, every distance is a launch of its
-    own, as in the paper's algorithms.
+    mean. ``adapt`` (Algorithm 6): the same in [B, B + S], which moves by S in each phase; S is doubled while more than
+    a tenth of the IVMs are idle and S is at most half of them, and else halved. ``hypercube`` (Algorithm 5): along
+    every dimension, only longer intervals. With ``each``, every distance is a launch of its own, as in the paper.
     """
 
     strategy: str

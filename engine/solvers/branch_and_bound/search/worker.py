@@ -40,15 +40,8 @@ _SAMPLE_SECONDS = 0.3
 _RISING = 1.2
 
 
-def _never() -> bool:
-    return False
-
-
 class _Improving:
-    """A search for better solutions between the turns of a tree search that takes long.
-
-    It begins after a second and takes half of the device's time, or a tenth once it has found nothing for ten seconds.
-    """
+    """A search for better solutions between turns: after a second half of the time, a tenth once it is in vain."""
 
     def __init__(self, make: Callable[[], ScheduleSearch | None], tree: Tree) -> None:
         self._make: Callable[[], ScheduleSearch | None] | None = make
@@ -83,8 +76,7 @@ class _Improving:
 class SearchWorker:
     """The search of one device; it takes memory, and compiles, when it is opened or first used.
 
-    ``capabilities`` are what kernels and shapes are chosen by, if not the device's own. With ``seed`` and ``rank``, the
-    device's in the pool, better solutions are searched for beside the tree where the tree says how.
+    With ``seed`` and ``rank``, the device's in the pool, better solutions are searched for beside the tree.
     """
 
     def __init__(
@@ -124,7 +116,7 @@ class SearchWorker:
         return ChildBounding(self._ivms, functions)
 
     def open(self, warm_up: bool) -> int:
-        """Take memory, and compile what a turn needs if ``warm_up`` says so; how many IVMs there are."""
+        """Take memory, and compile if ``warm_up`` says so; how many IVMs there are."""
         count = self._ivms.shapes.ivms
         if warm_up:
             self.warm_up()
@@ -144,10 +136,7 @@ class SearchWorker:
                 part.close()
 
     def warm_up(self) -> None:
-        """Compile what a turn needs, and run it once without any work.
-
-        Some drivers finish a kernel when it is first launched, which may take longer than a whole search elsewhere.
-        """
+        """Run all once without any work: some drivers finish compiling a kernel at its first launch."""
         ivms = self._ivms
         if not ivms.shapes.cooperative:
             ivms.initialize(ivms.leaf_paths, ivms.thieves, 0)
@@ -174,13 +163,11 @@ class SearchWorker:
         self._ivms.discard()
 
     def turn(
-        self, task: Task, interrupted: Callable[[], bool] | None = None, halted: Callable[[], bool] = _never
+        self, task: Task, interrupted: Callable[[], bool] | None = None, halted: Callable[[], bool] = lambda: False
     ) -> Report:
         """Take up intervals, search for a while, give some away.
 
-        ``interrupted`` is asked after every round of stealing and searching, ``halted`` several times a slice and in
-        a sample; where one says so, the turn ends early. A device that does not share the host's cores has more rounds
-        to do meanwhile.
+        It ends early where ``interrupted``, asked after every round, or ``halted``, several times a slice, says so.
         """
         ivms = self._ivms
         began = time.perf_counter()
@@ -210,11 +197,8 @@ class SearchWorker:
             stealing=stealing,
             variant=self._variant,
             active=active,
-            nodes=int(done["nodes"]),
-            leaves=int(done["leaves"]),
-            pushed=int(done["pushed"]),
-            solutions=int(done["solutions"]),
-            stolen=int(control["stolen"]) - ivms.given,
+            **{name: int(done[name]) for name in ("nodes", "leaves", "pushed", "solutions")},
+            steals=int(control["stolen"]) - ivms.given,
             open=remaining,
             found=ivms.improvement(),
             returned=returned,
@@ -229,11 +213,12 @@ class SearchWorker:
             return report
         return self._improving.after(report, task.upper, halted)
 
-    def _sampled(self, sample: Sample, upper: int, halted: Callable[[], bool] = _never) -> NDArray[np.float64] | None:
+    def _sampled(
+        self, sample: Sample, upper: int, halted: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.float64] | None:
         """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long.
 
-        A device is slow while few of its IVMs have work. Where it is too slow for a whole sample and its node rate
-        still rises, it takes none; a sample that was made smaller is made larger once the rate has doubled.
+        A device too slow for a whole sample takes none while its node rate rises, as it does while few IVMs have work.
         """
         items = self._tree.items
         whole = short_plan_for(items, self._simt)
@@ -288,7 +273,7 @@ class SearchWorker:
         return stealing
 
     def _await_round(self, before_last: StreamEvent | None, ahead: bool) -> StreamEvent | None:
-        """Wait for the last round, or with ``ahead`` for the one before it, so that the device always has one to do."""
+        """Wait for the last round, or with ``ahead`` for the one before: the device always has one to do."""
         if not ahead:
             self.device.sync()
             return None
@@ -298,11 +283,7 @@ class SearchWorker:
         return last
 
     def _adapt(self, elapsed: float, seconds: float, nodes: int, rounds: int) -> None:
-        """Make the next slice about as long as it should be.
-
-        A launch that does not end early should take a part of a slice; where launches end early for stealing, more of
-        them fit. IVMs are much faster while few have work, so only slices in which many have work are measured.
-        """
+        """Make the next slice about as long as it should be, from slices in which many IVMs have work."""
         ivms = self._ivms
         active, shapes = ivms.active(), ivms.shapes
         if 2 * active >= shapes.ivms:
@@ -323,7 +304,4 @@ class SearchWorker:
     def _search(self) -> None:
         """One launch of the current variant."""
         self._ivms.begin_round()
-        if self._variant == "pte":
-            self._ivms.explore()
-            return
-        self._children.explore()
+        (self._ivms if self._variant == "pte" else self._children).explore()
