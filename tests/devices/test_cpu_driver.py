@@ -68,30 +68,24 @@ def test_drivers_that_are_gone_are_removed(machine, installed):
     assert [path.name for path in folder.iterdir()] == ["intel-cpu.icd"]
 
 
-def test_the_variable_keeps_pocl(installed, monkeypatch):
-    monkeypatch.setenv(cpu_driver.VARIABLE, "pocl")
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda patch: patch.setenv(cpu_driver.VARIABLE, "pocl"),
+        lambda patch: patch.setenv("OCL_ICD_VENDORS", "/my/drivers"),
+        lambda patch: patch.setitem(sys.modules, "pyopencl", cpu_driver),
+    ],
+    ids=["PoCL by the variable", "drivers of the user", "pyopencl is loaded"],
+)
+def test_what_was_chosen_before_is_kept(installed, monkeypatch, choose):
+    choose(monkeypatch)
+    before = cpu_driver.os.environ.get("OCL_ICD_VENDORS")
     assert cpu_driver.prepare() is None
-    assert "OCL_ICD_VENDORS" not in cpu_driver.os.environ
+    assert cpu_driver.os.environ.get("OCL_ICD_VENDORS") == before
 
 
-def test_the_users_own_drivers_are_kept(installed, monkeypatch):
-    monkeypatch.setenv("OCL_ICD_VENDORS", "/my/drivers")
-    assert cpu_driver.prepare() is None
-    assert cpu_driver.os.environ["OCL_ICD_VENDORS"] == "/my/drivers"
-
-
-def test_a_loaded_pyopencl_is_left_alone(installed, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyopencl", cpu_driver)
-    assert cpu_driver.prepare() is None
-
-
-def test_intels_driver_is_missed_where_it_is_asked_for(machine, monkeypatch):
-    monkeypatch.setenv(cpu_driver.VARIABLE, "intel")
-    with pytest.raises(OptionError, match="cpu-fast"):
-        cpu_driver.prepare()
-
-
-def test_an_unknown_driver_is_refused(machine, monkeypatch):
-    monkeypatch.setenv(cpu_driver.VARIABLE, "amd")
-    with pytest.raises(OptionError, match="auto, intel or pocl; got 'amd'"):
+@pytest.mark.parametrize(("name", "message"), [("intel", "cpu-fast"), ("amd", "auto, intel or pocl; got 'amd'")])
+def test_a_driver_that_is_missing_or_unknown_is_refused(machine, monkeypatch, name, message):
+    monkeypatch.setenv(cpu_driver.VARIABLE, name)
+    with pytest.raises(OptionError, match=message):
         cpu_driver.prepare()

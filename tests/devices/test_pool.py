@@ -11,22 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.devices import Capabilities, DeviceInfo, DevicePool, MemoryInfo, gather
+from engine.devices import DevicePool, MemoryInfo, gather
 from engine.devices.pool.pool import reserve_host_cores
 from engine.errors import DeviceError, OutOfDeviceMemory
+from tests.support.counting import ABACUS
 from tests.support.patience import PATIENCE
 
-INFO = DeviceInfo(
-    language="opencl",
-    index=0,
-    name="Fake",
-    platform="none",
-    driver="0",
-    uuid="fake",
-    memory=2_000_000_000,
-    max_allocation=2_000_000_000,
-    capabilities=Capabilities("cpu", True, True, True, "kernels", 1, 32768, 32768, 64, 64),
-)
+INFO = replace(ABACUS, memory=2_000_000_000, max_allocation=2_000_000_000)
 
 
 class FakeDevice:

@@ -90,6 +90,10 @@ KERNEL broken(GLOBAL i32* out)
 }
 """
 
+EACH_TEXT = pytest.mark.parametrize(
+    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
+)
+
 
 @pytest.fixture(params=["opencl", "nvrtc"])
 def compile_trial(request):
@@ -129,9 +133,7 @@ def test_both_preludes_define_the_same_names():
     assert {"KERNEL", "BARRIER", "u64", "f32", "MULTIPLY_HIGH_U32"} <= names
 
 
-@pytest.mark.parametrize(
-    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
-)
+@EACH_TEXT
 def test_a_compile_error_names_the_template_and_its_own_line(text, trial_template, compile_trial):
     template = trial_template("broken", text)
     with pytest.raises(KernelError) as caught:
@@ -140,13 +142,7 @@ def test_a_compile_error_names_the_template_and_its_own_line(text, trial_templat
     assert "missing" in caught.value.log
     assert caught.value.source_path is not None
     assert "missing" in Path(caught.value.source_path).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
-)
-def test_directives_break_nothing(text, trial_template, compile_trial):
-    compile_trial(trial_template("whole", text.replace("missing", "1")))
+    compile_trial(trial_template("whole", text.replace("missing", "1")))  # directives break nothing
 
 
 def test_an_error_in_a_def_names_the_file_of_the_def(trial_template, compile_trial):
@@ -228,9 +224,7 @@ def test_a_template_that_is_not_there_is_named(trial_template):
         render(template, "opencl")
 
 
-@pytest.mark.parametrize(
-    "text", [CONTROL_LINES, DEFS, NAMESPACE, MACROS], ids=["control", "defs", "namespace", "macro"]
-)
+@EACH_TEXT
 def test_a_compiler_that_counts_rendered_lines_is_understood(text, trial_template):
     rendered = render(trial_template("counted", text), "opencl").text
     log = f"<kernel>:{line_of(rendered, 'missing')}:5: error: use of undeclared identifier 'missing'"
@@ -256,8 +250,12 @@ def test_compiler_location_is_the_first_error(log, found):
     assert compiler_location(log, rendered) == found
 
 
-def test_dump_writes_the_source_where_it_is_asked_to(tmp_path, monkeypatch):
-    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+@pytest.fixture
+def source():
+    return render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+
+
+def test_dump_writes_the_source_where_it_is_asked_to(source, tmp_path, monkeypatch):
     path = Path(dump(source, tmp_path / "a"))
     assert path.parent == tmp_path / "a"
     assert path.name == f"common-scan-{source.digest[:12]}.cl"
@@ -266,8 +264,7 @@ def test_dump_writes_the_source_where_it_is_asked_to(tmp_path, monkeypatch):
     assert Path(dump(source)).parent == tmp_path / "b"
 
 
-def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path):
-    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(source, tmp_path):
     victim = tmp_path / "victim.txt"
     victim.write_text("mine")
     (tmp_path / f"common-scan-{source.digest[:12]}.cl").symlink_to(victim)
@@ -275,8 +272,7 @@ def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path
     assert victim.read_text() == "mine"
 
 
-def test_sources_are_dumped_to_a_folder_of_their_own_or_not_at_all(tmp_path, monkeypatch):
-    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+def test_sources_are_dumped_to_a_folder_of_their_own_or_not_at_all(source, tmp_path, monkeypatch):
     monkeypatch.delenv("QUINTET_DUMP_KERNELS", raising=False)
     assert stat.S_IMODE(Path(dump(source) or "").parent.stat().st_mode) == 0o700
     (tmp_path / "file").write_text("no folder")

@@ -70,6 +70,25 @@ def definite(batch, n):
     return a @ a.swapaxes(-1, -2) + 0.1 * n * np.eye(n)
 
 
+def check_factor(running, algebra, a, r):
+    """The factor of definite matrices and the solutions of systems with it; its upper triangle is not read."""
+    lower = np.linalg.cholesky(a)
+    factor = running.put(np.tril(a) + np.triu(np.full(a.shape, np.nan), 1))
+    status = running.put(np.full(max(1, len(a) if a.ndim == 3 else 1), 7, np.int32))
+    algebra.cholesky(factor, status)
+    assert not running.get(status).any()
+    assert np.abs(np.tril(running.get(factor)) - lower).max() < 1e-12 * a.shape[-1]
+    for method, matrix in (
+        (algebra.solve_lower, lower),
+        (algebra.solve_lower_transposed, lower.swapaxes(-1, -2)),
+        (algebra.solve, a),
+    ):
+        rhs = running.put(r)
+        method(factor, rhs)
+        expected = np.linalg.solve(matrix, r[..., None])[..., 0]
+        assert np.allclose(running.get(rhs), expected, rtol=1e-9, atol=1e-10), (a.shape, method)
+
+
 def scaled_product(a, s, b):
     return (a if s is None else a * s[..., None, :]) @ b
 
@@ -120,23 +139,7 @@ def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device, provid
 def test_cholesky_factors_and_solves_are_numpys(device, provider, batch):
     def work(running, algebra):
         for n in sizes(provider):
-            a = definite(batch, n)
-            lower = np.linalg.cholesky(a)
-            factor = running.put(np.tril(a) + np.triu(np.full(a.shape, np.nan), 1))  # the upper triangle is not read
-            status = running.put(np.full(max(1, batch), 7, np.int32))
-            algebra.cholesky(factor, status)
-            assert not running.get(status).any()
-            assert np.abs(np.tril(running.get(factor)) - lower).max() < 1e-12 * n
-            r = numbers(*batched(batch, n), seed=5)
-            for method, matrix in (
-                (algebra.solve_lower, lower),
-                (algebra.solve_lower_transposed, lower.swapaxes(-1, -2)),
-                (algebra.solve, a),
-            ):
-                rhs = running.put(r)
-                method(factor, rhs)
-                expected = np.linalg.solve(matrix, r[..., None])[..., 0]
-                assert np.allclose(running.get(rhs), expected, rtol=1e-9, atol=1e-10), (n, method)
+            check_factor(running, algebra, definite(batch, n), numbers(*batched(batch, n), seed=5))
 
     run(device, provider, work)
 
@@ -179,23 +182,8 @@ def test_a_matrix_that_is_not_definite_is_reported_by_its_first_bad_pivot(device
 
 @pytest.mark.parametrize("n", [8, 63, 64, 65, 127, 128, 129, 192, 193, 256, 257, 321])
 def test_blocks_of_the_kernels_for_gpus_meet_at_their_edges(device, n):
-    a = definite(2, n)
-    lower = np.linalg.cholesky(a)
-    r = numbers(2, n, seed=5)
-
-    def work(running, algebra):
-        factor = running.put(np.tril(a) + np.triu(np.full(a.shape, np.nan), 1))
-        status = running.put(np.full(2, 7, np.int32))
-        algebra.cholesky(factor, status)
-        assert running.get(status).tolist() == [0, 0]
-        assert np.abs(np.tril(running.get(factor)) - lower).max() < 1e-12 * n
-        for method, matrix in ((algebra.solve_lower, lower), (algebra.solve_lower_transposed, lower.swapaxes(-1, -2))):
-            rhs = running.put(r)
-            method(factor, rhs)
-            expected = np.linalg.solve(matrix, r[..., None])[..., 0]
-            assert np.allclose(running.get(rhs), expected, rtol=1e-9, atol=1e-10)
-
-    run(device, "kernels-256", work)
+    a, r = definite(2, n), numbers(2, n, seed=5)
+    run(device, "kernels-256", lambda running, algebra: check_factor(running, algebra, a, r))
 
 
 @pytest.mark.few(4)

@@ -3,8 +3,11 @@
 Offscreen, and in a real window of Xvfb where it is.
 """
 
+import contextlib
 import gc
+import os
 import random
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +16,6 @@ import pytest
 from tests.support.app import COUNTING, MISSING
 from tests.support.environment import ROOT
 from tests.support.patience import PATIENCE as SECONDS
-from tests.support.screen import xvfb
 
 if MISSING:
     pytest.skip(MISSING, allow_module_level=True)
@@ -200,6 +202,32 @@ def test_the_selection_stays_with_its_runs_and_models_keep_their_contract(window
         walk.step()
     assert len(walk.testers) >= 4
     assert [record.message for record in qtlog.records if "FAIL!" in record.message] == []
+
+
+@contextlib.contextmanager
+def xvfb():
+    """The environment of processes whose windows are on a display of Xvfb; without one the test is left out."""
+    server = shutil.which("Xvfb")
+    if server is None:
+        pytest.skip("Xvfb is not installed")
+    reader, writer = os.pipe()
+    words = [server, "-displayfd", str(writer), "-screen", "0", "1280x900x24", "-nolisten", "tcp"]
+    process = subprocess.Popen(words, pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    try:
+        with open(reader, encoding="ascii") as stream:
+            display = stream.readline().strip()
+        environment = os.environ | {"DISPLAY": f":{display}", "QT_QPA_PLATFORM": "xcb"}
+        code = "from PySide6.QtWidgets import QApplication; QApplication([])"
+        opened = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=SECONDS
+        )
+        if opened.returncode:
+            pytest.skip(f"Qt cannot open a window on Xvfb: {opened.stderr.strip().splitlines()[0]}")
+        yield environment
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @pytest.mark.full

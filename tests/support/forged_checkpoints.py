@@ -31,13 +31,14 @@ from engine.solvers.boa.fitness.tables import qubo
 from tests.support.environment import ROOT
 from tests.support.forged import checked, extremes
 from tests.support.lasting import signed, slow_device, small_knapsack, small_program
+from tests.support.patience import PATIENCE
 
 SOUND = ("refused", "withheld", "right", "unfinished", "believed")
 """What may become of a run; see :func:`outcomes`."""
 
 
-_HANG_SECONDS = 60.0
-_LIMIT_SECONDS = 20.0
+_HANG_SECONDS = 4 * PATIENCE
+_LIMIT_SECONDS = 20.0  # of a linear program, which may be far from its optimum; of others PATIENCE
 _RANDOM = np.random.default_rng(5)
 _X = _RANDOM.normal(size=(24, 3))
 _SQUARE = _RANDOM.integers(1, 60, (11, 11)) * (1 - np.eye(11, dtype=np.int64))
@@ -275,7 +276,8 @@ def _work(name, places, cases, seed, first):
 
 def _outcome(owner, path, whole):
     try:
-        result = owner.resume(path, time_limit=_LIMIT_SECONDS).wait()
+        limit = _LIMIT_SECONDS if isinstance(whole.objective, float) else PATIENCE
+        result = owner.resume(path, time_limit=limit).wait()
     except RunFolderError as error:
         return "refused", str(error)
     except AuditError as error:

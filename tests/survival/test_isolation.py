@@ -51,11 +51,14 @@ def test_an_answer_that_the_hosts_function_does_not_confirm_is_withheld():
         engine.solve(snippet(ONES, host=lambda bits: 2 * bits.sum(axis=1)), devices=CPUS[:1], population=100)
 
 
-@pytest.mark.full
-@pytest.mark.skipif(
+SYSTEM_CALLS = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64",
     reason="the snippet makes system calls of Linux on x86-64",
 )
+
+
+@pytest.mark.full
+@SYSTEM_CALLS
 def test_processes_that_a_snippet_starts_end_with_the_run():
     call = '__asm__ volatile ("syscall" : "=a"(r) : "0"({}L) : "rcx", "r11", "memory");'
     fork, pause = call.format(57), call.format(34)
@@ -77,14 +80,14 @@ ENDLESS = "for (u64 i = 1; i != 0; i += 2) fitness += (i64) (i * i) + BIT(3);"
 
 
 @pytest.mark.full
-def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_warning():
+@SYSTEM_CALLS
+def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_warning(tmp_path):
     """It is no error: the run ends without the snippet at its limit or stop, with what was found before."""
-    seen = []
+    create = '"syscall" : "=a"(r) : "0"(85L), "D"("%s"), "S"(0600L) : "rcx", "r11", "memory"' % (tmp_path / "begun")
     with engine.Engine(devices=CPUS[:1]) as owner:
-        run = owner.start(snippet(ENDLESS), population=100, on_event=seen.append)
-        while not any(event.type == "compiling" and event.template == "boa/summarise" for event in seen):
-            assert not run.join(0.01)
-        run.stop()  # the snippet was launched before that template
+        run = owner.start(snippet(f"long r; __asm__ volatile ({create}); {ENDLESS}"), population=100)
+        wait_until((tmp_path / "begun").exists, "the snippet was not called")
+        run.stop()
         with pytest.warns(QuintetWarning, match="the C snippet had not returned when the run ended"):
             result = run.wait(PATIENCE)
         assert (result.status, result.objective) == ("interrupted", None)
@@ -98,8 +101,7 @@ def test_a_process_that_does_not_answer_at_all_is_an_error(monkeypatch):
     seen = []
     with engine.Engine(devices=CPUS[:1]) as owner:
         run = owner.start(snippet(ENDLESS), population=100, on_event=seen.append)
-        while not any("has not returned" in event.message for event in seen if event.type == "notice"):
-            assert not run.join(0.05)
+        wait_until(lambda: any("has not returned" in event.message for event in list(seen) if event.type == "notice"))
         monkeypatch.setattr(isolation, "WATCHDOG_SECONDS", 0.0)
         run.stop()
         with pytest.raises(DeviceError, match=r"did not return within 0 s"):
@@ -113,8 +115,7 @@ def test_a_stop_is_heard_however_many_events_there_are():
         run = owner.start(
             snippet(ONES, 400), population=64, on_event=seen.append, target=401, restarts=18, patience=10**6
         )
-        while sum(event.type == "metric" for event in seen) < 30 and not run.join(0.01):
-            pass
+        wait_until(lambda: sum(event.type == "metric" for event in list(seen)) >= 30 or run.join(0))
         run.stop()
         assert run.join(PATIENCE)
         assert run.outcome().status == "interrupted"
@@ -129,8 +130,7 @@ def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path, monkeypatch):
         whole = owner.solve(snippet(slow, 40), **arguments)
         seen = []
         run = owner.start(snippet(slow, 40), run_folder=tmp_path / "r", on_event=seen.append, **arguments)
-        while not any(event.type == "metric" for event in seen) and not run.join(0.005):
-            pass
+        wait_until(lambda: any(event.type == "metric" for event in list(seen)) or run.join(0))
         run.pause()
         wait_until(lambda: run.join(0) or any(event.type == "state" for event in list(seen)))
         run.resume()

@@ -12,10 +12,54 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
-from tests.support.lasting import CASES, content, damaged, slow_device, stopped
+from engine.errors import RunFolderError
+from engine.runs.folder.run_folder import RunFolder
+from tests.support.lasting import CASES, slow_device, stopped
+
+
+def content(path: Path) -> dict[str, Any]:
+    """Everything in a run folder that resuming depends on."""
+    folder = RunFolder.open(path)
+    checkpoint, result = folder.checkpoint(), folder.result()
+    return {
+        "description": {name: value for name, value in folder.description.items() if name != "versions"},
+        "problem": folder.problem().to_arrays(),
+        "checkpoint": (checkpoint.arrays, checkpoint.state, checkpoint.elapsed),
+        "older": bool(checkpoint.remarks),
+        "result": None if result is None else (result.to_dict(), result.arrays),
+    }
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two contents are equal, arrays included."""
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other)
+
+
+def damaged(file: Path, data: bytes, position: int, bit: int, whole: dict[str, Any]) -> str:
+    """Change one bit of a file of a run folder, and read the folder.
+
+    ``data`` is the sound file, ``whole`` the sound folder's content. The outcome is ``refused``, ``the checkpoint
+    before``, ``harmless`` if the content is read, or ``WRONG`` if another one is.
+    """
+    file.write_bytes(data[:position] + bytes([data[position] ^ 1 << bit]) + data[position + 1 :])
+    try:
+        found = content(file.parent)
+    except RunFolderError:
+        return "refused"
+    if found["older"]:
+        return "the checkpoint before"
+    return "harmless" if same(found, whole) else "WRONG"
 
 
 @click.command()
