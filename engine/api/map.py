@@ -58,13 +58,7 @@ def _options(item: Item, problem: Problem[Any], common: dict[str, Any]) -> Solve
 def solve_items(
     engine: Engine, items: Sequence[Item], common: dict[str, Any], time_limit: float | None, report: BatchProgress
 ) -> Entries:
-    """Solve the items on an engine: those that a solver takes together first, the others one after the other.
-
-    Returns
-    -------
-    dict of int to Result or Failure
-        By index; items are missing if the user interrupted the batch.
-    """
+    """Solve the items on an engine: those that a solver takes together first, the others one after the other."""
     options = {name: value for name, value in common.items() if name != "seed"}
     entries: Entries = {}
     try:
@@ -84,13 +78,7 @@ def solve_items(
 
 
 def read_items(items: Sequence[Item], entries: Entries) -> list[tuple[Item, Problem[Any]]]:
-    """The problems of the items, files read; what cannot be read is a failure among the entries.
-
-    Parameters
-    ----------
-    entries : dict of int to Result or Failure
-        By the index of the item.
-    """
+    """The problems of the items, files read; what cannot be read is a failure among the entries."""
     found = []
     for item in items:
         try:
@@ -168,10 +156,7 @@ def _alone(
 class BatchProgress:
     """Emits how many items are done, some ten times a second, on the caller's thread.
 
-    Attributes
-    ----------
-    ended : callable
-        Whether no further item is to begin.
+    ``ended``: whether no further item is to begin.
     """
 
     def __init__(self, total: int, observers: Sequence[Observer]) -> None:
@@ -201,10 +186,7 @@ class BatchProgress:
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
         """A message about the batch, on the caller's thread.
 
-        Parameters
-        ----------
-        message : str
-            A sentence without a final full stop.
+        ``message``: a sentence without a final full stop.
         """
         self._publish(Notice(time=time.monotonic() - self._began, level=level, message=message))
 

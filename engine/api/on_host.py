@@ -32,17 +32,7 @@ __all__ = ["solved_on_host"]
 
 
 def solved_on_host(own: config.Resolved, is_open: bool, problem: Problem, arguments: dict[str, Any]) -> Result | None:
-    """The result of a problem that needs no run; None for others, or if a run is asked for.
-
-    Parameters
-    ----------
-    own : Resolved
-        Settings of the engine.
-    is_open : bool
-        Whether its devices are open.
-    arguments : dict
-        Those of :meth:`engine.Engine.start`.
-    """
+    """The result of a problem that needs no run; None for others, or if a run is asked for."""
     began = time.perf_counter()
     watched = arguments.pop("on_event", None) is not None, arguments.pop("run_folder", None) is not None
     asked = any(watched) or own.settings.run_folder is not None or own.settings.devices is not None

@@ -20,12 +20,8 @@ EXECUTORS = {"cluster": ("execution.dask.executor", "Dask"), "host": ("execution
 def executor_of(places: Mapping[str, Any], backend: Backend | None, devices: Sequence[str] | None) -> Executor | None:
     """The executor that is given, or that an argument is short for; None for this process.
 
-    Parameters
-    ----------
-    places : mapping
-        Those of :data:`EXECUTORS`, and ``"executor"``; at most one is not None.
-    backend, devices : optional
-        As the engine was given them.
+    ``places``: those of :data:`EXECUTORS`, and ``"executor"``; at most one is not None; ``backend``, ``devices``: as
+    the engine was given them.
     """
     given = [name for name, value in places.items() if value is not None]
     if len(given) > 1:

@@ -128,10 +128,7 @@ def is_sweep(path: Path) -> bool:
 def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
     """Read the description of a sweep.
 
-    Parameters
-    ----------
-    settings : sequence of str
-        Names of the settings that the file may have besides problems, seeds and options.
+    ``settings``: names of the settings that the file may have besides problems, seeds and options.
     """
     path = Path(path)
     content, _ = read_toml(path, InputError)

@@ -190,13 +190,7 @@ def items_of(
     each: Sequence[Mapping[str, Any]] | None = None,
     seeds: Sequence[int] | None = None,
 ) -> list[Item]:
-    """The items of a batch: problems beside options and seeds of their own; a single one of these goes with all.
-
-    Parameters
-    ----------
-    problems, each, seeds
-        As for :func:`engine.map`.
-    """
+    """The items of a batch: problems beside options and seeds of their own; a single one of these goes with all."""
     given = [problems] if isinstance(problems, (Problem, str, Path)) else list(problems)
     for index, problem in enumerate(given):
         if not isinstance(problem, (Problem, str, Path)):

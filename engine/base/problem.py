@@ -166,16 +166,9 @@ def sparse_rows(
 ) -> csr_array:
     """A sparse matrix of rows from its three arrays, checked before SciPy's compiled code follows their indices.
 
-    Parameters
-    ----------
-    data, indices : ndarray, shape (entries,)
-        The entries, row after row, and the column of each.
-    indptr : ndarray of int, shape (rows + 1,)
-        Where the entries of each row begin, and where the last ends.
-    shape : tuple of int
-        Rows and columns.
-    what : str
-        The matrix, for messages.
+    ``data``, ``indices``, shape (entries,): the entries, row after row, and the column of each; ``indptr``, shape (rows
+    + 1,): where the entries of each row begin, and where the last ends; ``shape``: rows and columns; ``what``: the
+    matrix, for messages.
     """
     from scipy.sparse import csr_array
 

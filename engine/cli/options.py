@@ -178,12 +178,8 @@ def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list
 
     ``arguments``, ``own``: as for :func:`split_options`.
 
-    Returns
-    -------
-    certain : list of str
-        Words that can be nothing else.
-    possible : list of str
-        Words after an option that is not the command's own: each is a value if that option takes one.
+    Returns ``certain``: words that can be nothing else; ``possible``: words after an option that is not the command's
+    own: each is a value if that option takes one.
     """
     certain: list[str] = []
     possible: list[str] = []
@@ -225,12 +221,7 @@ def split_options(
     whose fields may be given; ``hint``: for the name of an unknown option, the end of the message; if it is empty, the
     nearest known option is named.
 
-    Returns
-    -------
-    rest : list of str
-        What belongs to the command.
-    given : dict
-        Values by field name: text, or a bool.
+    Returns ``rest``: what belongs to the command; ``given``: values by field name: text, or a bool.
     """
     flags: dict[str, bool] = {}
     for model in models:

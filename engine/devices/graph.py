@@ -156,15 +156,7 @@ def _refusing(what: str) -> Callable[..., NoReturn]:
 
 
 class GraphQueue(CommandQueue):
-    """A queue whose commands become part of a recording; what needs the host is refused.
-
-    Parameters
-    ----------
-    behind : CommandQueue
-        To which the commands will be given.
-    recording : Recording
-        One may have several queues, each in front of another device's.
-    """
+    """A queue whose commands become part of a recording; what needs the host is refused."""
 
     def __init__(self, behind: CommandQueue, recording: Recording) -> None:
         super().__init__(behind.device)

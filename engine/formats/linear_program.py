@@ -379,22 +379,9 @@ def write(
 ) -> None:
     """Write free MPS; ``columns`` yields the row indices and values of each column.
 
-    Parameters
-    ----------
-    c : ndarray, shape (n,)
-        Costs.
-    offset : float
-        Added to the objective.
-    columns : iterator of (ndarray, ndarray)
-        Row indices and values of each of the n columns.
-    bounds : (ndarray, ndarray), shape (n,)
-        Of the variables.
-    rows : (ndarray, ndarray), shape (m,)
-        Least and largest values of the rows.
-    names : (list of str, list of str)
-        Of variables and rows.
-    integrality : ndarray, shape (n,), optional
-        See :class:`ParsedProgram`.
+    ``c``, shape (n,): costs; ``offset``: added to the objective; ``columns``: row indices and values of each of the n
+    columns; ``bounds``, shape (n,): of the variables; ``rows``, shape (m,): least and largest values of the rows;
+    ``names``: of variables and rows; ``integrality``, shape (n,): see :class:`ParsedProgram`.
     """
     column_names, row_names = names
     row_lower, row_upper = rows

@@ -34,13 +34,7 @@ def read(path: str | Path) -> NDArray[np.int64]:
 
 
 def parse(text: str, path: str | Path | None = None) -> NDArray[np.int64]:
-    """:func:`read` of a file's text; ``path`` is only for messages.
-
-    Parameters
-    ----------
-    path : path-like, optional
-        Only for messages.
-    """
+    """:func:`read` of a file's text; ``path`` is only for messages."""
     lines = lines_of(text)
     begin = _begin(lines)
     first = next((line.strip() for line in lines[begin:] if line.strip()), "0")

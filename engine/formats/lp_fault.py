@@ -17,12 +17,7 @@ def faulty_line(text: str, reads: Callable[[str], bool]) -> int | None:
     The first lines of a valid file, followed by ``end``, can be read if they end with a complete statement. The wanted
     line follows the last such prefix.
 
-    Parameters
-    ----------
-    text : str
-        A file that cannot be read.
-    reads : callable
-        Whether a text can be read.
+    ``text``: a file that cannot be read; ``reads``: whether a text can be read.
     """
     lines = lines_of(text)
 

@@ -29,17 +29,10 @@ class Pairs(NamedTuple):
 def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) -> Pairs:
     """The pairs of a graph or matrix.
 
-    Parameters
-    ----------
-    given : networkx.Graph, SciPy sparse or NumPy matrix, mapping of pairs to weights, or iterable of (a, b[, weight])
-        Lists of lists that are square are a matrix; of a graph, if there are more than three.
-    n : int, optional
-        How many vertices there are, where ``given`` does not say; by default up to the last that it names.
-    what : str
-        What has a number, for messages: ``"vertex"``.
-    adds : bool
-        Whether (a, b) and (b, a) are two terms that add up. Otherwise a matrix must be symmetric or have one half, and
-        a list each pair once.
+    ``given``: lists of lists that are square are a matrix; of a graph, if there are more than three; ``n``: how many
+    vertices there are, where ``given`` does not say; by default up to the last that it names; ``what``: what has a
+    number, for messages: ``"vertex"``; ``adds``: whether (a, b) and (b, a) are two terms that add up. Otherwise a
+    matrix must be symmetric or have one half, and a list each pair once.
     """
     if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
         raise ProblemError(f"n must be a whole number; got {shown(n)}")

@@ -30,14 +30,9 @@ _NO_PHENOTYPE = ("-9", "NA", "nan")
 class Genotypes:
     """Columns of numbers, and genotypes as counts of the first allele, which are decoded when rows are asked for.
 
-    Attributes
-    ----------
-    codes : ndarray of uint8, shape (variants, ceil(people / 4))
-        Four people a byte, the first in the lowest bits; read-only, and may be mapped from a file.
-    means : ndarray of float32, shape (variants,)
-        Of the counts that are known; a missing genotype counts as the mean.
-    columns : ndarray of float32, shape (people, k)
-        Other columns, which come first.
+    ``codes``, shape (variants, ceil(people / 4)): four people a byte, the first in the lowest bits; read-only, and may
+    be mapped from a file; ``means``, shape (variants,): of the counts that are known; a missing genotype counts as the
+    mean; ``columns``, shape (people, k): other columns, which come first.
     """
 
     codes: NDArray[np.uint8]
@@ -107,10 +102,7 @@ def is_bed(path: Path, head: str) -> bool:
 def read(path: str | Path, covariates: str | Path | None = None) -> tuple[Genotypes, list[str], NDArray[Any]]:
     """Features, the names of their columns (covariates first), and the phenotypes of the people.
 
-    Parameters
-    ----------
-    covariates : path-like, optional
-        A file of PLINK: a header ``FID IID name ...``, and a line for each person, in any order.
+    ``covariates``: a file of PLINK: a header ``FID IID name ...``, and a line for each person, in any order.
     """
     path = Path(path)
     people = _fields(path.with_suffix(".fam"), 6, "the people")

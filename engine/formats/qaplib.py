@@ -34,13 +34,7 @@ def read(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def parse(text: str, path: str | Path | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """:func:`read` of a file's text; ``path`` is only for messages.
-
-    Parameters
-    ----------
-    path : path-like, optional
-        Only for messages.
-    """
+    """:func:`read` of a file's text; ``path`` is only for messages."""
     numbers = Numbers.of(enumerate(lines_of(text), 1), path)
     n = numbers.take("the size")
     if not 1 <= n <= _LARGEST:

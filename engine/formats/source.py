@@ -97,12 +97,8 @@ def _size_text(size: int) -> str:
 def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
     """The content of a file, unpacked if it is compressed by gzip, bzip2 or xz.
 
-    Parameters
-    ----------
-    what : str
-        What the file should be, with its article, for messages: ``"the knapsack file"``.
-    memory_per_byte : int
-        Bytes of memory that reading takes in all for a byte of the content.
+    ``what``: what the file should be, with its article, for messages: ``"the knapsack file"``; ``memory_per_byte``:
+    bytes of memory that reading takes in all for a byte of the content.
     """
     try:
         path = Path(path)

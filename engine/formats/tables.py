@@ -53,12 +53,8 @@ _ENCODE = "encode = true makes a column of 0 and 1 of each of its words"
 class RowError(ProblemError):
     """A row of a table or of an array breaks a rule of the problem.
 
-    Parameters
-    ----------
-    rule : str
-        The rule and what was given.
-    row : int
-        Counted from 0, as arrays are; :meth:`Table.located` names the line of the file instead.
+    ``rule``: the rule and what was given; ``row``: counted from 0, as arrays are; :meth:`Table.located` names the line
+    of the file instead.
     """
 
     def __init__(self, rule: str, row: int) -> None:

@@ -66,13 +66,7 @@ def read(path: str | Path) -> list[ParsedFlowshop]:
 
 
 def parse(text: str, path: str | Path | None = None) -> list[ParsedFlowshop]:
-    """The instances of a file's text; ``path`` is only for messages.
-
-    Parameters
-    ----------
-    path : path-like, optional
-        Only for messages.
-    """
+    """The instances of a file's text; ``path`` is only for messages."""
     lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()]
     if not lines:
         raise ProblemError(
@@ -231,9 +225,7 @@ def write(
 def generate_times(jobs: int, machines: int, time_seed: int) -> NDArray[np.int64]:
     """Taillard's random processing times, 1 to 99: machine by machine, from the Lehmer generator 16807 mod 2^31 - 1.
 
-    Returns
-    -------
-    ndarray of int64, shape (machines, jobs)
+    Returns: shape (machines, jobs).
     """
     values = np.fromiter(_lehmer(time_seed, jobs * machines), np.int64, jobs * machines)
     return (1 + values * 99 // (2**31 - 1)).reshape(machines, jobs)

@@ -35,13 +35,7 @@ def read(path: str | Path) -> tuple[str, NDArray[np.int64]]:
 
 
 def parse(text: str, path: str | Path | None = None) -> tuple[str, NDArray[np.int64]]:
-    """:func:`read` of a file's text; ``path`` is only for messages.
-
-    Parameters
-    ----------
-    path : path-like, optional
-        Only for messages.
-    """
+    """:func:`read` of a file's text; ``path`` is only for messages."""
     header: dict[str, tuple[str, int]] = {}
     lines = list(enumerate(lines_of(text), 1))
     start = None

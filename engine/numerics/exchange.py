@@ -47,19 +47,11 @@ class _Message:
 class Peer:
     """One device's side of the exchange; made and used on its thread.
 
-    Parameters
-    ----------
-    communicator : Communicator
-        Of the threads of all devices.
-    number : int
-        This device's number.
-    direct : bool
-        Whether the devices read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`); then no thread
-        waits for another's device, only for its thread.
-    most : dict of type to int
-        How many elements of its own the device leaves at a time, by type. They are left in two outboxes of the type in
-        turn: when one is filled again, events have been received, in the call between, behind which every device has
-        read it.
+    ``communicator``: of the threads of all devices; ``number``: this device's number; ``direct``: whether the devices
+    read each other's memory (:meth:`engine.devices.DevicePool.enable_peers`); then no thread waits for another's
+    device, only for its thread; ``most``: how many elements of its own the device leaves at a time, by type. They are
+    left in two outboxes of the type in turn: when one is filled again, events have been received, in the call between,
+    behind which every device has read it.
     """
 
     def __init__(

@@ -49,17 +49,8 @@ _HALF = np.uint64(32)
 def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArray[np.uint32]:
     """The block function for any number of counters at once.
 
-    Parameters
-    ----------
-    counters : array_like of uint32, shape (..., 4)
-    keys : array_like of uint32, shape (..., 2)
-        Broadcast against the counters.
-    rounds : int
-        10 is what the kernels do; 7 is the fewest the source found to pass all its statistical tests.
-
-    Returns
-    -------
-    ndarray of uint32, shape (..., 4)
+    ``counters``, shape (..., 4); ``keys``, shape (..., 2): broadcast against the counters; ``rounds``: 10 is what the
+    kernels do; 7 is the fewest the source found to pass all its statistical tests. Returns: shape (..., 4).
     """
     counter = np.asarray(counters, dtype=np.uint32)
     key = np.asarray(keys, dtype=np.uint32)
@@ -91,9 +82,7 @@ def uniform_words(
 ) -> NDArray[np.uint32]:
     """Random words of the indices ``start``, ``start + 1``, ..., as the kernels make them.
 
-    Returns
-    -------
-    ndarray of uint32, shape (count, 4)
+    Returns: shape (count, 4).
     """
     _require_counter(seed, step, start, count, attempt)
     index = np.arange(start, start + count, dtype=np.uint64)
@@ -135,16 +124,11 @@ def fill(
 ) -> None:
     """Fill a whole buffer with the words or numbers of the indices from ``start`` on; returns at once.
 
-    Parameters
-    ----------
-    buffer : Buffer
-        uint32, float32 or float64 as ``output`` asks. Each index fills four elements (two for ``"f64_wide"``), so its
-        size must be a multiple of that.
-    seed, stream, step, start, chain, attempt : int
-        As for :func:`uniform_words`.
-    output : {"u32", "f32", "f64", "f64_wide"}
-        The words of :func:`uniform_words`, or what :func:`uniform_float32`, :func:`uniform_float64` or
-        :func:`uniform_float64_wide` (of words 0 and 1, then 2 and 3) makes of them.
+    ``buffer``: uint32, float32 or float64 as ``output`` asks. Each index fills four elements (two for ``"f64_wide"``),
+    so its size must be a multiple of that. ``seed``, ``stream``, ``step``, ``start``, ``chain``, ``attempt``: as for
+    :func:`uniform_words`; ``output`` ("u32", "f32", "f64", "f64_wide"): the words of :func:`uniform_words`, or what
+    :func:`uniform_float32`, :func:`uniform_float64` or :func:`uniform_float64_wide` (of words 0 and 1, then 2 and 3)
+    makes of them.
     """
     element, each = _OUTPUTS[output]
     if buffer.dtype != np.dtype(element):

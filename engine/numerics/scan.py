@@ -29,10 +29,7 @@ class Scanner(Closing):
 
     Use it on the device's thread. It is a context manager; the device gives its memory back too, when it is closed.
 
-    Parameters
-    ----------
-    block : {1, 256}, optional
-        Work-items a group; the device's own choice by default. The results do not depend on it.
+    ``block`` (1, 256): work-items a group; the device's own choice by default. The results do not depend on it.
     """
 
     def __init__(self, device: Device, *, block: int | None = None) -> None:

@@ -87,17 +87,8 @@ class Learned:
 def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int) -> Learned:
     """Greedy edge additions under a permutation, each node by itself.
 
-    Parameters
-    ----------
-    chosen : ndarray of uint8, shape (S, n)
-        The selected individuals.
-    order : ndarray of int32, shape (n,)
-        Gene of each rank.
-
-    Returns
-    -------
-    Learned
-        A parent is added if it raises the score, the best first, of equals the one of the lower rank.
+    ``chosen``, shape (S, n): the selected individuals; ``order``, shape (n,): gene of each rank. Returns: A parent is
+    added if it raises the score, the best first, of equals the one of the lower rank.
     """
     ranked, factorials = chosen[:, order].astype(np.float64), _log_factorials(len(chosen))
     parents: list[list[int]] = []
@@ -185,11 +176,7 @@ def improve(
 ) -> tuple[Bits, int]:
     """Local search of the first ``count`` individuals, every gain found by evaluating the flipped string.
 
-    Returns
-    -------
-    bits : ndarray of uint8, shape (m, n)
-    flips : int
-        Number of genes flipped, summed over the individuals.
+    Returns ``bits``, shape (m, n); ``flips``: number of genes flipped, summed over the individuals.
     """
     improved, flips = bits.copy(), 0
     for individual in range(count):
@@ -248,19 +235,9 @@ def anneal(
 
     After each round it gets the components back that were better before.
 
-    Parameters
-    ----------
-    start : ndarray of uint8, shape (n,)
-    individual : int
-        Its number in the population.
-    stream, step : int
-        Of the random words.
-    schedule : mapping
-        ``order``, ``temperatures``, ``quantiles``, ``shift`` and ``ends`` as the device takes them.
-
-    Returns
-    -------
-    bits : ndarray of uint8, shape (n,)
+    ``start``, shape (n,); ``individual``: its number in the population; ``stream``, ``step``: of the random words;
+    ``schedule``: ``order``, ``temperatures``, ``quantiles``, ``shift`` and ``ends`` as the device takes them. Returns
+    ``bits``, shape (n,).
     """
     present, flips = start.copy(), 0
     before_round, ends = present, schedule["ends"]
@@ -312,17 +289,8 @@ def _walk(
 class ReferenceRun:
     """A run in NumPy.
 
-    Parameters
-    ----------
-    evaluate : callable
-        From (m, n) uint8 to (m,) int64: the fitness to maximise, exactly.
-
-    Attributes
-    ----------
-    bits, keys : ndarray
-        The population and its fitness, slot by slot.
-    learned : Learned or None
-        The last network.
+    ``evaluate``: from (m, n) uint8 to (m,) int64: the fitness to maximise, exactly. ``bits``, ``keys``: the population
+    and its fitness, slot by slot; ``learned``: the last network.
     """
 
     def __init__(self, parameters: Parameters, evaluate: Callable[[Bits], Keys]) -> None:

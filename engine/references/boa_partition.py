@@ -16,13 +16,8 @@ __all__ = ["combine", "partition_child"]
 def combine(parameters: Parameters, fitness: Decomposable, offspring: Bits, chosen: Bits, generation: int) -> Bits:
     """Offspring combined with selected individuals, then with each other in pairs of a block of 32.
 
-    Parameters
-    ----------
-    offspring : ndarray of uint8, shape (M, n)
-    chosen : ndarray of uint8, shape (S, n)
-        The selected individuals.
-    generation : int
-        Part of the key of every draw.
+    ``offspring``, shape (M, n); ``chosen``, shape (S, n): the selected individuals; ``generation``: part of the key of
+    every draw.
     """
     bits = offspring.copy()
 
@@ -47,10 +42,6 @@ def partition_child(
     """``own`` with each component of differing genes from the partner that raises its value.
 
     Or ``own``, if that makes a copy of the partner, unless ``copies``. The value is found anew for each component.
-
-    Parameters
-    ----------
-    own, partner : ndarray of uint8, shape (n,)
     """
     if fitness.is_symmetric and 2 * int((own != partner).sum()) > fitness.n:
         partner = 1 - partner

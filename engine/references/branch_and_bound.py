@@ -28,17 +28,9 @@ class HostSearch:
 def search(tree: Tree, upper: int = INFINITY, share_best: bool = True) -> HostSearch:
     """Search a whole tree on the host, depth first.
 
-    Parameters
-    ----------
-    upper : int
-        Initial upper bound; only leaves below it count as found.
-    share_best : bool
-        Whether a better leaf tightens the bound, as it does on devices.
-
-    Returns
-    -------
-    HostSearch
-        ``explored`` adds up the leaves below everything pruned or reached: n! if nothing was lost.
+    ``upper``: initial upper bound; only leaves below it count as found; ``share_best``: whether a better leaf tightens
+    the bound, as it does on devices. Returns: ``explored`` adds up the leaves below everything pruned or reached: n! if
+    nothing was lost.
     """
     found = HostSearch(best=upper)
     stack: list[tuple[Any, tuple[int, ...], tuple[int, ...]]] = [(tree.root(), (), ())]

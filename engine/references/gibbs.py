@@ -22,11 +22,8 @@ CROSSOVER = 0.469839
 def draw_positive_normals(mean: Floats, seed: int, stream: int, step: int, chain: int = 0) -> Floats:
     """Normals about ``mean``, given that they are positive: the kernels' draws of indices 0, 1, ... in float64.
 
-    Parameters
-    ----------
-    mean : ndarray, shape (N,)
-    seed, stream, step, chain : int
-        Key of the draws; see :func:`engine.numerics.philox.uniform_words`.
+    ``mean``, shape (N,); ``seed``, ``stream``, ``step``, ``chain``: key of the draws; see
+    :func:`engine.numerics.philox.uniform_words`.
     """
     value = np.zeros(len(mean))
     open_ = np.arange(len(mean))
@@ -53,12 +50,8 @@ def draw_positive_normals(mean: Floats, seed: int, stream: int, step: int, chain
 def draw_gamma(shape: float, seed: int, stream: int, step: int, chain: int = 0) -> float:
     """Gamma of rate 1: Cheng's GB, as the kernels draw index 0.
 
-    Parameters
-    ----------
-    shape : float
-        Above 1/2.
-    seed, stream, step, chain : int
-        Key of the draw; see :func:`engine.numerics.philox.uniform_words`.
+    ``shape``: above 1/2; ``seed``, ``stream``, ``step``, ``chain``: key of the draw; see
+    :func:`engine.numerics.philox.uniform_words`.
     """
     a, b = 1.0 / np.sqrt(2.0 * shape - 1.0), shape - np.log(4.0)
     c = shape + 1.0 / a
@@ -76,18 +69,10 @@ def draw_gamma(shape: float, seed: int, stream: int, step: int, chain: int = 0) 
 class ReferenceChain:
     """One chain of the kernels ``gibbs`` or ``px``.
 
-    Parameters
-    ----------
-    X : ndarray, shape (N, q)
-        The design as the devices have it, rows multiplied by their y = +-1.
-    first : int
-        The first column inside the horseshoe; those before have a normal prior of precision ``first_prior``.
-    seed, chain : int
-        Part of the key of every draw.
-    first_prior, tau_scale : float
-        Precision of the columns before ``first``, and scale of tau's prior.
-    expanded : bool
-        Whether it is the kernel ``px``.
+    ``X``, shape (N, q): the design as the devices have it, rows multiplied by their y = +-1; ``first``: the first
+    column inside the horseshoe; those before have a normal prior of precision ``first_prior``; ``seed``, ``chain``:
+    part of the key of every draw; ``first_prior``, ``tau_scale``: precision of the columns before ``first``, and scale
+    of tau's prior; ``expanded``: whether it is the kernel ``px``.
     """
 
     def __init__(
@@ -159,12 +144,7 @@ class ReferenceChain:
 class BlasSampler:
     """The kernel ``gibbs`` as NumPy and SciPy do it fastest: float32 rows, BLAS, inversion for the latent normals.
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (N, q)
-        Rows multiplied by their y = +-1.
-    gram : ndarray, shape (q, q), optional
-        X^T X, where it is known.
+    ``X``, shape (N, q): rows multiplied by their y = +-1; ``gram``, shape (q, q): X^T X, where it is known.
     """
 
     def __init__(self, X: NDArray[np.float32], seed: int, gram: Floats | None = None) -> None:

@@ -24,10 +24,7 @@ def optimum_by_cut_rows(problem: Knapsack, cut: bool = True) -> int:
     With ``cut``, in the same order and over the same ranges as the solver: a fair peer. Without, over whole rows in the
     order given.
 
-    Parameters
-    ----------
-    problem : Knapsack
-        Without counts.
+    ``problem``: without counts.
     """
     profits, weights, capacity = problem.profits, problem.weights, problem.capacity
     fits = weights <= capacity

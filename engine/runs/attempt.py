@@ -29,15 +29,7 @@ LONGEST_GRACE = 5.0
 class Attempt(Generic[T]):
     """A function that is called on a thread of its own.
 
-    Parameters
-    ----------
-    at_end : callable
-        Called on that thread once the future is done.
-
-    Attributes
-    ----------
-    future : Future
-        Of what the function returns or raises.
+    ``at_end``: called on that thread once the future is done. ``future``: of what the function returns or raises.
     """
 
     def __init__(self, function: Callable[[], T], at_end: Callable[[], None]) -> None:

@@ -11,10 +11,7 @@ __all__ = ["RunClock"]
 class RunClock:
     """Seconds that a run has worked: pauses are left out, the time before a resume is included. Safe across threads.
 
-    Parameters
-    ----------
-    before : float
-        Seconds that the run had worked before it was resumed.
+    ``before``: seconds that the run had worked before it was resumed.
     """
 
     def __init__(self, before: float = 0.0) -> None:

@@ -26,12 +26,8 @@ _HEALTH_INTERVAL = 0.5
 class PoolMonitor:
     """Publishes events about the devices of one run, from :meth:`begin` to :meth:`close`.
 
-    Parameters
-    ----------
-    publisher : Publisher
-        Passes the events on; without an observer nothing is monitored.
-    is_paused : callable
-        While it returns true, no health is published.
+    ``publisher``: passes the events on; without an observer nothing is monitored; ``is_paused``: while it returns true,
+    no health is published.
     """
 
     def __init__(self, publisher: Publisher, clock: RunClock, is_paused: Callable[[], bool]) -> None:

@@ -37,10 +37,7 @@ class EventLog:
     be written, as on a full disk, it is kept in memory, and written when there is room again; of more than
     ``MOST_KEPT`` lines the oldest are lost. Both are logged, and the record contains a notice of what is lost.
 
-    Parameters
-    ----------
-    path : path-like
-        Made if it does not exist; ``OSError`` if it cannot be opened.
+    ``path``: made if it does not exist; ``OSError`` if it cannot be opened.
     """
 
     MOST_KEPT = 100_000

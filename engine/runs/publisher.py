@@ -56,20 +56,10 @@ def require_other_thread(turn: object) -> None:
 class Publisher:
     """The observers of one run.
 
-    Parameters
-    ----------
-    observers : sequence of callables
-        Called in turn with each event, on one thread.
-    event_log : callable, optional
-        Called with each event on a thread of its own.
-    report : callable
-        Called when an observer has failed, with a message and whether the run's last event has been published: only if
-        not may it publish an event about it.
-
-    Attributes
-    ----------
-    turn : object
-        Identifies the engine that the run belongs to; see :func:`require_other_thread`.
+    ``observers``: called in turn with each event, on one thread; ``event_log``: called with each event on a thread of
+    its own; ``report``: called when an observer has failed, with a message and whether the run's last event has been
+    published: only if not may it publish an event about it. ``turn``: identifies the engine that the run belongs to;
+    see :func:`require_other_thread`.
     """
 
     def __init__(

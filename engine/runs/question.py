@@ -19,16 +19,8 @@ __all__ = ["AlreadyEnded", "Fresh", "FromCheckpoint", "Question", "Restarted", "
 class Question:
     """What a run is to solve.
 
-    Attributes
-    ----------
-    options : SolverOptions
-        The solver's model for the problem's class.
-    backend : str
-        What the run is labelled with.
-    time_limit : float, optional
-        Seconds; None without one.
-    checkpoint_interval : float
-        Seconds.
+    ``options``: the solver's model for the problem's class; ``backend``: what the run is labelled with; ``time_limit``:
+    seconds; None without one; ``checkpoint_interval``: seconds.
     """
 
     problem: Problem[Any]

@@ -114,16 +114,9 @@ VARIABLES: dict[str, str] = {f"{_PREFIX}{name.upper()}": name for name in Settin
 class Resolved:
     """The settings and options the user has given, from all sources.
 
-    Attributes
-    ----------
-    given : dict of str to Given
-        The settings that are not defaults.
-    given_options : dict of str to dict of str to Given
-        Solver options from file and environment, by solver; not validated before :func:`solver_options`.
-    problem : Path or None
-        The instance that the file names.
-    file : Path or None
-        The file that was read.
+    ``given``: the settings that are not defaults; ``given_options``: solver options from file and environment, by
+    solver; not validated before :func:`solver_options`; ``problem``: the instance that the file names; ``file``: the
+    file that was read.
     """
 
     settings: Settings

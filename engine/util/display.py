@@ -24,16 +24,9 @@ ENTRIES = 10
 class Display:
     """What is shown of an object.
 
-    Attributes
-    ----------
-    facts : sequence of (str, str)
-        Names and values.
-    titles, rows : sequence of str, and of sequences of str
-        A table; none without titles. Only its first rows are shown if there are many.
-    remark : str
-        A sentence below the table.
-    total : int
-        Rows of the table where ``rows`` are only the first of them; 0: these are all.
+    ``facts``: names and values; ``titles``, ``rows``: a table; none without titles. Only its first rows are shown if
+    there are many. ``remark``: a sentence below the table; ``total``: rows of the table where ``rows`` are only the
+    first of them; 0: these are all.
     """
 
     title: str

@@ -67,15 +67,7 @@ def read_utf8(path: str | Path) -> str:
 
 
 def read_toml(path: Path, error: type[Exception], what: str = "") -> tuple[dict[str, Any], str]:
-    """The content of a TOML file, and its text.
-
-    Parameters
-    ----------
-    error : type
-        Raised if the file cannot be read.
-    what : str
-        What it is, such as ``"the cluster file "``, for the message.
-    """
+    """The content of a TOML file, and its text."""
     import tomllib  # few files are
 
     try:

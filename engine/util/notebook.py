@@ -26,11 +26,5 @@ class CellOutput:
         self._handle.display({"text/plain": ""}, raw=True)
 
     def replace(self, html: str, text: str) -> None:
-        """Show something else in its place.
-
-        Parameters
-        ----------
-        html, text : str
-            The same, for notebooks and for what shows no HTML.
-        """
+        """Show something else in its place."""
         self._handle.update({"text/html": html, "text/plain": text}, raw=True)

@@ -22,10 +22,7 @@ _SIGN = "recursion depth mismatch"
 def parsed(function: Callable[[], T]) -> T:
     """What a function returns that parses Python source; it is called again if CPython has lost count.
 
-    Parameters
-    ----------
-    function : callable
-        Without effects.
+    ``function``: without effects.
     """
     for _ in range(_ATTEMPTS - 1):
         with _ONE:

@@ -20,14 +20,8 @@ _GRACE = 2.0
 class ChildProcess:
     """A process with pipes for its standard input and output; a context manager that ends it on leaving.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The command.
-    stderr : int, optional
-        As for ``subprocess.Popen``.
-    own_group : bool
-        Whether Ctrl-C is for this process alone, and what the process has started ends with it.
+    ``words``: the command; ``stderr``: as for ``subprocess.Popen``; ``own_group``: whether Ctrl-C is for this process
+    alone, and what the process has started ends with it.
     """
 
     def __init__(

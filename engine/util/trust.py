@@ -32,14 +32,8 @@ _allowed: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("allow
 class ForeignCode:
     """Code that a file would have executed.
 
-    Attributes
-    ----------
-    where : str
-        The file that contains it.
-    digest : str
-        SHA-256 of the code.
-    text : str
-        The code, as far as it is known without executing anything.
+    ``where``: the file that contains it; ``digest``: SHA-256 of the code; ``text``: the code, as far as it is known
+    without executing anything.
     """
 
     kind: Literal["Python", "C"]

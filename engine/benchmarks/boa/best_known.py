@@ -20,14 +20,8 @@ __all__ = ["BestKnown", "best_known", "best_known_values"]
 class BestKnown:
     """The best value published of an instance.
 
-    Attributes
-    ----------
-    value : float
-    status : {"proved", "heuristic"}
-    source : str
-        Where it was published.
-    date : str
-        When: a year, a month or a day, as in 2025-03.
+    ``status`` ("proved", "heuristic"); ``source``: where it was published; ``date``: when: a year, a month or a day, as
+    in 2025-03.
     """
 
     value: float

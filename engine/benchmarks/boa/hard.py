@@ -14,13 +14,7 @@ __all__ = ["hard_problems", "random_cut", "random_qubo", "satisfiable_clauses"]
 
 
 def hard_problems(quick: bool) -> Iterator[tuple[BOA, float]]:
-    """Problems with the value to reach: the optimum where that is known, else the best that long runs came to.
-
-    Parameters
-    ----------
-    quick : bool
-        Whether only small ones are wanted.
-    """
+    """Problems with the value to reach: the optimum where that is known, else the best that long runs came to."""
     for genes in (100,) if quick else (100, 200, 250):
         problem = satisfiable_clauses(genes, seed=genes)
         yield problem, problem.bound or 0
@@ -46,20 +40,7 @@ def _like_public_ones() -> Iterator[tuple[BOA, float]]:
 
 
 def random_cut(name: str, n: int, density: float, weights: tuple[int, ...], seed: int = 1) -> BOA:
-    """Max-cut of a random graph.
-
-    Parameters
-    ----------
-    name : str
-        Of the set that it is like.
-    n : int
-        Vertices.
-    density : float
-        Probability of an edge.
-    weights : tuple of int
-        From which each edge's is drawn; none has 0.
-    seed : int
-    """
+    """Max-cut of a random graph."""
     random = np.random.default_rng(seed)
     first, second = np.triu_indices(n, 1)
     drawn = np.where(random.random(len(first)) < density, random.choice(weights, len(first)), 0)
@@ -69,16 +50,7 @@ def random_cut(name: str, n: int, density: float, weights: tuple[int, ...], seed
 
 
 def random_qubo(n: int, density: float, seed: int = 1) -> BOA:
-    """A QUBO of whole numbers from -100 to 100, to be minimised.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    density : float
-        Probability of an entry.
-    seed : int
-    """
+    """A QUBO of whole numbers from -100 to 100, to be minimised."""
     random = np.random.default_rng(seed)
     rows, columns = np.triu_indices(n)
     drawn = np.where(random.random(len(rows)) < density, random.integers(-100, 101, len(rows)), 0)
@@ -91,12 +63,6 @@ def satisfiable_clauses(n: int, seed: int) -> BOA:
     """Random 3-SAT with 4.26 clauses a variable, all satisfied by a hidden assignment.
 
     Clauses with more literals true in it are drawn less often, so that it does not attract a local search.
-
-    Parameters
-    ----------
-    n : int
-        Variables.
-    seed : int
     """
     random = np.random.default_rng(seed)
     hidden = random.integers(0, 2, n)

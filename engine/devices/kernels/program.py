@@ -296,17 +296,7 @@ class BoundKernel:
 
 @dataclass
 class Building:
-    """What has been built for a device since it was opened, or loaded from a cache.
-
-    Attributes
-    ----------
-    programs : list of str
-        Their templates.
-    kernels, used : int
-        Kernels in these programs, and those that were asked for.
-    rendering, compiling : float
-        Seconds for texts, and for programs; drivers for CPUs compile a kernel once more when it is first launched.
-    """
+    """What has been built for a device since it was opened, or loaded from a cache."""
 
     programs: list[str] = field(default_factory=list)
     kernels: int = 0

@@ -28,16 +28,8 @@ class Process:
 class DeviceState:
     """One device now; what is not known is None.
 
-    Attributes
-    ----------
-    name : str
-        The GPU's name with its index, or ``"host"``.
-    memory_used, memory_total : float or None
-        Bytes.
-    utilisation, power, temperature : float or None
-        Percent, watts, degrees Celsius.
-    processes : list of Process
-        Those that use it; empty for the host.
+    ``name``: the GPU's name with its index, or ``"host"``; ``memory_used``, ``memory_total``: bytes; ``utilisation``,
+    ``power``, ``temperature``: percent, watts, degrees Celsius; ``processes``: those that use it; empty for the host.
     """
 
     name: str

@@ -85,13 +85,7 @@ _NOTHING = contextlib.nullcontext()
 
 @contextlib.contextmanager
 def profiled(most: int = MOST_COMMANDS) -> Iterator[Timeline]:
-    """Profile the devices of every pool that is opened in the ``with`` block.
-
-    Yields
-    ------
-    Timeline
-        Filled in by each pool when it is closed.
-    """
+    """Profile the devices of every pool that is opened in the ``with`` block; each fills the timeline when closed."""
     timeline = Timeline(most=most)
     token = _CURRENT.set(timeline)
     try:

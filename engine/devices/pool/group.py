@@ -24,13 +24,7 @@ P = ParamSpec("P")
 
 
 class Communicator:
-    """An exchange between the threads of several devices: each gives a value and gets those of all.
-
-    Parameters
-    ----------
-    size : int
-        How many threads there are, numbered from 0.
-    """
+    """An exchange between the threads of several devices: each gives a value and gets those of all."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -95,13 +95,6 @@ class Member:
         """Run ``function(device, ...)`` on the device's thread, after what it was given before.
 
         NumPy's treatment of floating-point errors is the caller's.
-
-        Parameters
-        ----------
-        function : callable
-            Called with the device and the arguments that follow.
-        *args, **kwargs
-            The arguments.
         """
         require_own_process()
         float_errors = np.geterr()

@@ -32,10 +32,7 @@ _MOST_TASKS_A_SECOND = 200
 class MapRun(DividedRun):
     """The items of a batch, and the entries found so far.
 
-    Parameters
-    ----------
-    done : int
-        How many other items of the batch have entries.
+    ``done``: how many other items of the batch have entries.
     """
 
     def __init__(self, items: Sequence[Item], report: BatchProgress, done: int = 0) -> None:
@@ -190,12 +187,7 @@ def solve_items_on(
 ) -> tuple[Entries, QuintetError | None]:
     """As :func:`engine.api.map.solve_items`, on the workers of a cluster.
 
-    Returns
-    -------
-    dict of int to Result or Failure
-        By index.
-    QuintetError or None
-        What ended the batch before all its items had an entry, as a lost scheduler does.
+    Returns the entries by index, and what ended the batch before all its items had an entry, as a lost scheduler does.
     """
     entries: Entries = {}
     read = [replace(item, problem=problem) for item, problem in read_items(items, entries)]

@@ -60,13 +60,7 @@ class _Table:
 
 
 def dump(objects: Sequence[Any]) -> bytes:
-    """Objects as bytes, for :func:`load`.
-
-    Parameters
-    ----------
-    objects : sequence
-        Of any classes whose objects cloudpickle can pickle.
-    """
+    """Objects as bytes, for :func:`load`."""
     groups: dict[tuple[type, tuple[str, ...]], list[int]] = {}
     others: list[int] = []
     able = {kind for kind in {type(one) for one in objects} if _can_be_taken_apart(kind)}

@@ -46,12 +46,7 @@ _INSTALL = f"install Quintet {version()} there"
 class WorkerInfo:
     """A worker of a cluster.
 
-    Attributes
-    ----------
-    devices : tuple of DeviceInfo
-        Those that it computes on.
-    fault : str
-        Why it cannot be used; empty if it can.
+    ``devices``: those that it computes on; ``fault``: why it cannot be used; empty if it can.
     """
 
     label: str
@@ -70,15 +65,10 @@ class WorkerInfo:
 class Connection:
     """A session with a cluster: its client, and the plugin that opens the devices of every worker.
 
-    Parameters
-    ----------
-    given : str, Path or distributed.Client
-        ``tcp://HOST:PORT``, ``tls://HOST:PORT``, ``local:N``, the path of a TOML file, the name of one in the user's
-        configuration folder (``clusters/NAME.toml``), or a client.
-    backend, devices : optional
-        For every worker, instead of its own configuration. The workers of ``local:N`` share the devices in turn.
-    must_be_usable : bool
-        Whether :meth:`require_usable` is called; without, the workers are known, and why they cannot be used.
+    ``given``: ``tcp://HOST:PORT``, ``tls://HOST:PORT``, ``local:N``, the path of a TOML file, the name of one in the
+    user's configuration folder (``clusters/NAME.toml``), or a client; ``backend``, ``devices``: for every worker,
+    instead of its own configuration. The workers of ``local:N`` share the devices in turn. ``must_be_usable``: whether
+    :meth:`require_usable` is called; without, the workers are known, and why they cannot be used.
     """
 
     def __init__(

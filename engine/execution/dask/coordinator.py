@@ -33,35 +33,16 @@ _MOST_LOSSES = 20
 
 @dataclass(frozen=True)
 class Timing:
-    """Durations, in seconds.
+    """Durations, in seconds."""
 
-    Attributes
-    ----------
-    first, longest : float
-        Length of the first tasks, and of those of a long run; with more than a hundred workers for each second of
-        it, tasks are longer.
-    share : float
-        A task takes up to this share of the time that the run has taken so far.
-    least : float
-        How long a task works before it is asked to end early.
-    patience : float
-        Silence after which a worker is taken to be frozen, beyond the length of its tasks.
-    backup : float
-        The same while other workers have nothing to do.
-    grace : float
-        How long a run that is stopped waits for the answers of tasks in progress.
-    in_flight : int
-        Tasks that are out at a time, per worker.
-    """
-
-    first: float = 3.0
-    longest: float = 30.0
-    share: float = 0.5
-    least: float = 0.5
-    patience: float = 60.0
-    backup: float = 15.0
-    grace: float = 15.0
-    in_flight: int = 2
+    first: float = 3.0  # of the first tasks; longer with more than a hundred workers for each second of it
+    longest: float = 30.0  # of the tasks of a long run; longer likewise
+    share: float = 0.5  # a task takes up to this share of the time that the run has taken so far
+    least: float = 0.5  # a task works so long before it is asked to end early
+    patience: float = 60.0  # silence beyond the length of its tasks after which a worker is taken to be frozen
+    backup: float = 15.0  # the same while other workers have nothing to do
+    grace: float = 15.0  # a run that is stopped waits so long for the answers of tasks in progress
+    in_flight: int = 2  # tasks that are out at a time, per worker
 
     def length(self, elapsed: float) -> float:
         """How long a task should be that is handed out now."""
@@ -96,16 +77,9 @@ class Statistics:
 class Coordinator:
     """Runs one divided run to its end.
 
-    Parameters
-    ----------
-    context : RunContext
-        Its controls, events and folder.
-    stopped : type of exception, or ()
-        What ends the run with a result; anything else that is raised leaves the tasks that are out as they are.
-    clock : callable
-        Seconds.
-    first : int
-        Number of the first task; numbers must not be used twice on one transport.
+    ``context``: its controls, events and folder; ``stopped``: what ends the run with a result; anything else that is
+    raised leaves the tasks that are out as they are; ``clock``: seconds; ``first``: number of the first task; numbers
+    must not be used twice on one transport.
     """
 
     def __init__(

@@ -30,22 +30,11 @@ _CANDIDATES = 64
 class Roster:
     """The workers of a cluster as they come and go; kept up to date by a thread.
 
-    Parameters
-    ----------
-    wanted : dict of str to str
-        Versions that workers must have.
-    describe : callable
-        ``describe(addresses)`` asks workers for their descriptions.
-    replace : callable, optional
-        ``replace(count)`` is called about once a second with the number of workers that are there; it starts new ones
-        for those that ended, if the cluster was started by this process.
-
-    Attributes
-    ----------
-    known : dict of str to dict
-        Descriptions of workers by address, as :class:`engine.execution.dask.worker.SessionPlugin` makes them.
-    departed : list of str
-        Labels of the workers that are not there any more, in the order in which that was seen; it only grows.
+    ``wanted``: versions that workers must have; ``describe``: ``describe(addresses)`` asks workers for their
+    descriptions; ``replace``: ``replace(count)`` is called about once a second with the number of workers that are
+    there; it starts new ones for those that ended, if the cluster was started by this process. ``known``: descriptions
+    of workers by address, as :class:`engine.execution.dask.worker.SessionPlugin` makes them; ``departed``: labels of
+    the workers that are not there any more, in the order in which that was seen; it only grows.
     """
 
     def __init__(
@@ -183,13 +172,7 @@ class Roster:
 
 
 class DaskTransport(Transport):
-    """The way to the workers of one run; see :class:`engine.execution.dask.transport.Transport`.
-
-    Parameters
-    ----------
-    interval : float
-        Seconds between two reports of a task.
-    """
+    """The way to the workers of one run; see :class:`engine.execution.dask.transport.Transport`."""
 
     def __init__(self, client: Client, session: str, run: str, roster: Roster, interval: float) -> None:
         self.interval = interval

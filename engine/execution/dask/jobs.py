@@ -120,12 +120,8 @@ def read_file(path: Path) -> ClusterFile:
 def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = False) -> Any:
     """What a ``distributed.Client`` connects to for a cluster's file: an address, or a cluster of jobs.
 
-    Parameters
-    ----------
-    closing : contextlib.ExitStack
-        Ends the jobs when it is closed.
-    insecure : bool
-        Whether jobs without TLS are allowed whatever the file says.
+    ``closing``: ends the jobs when it is closed; ``insecure``: whether jobs without TLS are allowed whatever the file
+    says.
     """
     file = read_file(path)
     if file.tls is not None:
@@ -197,11 +193,6 @@ class Replacement:
 
     Dask starts a worker again whose process dies, but not one that dies while it starts, one that takes long to come
     back, or a job.
-
-    Parameters
-    ----------
-    count : int
-        How many workers there should be.
     """
 
     def __init__(self, cluster: Any, count: int) -> None:
@@ -228,13 +219,7 @@ class Replacement:
 
 
 def job_options(file: ClusterFile, path: Path) -> dict[str, Any]:
-    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which stops before its walltime ends.
-
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    """
+    """Arguments of the classes of ``dask_jobqueue``: one worker a job, which stops before its walltime ends."""
     lifetime = max(_SHORTEST_LIFETIME, _seconds(file.walltime, path) - _MARGIN)
     options: dict[str, Any] = {
         "cores": file.cores,
@@ -325,13 +310,7 @@ def _seconds(walltime: str, path: Path) -> int:
 
 
 def local_cluster(count: int, closing: contextlib.ExitStack) -> Any:
-    """So many worker processes on this host, which nobody else can connect to.
-
-    Parameters
-    ----------
-    closing : contextlib.ExitStack
-        Ends them when it is closed.
-    """
+    """So many worker processes on this host, which nobody else can connect to."""
     from distributed import LocalCluster
 
     cores = max(1, host_cores() // count)

@@ -53,13 +53,7 @@ class _Round(DividedRun):
 
 
 class RoundCaller:
-    """Calls rounds on the workers of a cluster; see :data:`engine.base.division.Rounds`.
-
-    Parameters
-    ----------
-    **clock
-        For :class:`engine.execution.dask.coordinator.Coordinator`.
-    """
+    """Calls rounds on the workers of a cluster; see :data:`engine.base.division.Rounds`."""
 
     def __init__(self, transport: Transport, context: RunContext, timing: Timing | None = None, **clock: Any) -> None:
         self._transport, self._context, self._timing, self._clock = transport, context, timing, clock

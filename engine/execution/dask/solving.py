@@ -84,13 +84,7 @@ def _solved_whole(
 
 
 def solve_on_cluster(run: Run, connection: Connection, timing: Timing | None = None) -> Result:
-    """Solve a run's problem on the workers of a cluster.
-
-    Parameters
-    ----------
-    timing : Timing, optional
-        Limits of waiting; the defaults for None.
-    """
+    """Solve a run's problem on the workers of a cluster."""
     problem, solver, options = run.problem, run.solver, run.options
     for warning in connection.warnings:
         run.warn(ClusterWarning(warning))

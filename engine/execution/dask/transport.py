@@ -10,17 +10,7 @@ __all__ = ["Answered", "Left", "Lost", "Message", "Reported", "Transport"]
 
 @dataclass(frozen=True)
 class Answered:
-    """A task's answer.
-
-    Attributes
-    ----------
-    number : int
-        Of the task.
-    worker : str
-        Label of the worker that computed it.
-    seconds : float
-        How long the worker took.
-    """
+    """A task's answer."""
 
     number: int
     worker: str
@@ -32,14 +22,8 @@ class Answered:
 class Lost:
     """A task that ended without an answer.
 
-    Attributes
-    ----------
-    error : Exception
-        Why.
-    fault : bool
-        Whether the task itself failed, and would fail elsewhere; otherwise its worker was lost.
-    worker : str
-        Label of the worker, if known.
+    ``error``: why; ``fault``: whether the task itself failed, and would fail elsewhere; otherwise its worker was lost;
+    ``worker``: label of the worker, if known.
     """
 
     number: int
@@ -68,13 +52,7 @@ Message = Answered | Left | Lost | Reported
 
 
 class Transport(Protocol):
-    """A way to the workers of one run.
-
-    Attributes
-    ----------
-    interval : float
-        Seconds between two reports of a task in progress.
-    """
+    """A way to the workers of one run."""
 
     interval: float
 
@@ -82,17 +60,7 @@ class Transport(Protocol):
         """Labels of the workers that can be given tasks now."""
 
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
-        """Have a task computed, once more if it was submitted before.
-
-        Parameters
-        ----------
-        number : int
-            Of the task.
-        seconds : float
-            How long the task should take.
-        shared : object
-            The value that all workers share.
-        """
+        """Have a task computed, once more if it was submitted before."""
 
     def messages(self, timeout: float) -> list[Message]:
         """What has come since the last call; waits up to ``timeout`` seconds for the first."""

@@ -24,13 +24,7 @@ _LOOK_SECONDS = 0.05
 
 
 class WholeRun(DividedRun):
-    """One task, which is the run. A task that is lost, or ended by a pause, begins from the start.
-
-    Parameters
-    ----------
-    run : Run
-        Gets the incumbents that the worker reports.
-    """
+    """One task, which is the run. A task that is lost, or ended by a pause, begins from the start."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -51,14 +51,8 @@ def session_name(session: str) -> str:
 class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     """The devices of a worker, for one client; opened when they are first needed, closed after two idle minutes.
 
-    Parameters
-    ----------
-    session : str
-        Identity of the client's session.
-    devices : list of str, or dict of str to list of str, or None
-        For every worker, or by worker label.
-    interval : float
-        Seconds between two reports of a task.
+    ``session``: identity of the client's session; ``devices``: for every worker, or by worker label; ``interval``:
+    seconds between two reports of a task.
     """
 
     def __init__(self, session: str, backend: str | None, devices: Any, interval: float = 1.0) -> None:
@@ -118,19 +112,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     # --- tasks -------------------------------------------------------------------------------------------------
 
     def compute(self, run: str, number: int, work: bytes, seconds: float, shared: Any) -> dict[str, Any]:
-        """Compute one task; what fails is described in what is returned.
-
-        Parameters
-        ----------
-        number : int
-            Of the task.
-        work : bytes
-            Pickled.
-        seconds : float
-            Length of the task.
-        shared : object
-            The latest value that all tasks know.
-        """
+        """Compute one task; what fails is described in what is returned."""
         answer: dict[str, Any] = {"worker": self.label}
         try:
             with self.making:
@@ -260,10 +242,7 @@ def run_name(run: str) -> str:
 class RunPlugin(WorkerPlugin):  # type: ignore[misc]
     """Problem and options of a run, on every worker, those that come later included.
 
-    Parameters
-    ----------
-    content : bytes
-        The pickled function that makes the task runner from an engine.
+    ``content``: the pickled function that makes the task runner from an engine.
     """
 
     def __init__(self, session: str, run: str, content: bytes) -> None:
@@ -305,14 +284,8 @@ def compute(session: str, run: str, number: int, work: bytes, seconds: float, sh
 def control(session: str, run: str, numbers: list[int], shared: Any, has_shared: bool, dask_worker: Any = None) -> None:
     """Tell the tasks of a run on this worker to end, or a shared value.
 
-    Parameters
-    ----------
-    numbers : list of int
-        Tasks that are to end.
-    has_shared : bool
-        Whether there is a new shared value.
-    dask_worker : distributed.Worker
-        Passed by Dask.
+    ``numbers``: tasks that are to end; ``has_shared``: whether there is a new shared value; ``dask_worker``: passed by
+    Dask.
     """
     plugin = dask_worker.plugins.get(session_name(session))
     if not isinstance(plugin, SessionPlugin):

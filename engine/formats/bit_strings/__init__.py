@@ -81,13 +81,7 @@ _READERS = {
 
 
 def read(path: str | Path, instance: int = 1) -> Parsed:
-    """Read a file of any of these formats.
-
-    Parameters
-    ----------
-    instance : int
-        Which one, counted from 1, of a file that holds several.
-    """
+    """Read a file of any of these formats."""
     path = Path(path)
     text = read_bytes(path, "the file", _MEMORY_PER_BYTE).decode("utf-8", errors="replace").removeprefix("\ufeff")
     plain, head = without_compression(path), beginning_of(text)

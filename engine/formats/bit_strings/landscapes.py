@@ -81,13 +81,7 @@ def read_labs(lines: Lines) -> Parsed:
 
 
 def read_boa(lines: Lines, text: str) -> Parsed:
-    """Quintet's own: the name of a function and its numbers; for ``snippet``, the C code below.
-
-    Parameters
-    ----------
-    text : str
-        The text of these lines.
-    """
+    """Quintet's own: the name of a function and its numbers; for ``snippet``, the C code below."""
     row = lines.behind_comments("the name of a function")
     words = {"fitness": row[1]}
     known = _SNIPPET_WORDS if row[1] == "snippet" else _BUILT_IN_WORDS

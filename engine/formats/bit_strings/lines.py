@@ -25,67 +25,30 @@ Terms = list[tuple[int, int, float]]
 
 @dataclass(frozen=True)
 class Parsed:
-    """The content of a file.
-
-    Attributes
-    ----------
-    n : int
-        Genes.
-    clauses : list of lists of int
-        Of ``cnf`` and ``wcnf``: literals, 1-based, negative for negated.
-    weights : list of int or None
-        Of ``wcnf``: of each clause; None for a hard one.
-    terms : list of (int, int, float)
-        Of ``ising``, ``maxcut``, ``qubo``: 0-based pairs with coupling, weight or entry; an entry off the diagonal
-        stands for two.
-    maximize : bool
-        Of ``qubo``: whether the largest value is sought.
-    offset : float
-        Of ``qubo``: added to every value.
-    tables : list of lists of float
-        Of ``nk``.
-    neighbours, step : int
-        Of ``nk``: k and the distance of neighbouring tables.
-    wraps : bool
-        Of ``nk``: whether the first genes follow the last ones; otherwise tables are cut off at the last gene.
-    optimum : float or None
-        As stated by the file: the maximum of ``nk``, the least energy of ``ising``.
-    best : str
-        Of ``nk``: a string of the stated maximum, where the file has one.
-    words : dict of str to str
-        Of ``boa``: ``"fitness"`` and the fields after the name.
-    code : str
-        Of ``boa snippet``: the C code.
-    instances : int
-        How many instances the file holds.
-    """
+    """The content of a file."""
 
     format: str
     n: int
+    # cnf, wcnf: 1-based literals, negative for negated, and the weight of each clause, None for a hard one
     clauses: list[list[int]] = field(default_factory=list)
     weights: list[int | None] = field(default_factory=list)
+    # ising, maxcut, qubo: 0-based pairs with coupling, weight or entry; an entry off the diagonal stands for two
     terms: Terms = field(default_factory=list)
-    maximize: bool = False
-    offset: float = 0.0
-    tables: list[list[float]] = field(default_factory=list)
-    neighbours: int = 0
-    step: int = 0
-    wraps: bool = False
-    optimum: float | None = None
-    best: str = ""
-    words: dict[str, str] = field(default_factory=dict)
-    code: str = ""
-    instances: int = 1
+    maximize: bool = False  # qubo: whether the largest value is sought
+    offset: float = 0.0  # qubo: added to every value
+    tables: list[list[float]] = field(default_factory=list)  # nk
+    neighbours: int = 0  # nk: k
+    step: int = 0  # nk: the distance of neighbouring tables
+    wraps: bool = False  # nk: whether the first genes follow the last ones; otherwise tables end at the last gene
+    optimum: float | None = None  # as the file states it: the maximum of nk, the least energy of ising
+    best: str = ""  # nk: a string of the stated maximum
+    words: dict[str, str] = field(default_factory=dict)  # boa: "fitness" and the fields after the name
+    code: str = ""  # boa snippet: the C code
+    instances: int = 1  # that the file holds
 
 
 class Lines:
-    """The lines of a file that hold something, with their numbers, and errors that name them.
-
-    Parameters
-    ----------
-    path : Path
-        Only for messages.
-    """
+    """The lines of a file that hold something, with their numbers, and errors that name them."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -106,10 +69,7 @@ class Lines:
     def behind_comments(self, what: str, comments: list[tuple[int, str]] | None = None) -> list[str]:
         """The first line that is no comment, which begins with ``#`` or is ``c ...``; it should hold ``what``.
 
-        Parameters
-        ----------
-        comments : list, optional
-            Takes the numbers and texts of the comments.
+        ``comments``: takes the numbers and texts of the comments.
         """
         row = self.next(what)
         while row[0] == "c" or row[0][0] == "#":

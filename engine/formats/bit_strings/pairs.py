@@ -39,12 +39,8 @@ def read_pairs(lines: Lines, format: str, suffix: str) -> Parsed:
     The suffix tells what is meant, where it is one of :data:`GLASS_SUFFIXES`, :data:`MATRIX_SUFFIXES` or
     :data:`CUT_SUFFIXES`; otherwise it is a matrix if it has an entry on the diagonal, and a graph if not.
 
-    Parameters
-    ----------
-    format : {"ising", "maxcut", "qubo"}
-        What it is by its suffix, ``maxcut`` if that tells nothing.
-    suffix : str
-        Of the file, in small letters.
+    ``format`` ("ising", "maxcut", "qubo"): what it is by its suffix, ``maxcut`` if that tells nothing; ``suffix``: of
+    the file, in small letters.
     """
     comments: list[tuple[int, str]] = []
     first = lines.behind_comments("n and m", comments)
@@ -78,13 +74,7 @@ def _halves(lines: Lines, n: int, count: int) -> Terms:
 
 
 def read_beasley(lines: Lines, instance: int) -> Parsed:
-    """OR-Library: the number of instances; for each "n m" and m entries, (i, j) or (j, i). They are to be maximised.
-
-    Parameters
-    ----------
-    instance : int
-        Which one, counted from 1.
-    """
+    """OR-Library: the number of instances; for each "n m" and m entries, (i, j) or (j, i). They are to be maximised."""
     instances = lines.whole(lines.behind_comments("the number of instances")[0], "the number of instances")
     require_instance(instance, instances, lines.path)
     found: Parsed | None = None

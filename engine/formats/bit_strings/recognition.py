@@ -23,10 +23,7 @@ Rows = list[list[str]]
 def recognize(path: Path, head: str) -> str | None:
     """Name of the format a file seems to be in, or None.
 
-    Parameters
-    ----------
-    head : str
-        The file's first 4096 bytes, decoded, or those behind its comments.
+    ``head``: the file's first 4096 bytes, decoded, or those behind its comments.
     """
     text = head.removeprefix("\ufeff")
     cut = len(head.encode("utf-8", errors="replace")) >= _HEAD_BYTES
@@ -172,13 +169,7 @@ def _meant(path: Path) -> str:
 
 
 def recognize_faulty(path: Path, head: str) -> str | None:
-    """The format of a file that begins as a graph or a matrix, whatever is wrong with its later lines.
-
-    Parameters
-    ----------
-    head : str
-        As for :func:`recognize`.
-    """
+    """The format of a file that begins as a graph or a matrix, whatever is wrong with its later lines."""
     text = head.removeprefix("\ufeff")
     rows = (line.split() for line in text[comments_end(text) :].splitlines() if line.strip())
     first, second, third = next(rows, []), next(rows, []), next(rows, [])

@@ -53,13 +53,7 @@ FORMATS: tuple[str, ...] = (*table.NAMES, pisinger.NAME)
 
 
 def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
-    """Read a knapsack file of any of the known formats.
-
-    Returns
-    -------
-    ParsedKnapsack
-        The numbers, and the name of the format they came in.
-    """
+    """Read a knapsack file of any of the known formats."""
     return parse(read_bytes(path, "the knapsack file"), path, instance)
 
 
@@ -78,12 +72,9 @@ def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> Par
 def recognize(head: str) -> str | None:
     """Name of the format a file seems to be in, from its beginning.
 
-    Returns
-    -------
-    str or None
-        One of :data:`FORMATS`, or ``None`` if this is no knapsack instance. Two-column files shorter than the head must
-        be complete, because any list of pairs looks like one otherwise; the others may still hold mistakes that
-        :func:`read` explains.
+    Returns: one of :data:`FORMATS`, or ``None`` if this is no knapsack instance. Two-column files shorter than the head
+    must be complete, because any list of pairs looks like one otherwise; the others may still hold mistakes that
+    :func:`read` explains.
     """
     whole = len(head.encode("utf-8", errors="replace")) < HEAD_BYTES
     lines = re.split(r"\r\n|\r|\n", head.removeprefix("\ufeff"))

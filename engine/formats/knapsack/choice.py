@@ -88,13 +88,7 @@ def write_multiple_choice(
 
 
 def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
-    """One instance of an ``mknap`` file.
-
-    Parameters
-    ----------
-    instance : int
-        Which of several in the file, from 1.
-    """
+    """One instance of an ``mknap`` file."""
     numbers = _numbers(path)
     count = numbers.take("the number of instances")
     require_instance(instance, count, path)

@@ -16,51 +16,21 @@ __all__ = ["ParsedKnapsack", "check_ids", "items_text", "readonly"]
 
 @dataclass(frozen=True, eq=False)
 class ParsedKnapsack:
-    """The content of a knapsack file, before the rules of the problem are checked.
-
-    Attributes
-    ----------
-    profits, weights : ndarray of int64, shape (n,)
-        One entry per item, in the file's order; read-only. Signs are as in the file.
-    capacity : int
-        Capacity of the knapsack, in the unit of the weights.
-    format : str
-        Which of :data:`engine.formats.knapsack.FORMATS` the file is in. With no items, ``jooken``, ``kplib`` and
-        ``capacity-last`` are the same text, and it is called ``jooken``.
-    optimum : int or None
-        Optimal profit stated by the file, when it states one that is positive.
-    lines : ndarray of int64, shape (n,)
-        1-based line of each item, for messages.
-    capacity_line : int
-        1-based line of the capacity.
-    instances : int
-        How many instances the file holds.
-    counts : ndarray of int64, shape (n,), or None
-        How often each item may be taken, where the file says so; read-only.
-    """
+    """The content of a knapsack file, before the rules of the problem are checked; arrays are read-only, shape (n,)."""
 
     profits: NDArray[np.int64]
     weights: NDArray[np.int64]
     capacity: int
-    format: str
-    optimum: int | None
-    lines: NDArray[np.int64]
+    format: str  # of FORMATS; without items, jooken, kplib and capacity-last are the same text, called jooken
+    optimum: int | None  # as the file states it, if it is positive
+    lines: NDArray[np.int64]  # of the items, from 1, for messages
     capacity_line: int
-    instances: int = 1
-    counts: NDArray[np.int64] | None = None
+    instances: int = 1  # that the file holds
+    counts: NDArray[np.int64] | None = None  # how often each item may be taken, where the file says so
 
 
 def check_ids(ids: NDArray[np.int64], lines: Sequence[int] | NDArray[np.int64], path: str | Path | None) -> None:
-    """Ids count up by one from 0 or 1, so that an item's position is its index.
-
-    Parameters
-    ----------
-    ids : ndarray of int64, shape (n,)
-    lines : sequence of int
-        The line of each.
-    path : path-like or None
-        Only for messages.
-    """
+    """Ids count up by one from 0 or 1, so that an item's position is its index."""
     if not ids.size:
         return
     first = int(ids[0])

@@ -30,17 +30,7 @@ _BLOCK_END = re.compile(rb"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
 
 
 def parse(text: bytes, first_line: int, path: str | Path | None, instance: int = 1) -> ParsedKnapsack:
-    """One block of a ``knapPI`` file, counted from 1.
-
-    Parameters
-    ----------
-    first_line : int
-        The number of its first line in the file.
-    path : path-like or None
-        Only for messages.
-    instance : int
-        The block, from 1.
-    """
+    """One block of a ``knapPI`` file, counted from 1."""
     starts = _starts(text)
     require_instance(instance, len(starts), path)
     first_line += text.count(b"\n", 0, starts[instance - 1])

@@ -159,15 +159,7 @@ def _row_meaning(layout: _Layout, n: int, row: int) -> str:
 
 
 def recognize(rows: list[list[int]], whole: bool) -> str | None:
-    """Name of the table these lines begin, if they do.
-
-    Parameters
-    ----------
-    rows : list of list of int
-        The numbers of the first lines.
-    whole : bool
-        Whether these are all lines of the file.
-    """
+    """Name of the table these lines begin, if they do."""
     if len(rows) < 2:
         return None
     name, n = _name([len(row) for row in rows[:2]]), rows[0][0]
@@ -197,12 +189,7 @@ def recognize(rows: list[list[int]], whole: bool) -> str | None:
 def written(name: str, items: list[tuple[int, int]], capacity: int, counts: list[int] | None = None) -> Iterator[str]:
     """The lines of a file in the format of that name, from (profit, weight) pairs.
 
-    Parameters
-    ----------
-    name : str
-        A format that :func:`recognize` returns.
-    counts : list of int, optional
-        For ``bounded``; 1 each by default.
+    ``name``: a format that :func:`recognize` returns; ``counts``: for ``bounded``; 1 each by default.
     """
     yield f"{len(items)} {capacity}" if name == "unicauca" else f"{len(items)}"
     if name == "kplib":

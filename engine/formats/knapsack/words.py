@@ -28,15 +28,7 @@ class Row(NamedTuple):
 
 
 class Words:
-    """The words of a text, with the line of each; nothing is converted until :meth:`integers` is asked.
-
-    Parameters
-    ----------
-    first_line : int
-        The number of its first line in the file.
-    path : path-like or None
-        Only for messages.
-    """
+    """The words of a text, with the line of each; nothing is converted until :meth:`integers` is asked."""
 
     def __init__(self, text: bytes, first_line: int, path: str | Path | None) -> None:
         require_memory(_MEMORY_PER_BYTE * len(text), "reading the file", path)
@@ -94,13 +86,7 @@ class Words:
 
 
 def plain_text(data: bytes, path: str | Path | None) -> tuple[bytes, int]:
-    """The text after its opening comments with plain line ends, and the number of its first line.
-
-    Parameters
-    ----------
-    path : path-like or None
-        Only for messages.
-    """
+    """The text after its opening comments with plain line ends, and the number of its first line."""
     text = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
         text.decode("utf-8")
@@ -122,13 +108,7 @@ def plain_text(data: bytes, path: str | Path | None) -> tuple[bytes, int]:
 
 
 def rows_of(text: bytes, first_line: int) -> Iterator[Row]:
-    """The lines that are not blank, one by one.
-
-    Parameters
-    ----------
-    first_line : int
-        The number of its first line in the file.
-    """
+    """The lines that are not blank, one by one."""
     position = 0
     while position < len(text):
         end = text.find(b"\n", position)

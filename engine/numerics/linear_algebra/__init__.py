@@ -50,17 +50,11 @@ def linear_algebra(
 ) -> LinearAlgebra:
     """Linear algebra for a device.
 
-    Parameters
-    ----------
-    device : Device
-        On whose thread this is called and the object is used. Calls take their place in the device's present stream,
-        which is asked for at every call. Scratch memory is the object's, so streams that run concurrently take an
-        object each.
-    provider : {"cusolver", "lapack", "kernels"}, optional
-        By default what ``device.capabilities.linear_algebra`` says; if that is cuSOLVER and CuPy is not installed, the
-        kernels, and ``notice`` is called with that.
-    notice : callable, optional
-        Called with a sentence for the user.
+    ``device``: on whose thread this is called and the object is used. Calls take their place in the device's present
+    stream, which is asked for at every call. Scratch memory is the object's, so streams that run concurrently take an
+    object each. ``provider`` ("cusolver", "lapack", "kernels"): by default what ``device.capabilities.linear_algebra``
+    says; if that is cuSOLVER and CuPy is not installed, the kernels, and ``notice`` is called with that; ``notice``:
+    called with a sentence for the user.
     """
     if not device.capabilities.fp64:
         raise DeviceError(f"{device.info.id} ({device.info.name}) has no float64, which linear algebra needs")

@@ -103,12 +103,8 @@ class LinearAlgebra(Closing):
     def cholesky(self, matrix: Buffer, status: Buffer) -> None:
         """``A = L L^T`` in place. What is above the diagonal is not read, and afterwards is the provider's own.
 
-        Parameters
-        ----------
-        matrix : Buffer of float64, shape (n, n) or (k, n, n)
-        status : Buffer of int32, shape (k,), k = 1 for one matrix
-            Set to 0, or to the first pivot, counted from 1, that is not above zero (or is NaN). What that matrix holds
-            then has no meaning. Read it when it suits.
+        ``matrix``, shape (n, n); ``status``, shape (k,): set to 0, or to the first pivot, counted from 1, that is not
+        above zero (or is NaN). What that matrix holds then has no meaning. Read it when it suits.
         """
         batch, n, columns = _matrices("matrix", matrix)
         _require("matrix", matrix, (*matrix.shape[:-2], n, n))
@@ -172,10 +168,7 @@ class LinearAlgebra(Closing):
     ) -> None:
         """``out = alpha op(A) op(B) + beta out``, where op transposes if asked.
 
-        Parameters
-        ----------
-        a, b, out : Buffer of float64, shapes that fit, two-dimensional or all with the same leading batch axis
-            ``out`` is neither of the others. With ``beta = 0`` what it held does not matter.
+        ``a``, ``b``, ``out``: ``out`` is neither of the others. With ``beta = 0`` what it held does not matter.
         """
         batch, a_rows, a_columns = _matrices("a", a)
         _, b_rows, b_columns = _matrices("b", b)

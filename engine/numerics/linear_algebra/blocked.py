@@ -40,20 +40,9 @@ def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: thread
 def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event, threads: Threads | None = None) -> int:
     """Factorise the lower triangle of a matrix in place.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (m, m)
-        The lower triangle becomes its factor.
-    cancelled : threading.Event
-        Looked at before each block.
-    threads : callable, optional
-        ``threads(operations)`` gives a context with as many threads of BLAS as so many operations are worth; the
-        factor of one block is worth one.
-
-    Returns
-    -------
-    int
-        0, the failing pivot from 1, or 1 if it was cancelled.
+    ``matrix``, shape (m, m): the lower triangle becomes its factor; ``cancelled``: looked at before each block;
+    ``threads``: ``threads(operations)`` gives a context with as many threads of BLAS as so many operations are worth;
+    the factor of one block is worth one. Returns: 0, the failing pivot from 1, or 1 if it was cancelled.
     """
     m = matrix.shape[0]
     for begin in range(0, m, _ROWS):

@@ -37,10 +37,7 @@ class Kernels(LinearAlgebra):
     On NVIDIA's devices of compute capability 8.0 on, products go through the tensor cores' float64 units, in both
     backends.
 
-    Parameters
-    ----------
-    block : {1, 256}, optional
-        Work-items a group: 1 for kernels made for CPUs; the device's own choice by default.
+    ``block`` (1, 256): work-items a group: 1 for kernels made for CPUs; the device's own choice by default.
     """
 
     provider: Provider = "kernels"
@@ -93,18 +90,10 @@ class Kernels(LinearAlgebra):
     ) -> None:
         """``C = alpha op(A) diag(scale) op(B) + beta C`` for parts of matrices in row-major buffers.
 
-        Parameters
-        ----------
-        a, b, c : tuple
-            Buffer, first element, row length, and the distance of one matrix of the batch from the next.
-        scale : Buffer or None
-            Factors of the inner dimension, ``scale_batch`` of them a matrix; they are not used if it is None.
-        sizes : tuple of int
-            Matrices of the batch, rows and columns of C, and the inner dimension.
-        lower : bool
-            Whether only the lower triangle of a square C is written.
-        alpha, beta : float
-            C is not read if beta is 0.
+        ``a``, ``b``, ``c``: buffer, first element, row length, and the distance of one matrix of the batch from the
+        next; ``scale``: factors of the inner dimension, ``scale_batch`` of them a matrix; they are not used if it is
+        None; ``sizes``: matrices of the batch, rows and columns of C, and the inner dimension; ``lower``: whether only
+        the lower triangle of a square C is written; ``alpha``, ``beta``: C is not read if beta is 0.
         """
         batch, m, n, k = sizes
         shape = self._shape(batch, m, n, lower)

@@ -75,12 +75,8 @@ def solve_in_child(run: Run) -> Result:
 class FarRun:
     """A run here, and the process that works it, which is ended on leaving, whatever it is doing.
 
-    Parameters
-    ----------
-    run : Run
-        Receives the events of the other side, and gives it the user's requests.
-    lost : callable
-        ``lost(code)`` is the error for a process that has ended without an answer.
+    ``run``: receives the events of the other side, and gives it the user's requests; ``lost``: ``lost(code)`` is the
+    error for a process that has ended without an answer.
     """
 
     def __init__(self, run: Run, process: ChildProcess, lost: Callable[[int], DeviceError]) -> None:
@@ -99,10 +95,7 @@ class FarRun:
     def ask(self, backend: str | None, devices: Sequence[str] | None) -> None:
         """Send the question.
 
-        Parameters
-        ----------
-        backend, devices : optional
-            Those of the other side; by default as it is configured.
+        ``backend``, ``devices``: those of the other side; by default as it is configured.
         """
         run = self._run
         arrays = {f"problem/{name}": array for name, array in run.problem.to_arrays().items()}

@@ -301,10 +301,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
 def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]]:
     """Read an ``.npz`` file.
 
-    Parameters
-    ----------
-    digest : str, optional
-        The SHA-256 that the file must have.
+    ``digest``: the SHA-256 that the file must have.
     """
     try:
         with open_regular(path) as stream:

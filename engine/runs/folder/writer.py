@@ -26,10 +26,7 @@ FIRST_CHECKPOINT = 2.0
 class FolderWriter:
     """The right of a run to write to its folder, if it has one, until :meth:`close`.
 
-    Parameters
-    ----------
-    run : Run
-        Gets the warnings; has the limits, and the checkpoint that it goes on from.
+    ``run``: gets the warnings; has the limits, and the checkpoint that it goes on from.
     """
 
     def __init__(self, run: Run, folder: RunStorage | None) -> None:

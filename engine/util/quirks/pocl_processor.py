@@ -36,10 +36,7 @@ _NAMES: dict[int, ctypes.Array[ctypes.c_char]] = {}
 def name_processor(address: int, version: str, system: Path = Path("/proc")) -> str | None:
     """Give PoCL the name of a processor that its LLVM does not know, or takes for an older one.
 
-    Returns
-    -------
-    str or None
-        The name given; None if PoCL's name for the processor is right, or where nothing can be done.
+    Returns: the name given; None if PoCL's name for the processor is right, or where nothing can be done.
     """
     given = version.rstrip().rpartition("-")[2]
     if given not in _MISNAMED:
