@@ -24,6 +24,7 @@ import click
 from ..errors import ClusterError, OptionError, OutputError, QuintetError
 from ..util.files import reason_of
 from ..util.paths import PACKAGE
+from ..util.quirks.scipy_import import spare_numpy_modules
 from ..util.text import number_text, printable
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ _HIDDEN = {"standby": f"{__name__}.standby", "receive": f"{__name__}.receiving"}
 def main() -> None:
     """The console script: :func:`command_line`, and the end of the process."""
     gc.set_threshold(2000)  # as in newer Pythons; with 700, imports alone have every object visited once more
+    spare_numpy_modules()
     code = command_line(sys.argv[1:])
     if code == _ABORTED or _works_on():  # a device may still be busy, and nothing waits for it
         with contextlib.suppress(OSError):

@@ -31,6 +31,30 @@ def test_functions_of_atexit_are_called_when_threads_have_ended():
         pytest.skip("atexit is called while threads run: quirks/exit_order.py can go with the versions that do not")
 
 
+COPIED = """
+import sys
+import numpy
+{sparing}
+import scipy.sparse, scipy.special
+print("numpy.f2py" in sys.modules)
+names = {{}}
+exec("from numpy import *", names)
+print("f2py" in names and "f2py" in dir(numpy) and "numpy.f2py" in sys.modules)
+print(scipy.special.gammaln(5.0) > 3.1 and scipy.sparse.eye_array(3).sum() == 3)
+"""
+SPARING = "from engine.util.quirks.scipy_import import spare_numpy_modules; spare_numpy_modules()"
+
+
+def test_scipy_is_imported_without_modules_of_numpy_that_it_does_not_use():
+    def said(sparing):
+        program = [sys.executable, "-W", "error", "-c", COPIED.format(sparing=sparing)]
+        return subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+
+    assert said(SPARING) == ["False", "True", "True"]
+    if said("")[0] == "False":
+        pytest.skip("SciPy does not import numpy.f2py: quirks/scipy_import.py can go with the versions that do")
+
+
 # --- PoCL's long header ----------------------------------------------------------------------------------------------
 
 
