@@ -33,6 +33,11 @@ _PASSED = (
 class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators, which list their parameters themselves, as scikit-learn asks for."""
 
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Keep the arguments of the constructor as they are, each under its name."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
     def _names(self) -> list[str] | None:
         """The names of a data frame's columns."""
         names = getattr(self, "feature_names_in_", None)

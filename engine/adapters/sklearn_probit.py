@@ -117,27 +117,7 @@ class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[
         devices: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.family = family
-        self.kernel = kernel
-        self.draws = draws
-        self.ess = ess
-        self.max_draws = max_draws
-        self.warmup = warmup
-        self.thin = thin
-        self.chains = chains
-        self.storage = storage
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.intercept_scale = intercept_scale
-        self.tau_scale = tau_scale
-        self.par_ratio = par_ratio
-        self.penalize = penalize
-        self.prior = prior
-        self.slab = slab
-        self.class_weight = class_weight
-        self.backend = backend
-        self.devices = devices
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw from the posterior; warns if the chains have not mixed.

@@ -39,8 +39,7 @@ _COUNTING = {"GPU as in the paper": "histogram", "this solver": "auto"}
 
 def reproduce(arguments: list[str]) -> int:
     """Run the command with its arguments; returns the exit code."""
-    paper = Paper.named("boa")
-    return paper.run(lambda study: _study(study, paper), arguments)
+    return Paper.named("boa").run(_study, arguments)
 
 
 def _study(study: Study, paper: Paper) -> None:

@@ -39,8 +39,7 @@ _EACH: dict[str, Any] = {"window_launches": "each"}
 
 def reproduce(arguments: list[str]) -> int:
     """Run the command with its arguments; returns the exit code."""
-    paper = Paper.named("ivm")
-    return paper.run(lambda study: _study(study, paper), arguments)
+    return Paper.named("ivm").run(_study, arguments)
 
 
 def _study(study: Study, paper: Paper) -> None:

@@ -34,8 +34,7 @@ Size = tuple[int, int]
 
 def reproduce(arguments: list[str]) -> int:
     """Run the command with its arguments; returns the exit code."""
-    paper = Paper.named("horseshoe")
-    return paper.run(lambda study: _study(study, paper), arguments)
+    return Paper.named("horseshoe").run(_study, arguments)
 
 
 def _study(study: Study, paper: Paper) -> None:

@@ -29,8 +29,7 @@ Times = dict[float, dict[str, float]]
 
 def reproduce(arguments: list[str]) -> int:
     """Run the command with its arguments; returns the exit code."""
-    paper = Paper.named("knapsack")
-    return paper.run(lambda study: _study(study, paper), arguments)
+    return Paper.named("knapsack").run(_study, arguments)
 
 
 def _study(study: Study, paper: Paper) -> None:

@@ -27,9 +27,8 @@ _ACCEPTABLE = 1e-6  # this solver's own default
 
 def reproduce(arguments: list[str]) -> int:
     """Run the command with its arguments; returns the exit code."""
-    paper = Paper.named("pdas")
     folder = "Folder with Netlib's programs as NAME.mps; without it only generated programs are solved."
-    return paper.run(lambda study: _study(study, paper), arguments, folder)
+    return Paper.named("pdas").run(_study, arguments, folder)
 
 
 def _study(study: Study, paper: Paper) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ class Paper:
         claims = {key: Claim(**claim) for key, claim in found["claims"].items()}
         return cls(name, found["title"], found["source"], claims, found.get("points", {}))
 
-    def run(self, study: Callable[[Study], None], arguments: Sequence[str], instances: str | None = None) -> int:
+    def run(self, measure: Callable[[Study, Paper], None], arguments: list[str], instances: str | None = None) -> int:
         """``quintet reproduce NAME``; see :func:`engine.reports.study.run_study`."""
-        return run_study(self.name, self.title, self.source, study, arguments, instances, self.claims)
+        return run_study(
+            *(self.name, self.title, self.source, lambda study: measure(study, self), arguments, instances, self.claims)
+        )
