@@ -122,7 +122,7 @@ def test_the_arguments_that_are_described_are_in_the_signature():
         for name, text, node in documented(path)
         if named(text)
     ]
-    assert len(found) > 200
+    assert len(found) > 100
     assert [entry for entry in found if entry[1]] == []
 
 
