@@ -60,12 +60,10 @@ def test_what_is_built_in_a_phase_and_its_first_launch_are_not_that_phase(monkey
     monkeypatch.setattr(loading.time, "perf_counter", lambda: now[0])
     phases, launches = loading.PhaseSeconds(("products", "form"), [device]), loading.Launches(device)
     launches.run("outside of any phase", build)
-    began = phases.begin()
-    takes(1.0)
-    launches.run("first", build)
-    phases.end("products", began)
-    began = phases.begin()
-    launches.run("first", build)
-    launches.run("other", lambda: lambda: takes(0.25))
-    phases.end("form", began)
+    with phases.phase("products"):
+        takes(1.0)
+        launches.run("first", build)
+    with phases.phase("form"):
+        launches.run("first", build)
+        launches.run("other", lambda: lambda: takes(0.25))
     assert phases.seconds == {"products": 1.0, "form": 0.75, "kernels": 5.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,11 @@ from ..forms.standard import ShardData
 from ..multifrontal.form import FormChoice
 from ..options import Options
 from ..problem import sp
-from ..systems.choose import Kind, choose_kind, make_system
+from ..systems.choose import Kind, choose_kind
+from ..systems.costs import dense_for_a_while
+from ..systems.host import HostSystem
+from ..systems.pending import PendingSystem
+from ..systems.updates import UpdateSystem
 from .host_memory import make_shard
 from .memory import planned_bytes, require_fit
 from .method import InteriorPoint, Measures, Settings
@@ -68,18 +73,16 @@ def open_system(
     def make(device: Device, part: ShardData) -> DeviceShard:
         return make_shard(device, part, provider, notice)
 
-    system = PoolSystem(data, used, make)
-    system.linear_system = make_system(
-        kind,
-        system,
-        data,
-        used[0].info,
-        warn=system.warnings.append,
-        form=_FORMS.get(options.linear_solver, "normal"),
-        block=options.block,
-        dense_fits=dense_fits,
-        dense_meanwhile=dense_meanwhile,
-    )
+    system, info = PoolSystem(data, used, make), used[0].info
+    warn = system.warnings.append
+    if kind == "updates":
+        system.linear_system = UpdateSystem(system, options.block, warn)
+    elif kind == "host":
+        system.linear_system = HostSystem(data, _FORMS.get(options.linear_solver, "normal"), system.get_theta)
+    elif kind != "dense":
+        meanwhile = dense_meanwhile and dense_fits and dense_for_a_while(data.m, info.capabilities)
+        choice: Literal["device", "auto"] = "device" if kind == "fronts" else "auto"
+        system.linear_system = PendingSystem(system, data, info, choice, dense_fits, warn, meanwhile)
     return system
 
 

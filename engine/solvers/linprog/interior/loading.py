@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ....devices import Device, Program
@@ -66,20 +67,19 @@ class PhaseSeconds:
         """Devices build at the same time."""
         return max((device.building.compiling for device in self._devices), default=0.0)
 
-    def begin(self) -> float:
-        """The moment at which a phase begins."""
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the seconds in this context to a phase, but for those in which kernels were built."""
         self._count()
-        return time.perf_counter()
+        began = time.perf_counter()
+        yield
+        self.seconds[name] += max(0.0, time.perf_counter() - began - self._count())
 
     def _count(self) -> float:
         """Add what was built since the last time; how much that is."""
         before, self._built = self._built, self._building()
         self.seconds["kernels"] += self._built - before
         return self._built - before
-
-    def end(self, phase: str, began: float) -> None:
-        """Add the seconds since a moment to a phase, but for those in which kernels were built."""
-        self.seconds[phase] += max(0.0, time.perf_counter() - began - self._count())
 
 
 def devices_of(shards: Sequence[Any]) -> list[Device]:

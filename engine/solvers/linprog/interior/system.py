@@ -47,10 +47,6 @@ class System:
         """Call a method of each shard with arguments of its own."""
         return [_of(shard, method)(*own) for shard, own in zip(self.shards, arguments, strict=True)]
 
-    def first(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a method of the first shard."""
-        return _of(self.shards[0], method)(*args, **kwargs)
-
     # --- points -------------------------------------------------------------------------------------------------
 
     def _split(self, values: Vector) -> list[Vector]:
@@ -88,9 +84,8 @@ class System:
 
     def assess(self, y: Vector, rho: float, rho_free: float) -> tuple[Vector, Vector]:
         """``A x`` of all shards, and their sums, largest and smallest values together."""
-        began = self._phases.begin()
-        found = self.each(DeviceShard.assess, y, rho, rho_free)
-        self._phases.end("products", began)
+        with self._phases.phase("products"):
+            found = self.each(DeviceShard.assess, y, rho, rho_free)
         return _sum([part[0] for part in found]), joined_measures(np.stack([part[1] for part in found]))
 
     def scale(self, rho: float, rho_free: float) -> Vector:
@@ -104,24 +99,19 @@ class System:
 
     def form(self) -> None:
         """The matrix of the linear system."""
-        began = self._phases.begin()
-        self.linear_system.form()
-        self._phases.end("form", began)
+        with self._phases.phase("form"):
+            self.linear_system.form()
 
     def factor(self, relative: float, absolute: float) -> int:
         """Factorise it with a larger diagonal; not 0 where that fails."""
-        began = self._phases.begin()
-        status = self.linear_system.factor(relative, absolute)
         self.factorizations += 1
-        self._phases.end("factor", began)
-        return status
+        with self._phases.phase("factor"):
+            return self.linear_system.factor(relative, absolute)
 
     def solve(self, rhs: Vector) -> Vector:
         """Solve with the factor."""
-        began = self._phases.begin()
-        found = self.linear_system.solve(rhs)
-        self._phases.end("solve", began)
-        return found
+        with self._phases.phase("solve"):
+            return self.linear_system.solve(rhs)
 
     # --- what linear systems use --------------------------------------------------------------------------------
 
@@ -142,31 +132,25 @@ class System:
     def form_normal(self) -> None:
         """The dense matrix on the first shard; those of the others are added in their order."""
         if self.is_one:
-            self.first(DeviceShard.form)
+            self.shards[0].form()
             return
         found: list[Any] = self.map(DeviceShard.form_lower, [(rank > 0,) for rank in range(len(self.shards))])
-        self.first(DeviceShard.add_lower, found[1:])
+        self.on_first(lambda shard: shard.add_lower(found[1:]))
 
     def normal(self, p: Vector) -> Vector:
         """``A Theta A^T p`` (m,)."""
-        began = self._phases.begin()
-        found = _sum(self.each(DeviceShard.normal, p))
-        self._phases.end("products", began)
-        return found
+        with self._phases.phase("products"):
+            return _sum(self.each(DeviceShard.normal, p))
 
     def target(self, kind: Target, sigma_mu: float, primal: float, dual: float) -> Vector:
         """Right-hand sides of complementarity; ``A Theta g`` (m,)."""
-        began = self._phases.begin()
-        found = _sum(self.each(DeviceShard.target, kind, sigma_mu, primal, dual))
-        self._phases.end("products", began)
-        return found
+        with self._phases.phase("products"):
+            return _sum(self.each(DeviceShard.target, kind, sigma_mu, primal, dual))
 
     def direction(self, dy: Vector) -> Vector:
         """The direction from dy; ``A dx`` (m,)."""
-        began = self._phases.begin()
-        found = _sum(self.each(DeviceShard.direction, dy))
-        self._phases.end("products", began)
-        return found
+        with self._phases.phase("products"):
+            return _sum(self.each(DeviceShard.direction, dy))
 
     def search_direction(
         self, kind: Target, sigma_mu: float, primal: float, dual: float, rp: Vector, keep_previous: bool = False
@@ -188,10 +172,6 @@ class System:
     def swap_slots(self) -> None:
         """Keep the present direction."""
         self.each(DeviceShard.swap_slots)
-
-    def run(self, function: Callable[[], T]) -> T:
-        """Call a function on the thread where the shards may be used."""
-        return function()
 
 
 class PoolSystem(System):
@@ -222,24 +202,14 @@ class PoolSystem(System):
             self._caller.shutdown()
         self._group.__exit__(*error)
 
+    @override
     def each(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
-        """Call a method of every shard, each on its device's thread."""
-        if len(self.shards) == 1:
-            return super().each(method, *args, **kwargs)
-        return self._group.each(method, *args, **kwargs)
+        return super().each(method, *args, **kwargs) if self.is_one else self._group.each(method, *args, **kwargs)
 
+    @override
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a method of each shard with arguments of its own, on its device's thread."""
-        if len(self.shards) == 1:
-            return super().map(method, arguments)
-        found: list[Any] = self._group.map(method, list(arguments))
+        found: list[Any] = super().map(method, arguments) if self.is_one else self._group.map(method, list(arguments))
         return found
-
-    def first(self, method: Callable[Concatenate[Any, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a method of the first shard, on its device's thread."""
-        if len(self.shards) == 1:
-            return super().first(method, *args, **kwargs)
-        return self._group.first(method, *args, **kwargs)
 
     @override
     def on_first(self, function: Callable[[Any], T]) -> T:
@@ -257,7 +227,7 @@ class PoolSystem(System):
         return self._group.submit(0, on_thread)
 
     def run(self, function: Callable[[], T]) -> T:
-        """:meth:`submit`, and wait."""
+        """Call a function where :meth:`submit` does, and wait."""
         return self.submit(function).result()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import importlib
 from abc import ABC, abstractmethod
@@ -100,42 +99,19 @@ class SuperLU(Factors):
         self._full = sp.csc_array(lower + sp.tril(lower, -1).T)
         self._full.sort_indices()
         self._source = self._full.data.astype(np.int64) - 1
-        self._order: NDArray[np.int64] | None = None  # of rows and columns, where one was found before
 
     @override
     def factor(self, values: Vector) -> bool:
         full = self._full
         matrix = sp.csc_array((values[self._source], full.indices, full.indptr), shape=full.shape)
         splu = importlib.import_module("scipy.sparse.linalg").splu
-        order = "MMD_AT_PLUS_A" if self._order is None else "NATURAL"
+        options: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
         try:
-            self._numeric = splu(matrix, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            self._numeric = splu(matrix, diag_pivot_thresh=0.0, **options)
         except RuntimeError:
             return False
         self.nonzeros = int(self._numeric.L.nnz)
-        pivots = self._numeric.U.diagonal()
-        return _are_right(pivots, self._negative)
-
-    @override
-    def solve(self, rhs: Vector) -> Vector:
-        if self._order is None:
-            return super().solve(rhs)
-        found = np.empty_like(rhs)
-        found[self._order] = self._numeric.solve(rhs[self._order])
-        return found
-
-    def with_same_pattern(self) -> SuperLU:
-        """Factors for another matrix of the pattern, in the order of the last factor, if there is one."""
-        found = copy.copy(self)
-        found._numeric = None
-        if self._numeric is not None and self._order is None:
-            order = np.argsort(self._numeric.perm_c)
-            numbered = self._full.copy()
-            numbered.data = np.arange(1, numbered.nnz + 1, dtype=np.float64)
-            found._full = sp.csc_array(numbered[order][:, order])
-            found._full.sort_indices()
-            found._source, found._order = self._source[found._full.data.astype(np.int64) - 1], order
-        return found
+        return _are_right(self._numeric.U.diagonal(), self._negative)
 
     @override
     def picture(self) -> Picture:

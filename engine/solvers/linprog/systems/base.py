@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ....devices import Buffer, Device
-from ....numerics.linear_algebra import LinearAlgebra
-from ..forms.standard import ShardData
 from ..sparse.factors import Picture
 
-__all__ = ["DenseSystem", "FactorStatistics", "FirstShard", "LinearSystem", "Shards"]
+if TYPE_CHECKING:
+    from ..interior.system import System
+
+__all__ = ["DenseSystem", "FactorStatistics", "LinearSystem"]
 
 Vector = NDArray[np.float64]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -52,49 +50,10 @@ class LinearSystem(Protocol):
         """End what is at work, and release everything; called from any thread."""
 
 
-class FirstShard(Protocol):
-    """What linear systems use of the shard on the first device, on its thread."""
-
-    device: Device
-    algebra: LinearAlgebra
-    data: ShardData
-    owned: list[Any]
-
-    @property
-    def theta(self) -> Buffer:
-        """The present theta."""
-
-    def factor(self, relative: float, absolute: float) -> int:
-        """Factorise its dense matrix."""
-
-    def solve(self, rhs: Vector) -> Vector:
-        """Solve with its dense factor."""
-
-
-class Shards(Protocol):
-    """What linear systems use of all shards."""
-
-    @property
-    def is_one(self) -> bool:
-        """Whether one shard has all columns."""
-
-    def on_first(self, function: Callable[[Any], T]) -> T:
-        """Call a function with the :class:`FirstShard`, on its thread."""
-
-    def get_theta(self) -> Vector:
-        """The present theta (N,), on the host."""
-
-    def form_normal(self) -> None:
-        """The dense ``A Theta A^T`` on the first shard."""
-
-    def normal(self, p: Vector) -> Vector:
-        """``A Theta A^T p`` (m,)."""
-
-
 class DenseSystem(LinearSystem):
     """Cholesky factors of the dense matrix, by the device's linear algebra."""
 
-    def __init__(self, shards: Shards) -> None:
+    def __init__(self, shards: System) -> None:
         self._shards = shards
 
     @override

@@ -21,7 +21,6 @@ __all__ = [
     "IN_PROCESS",
     "SIMPLICIAL_IN_PROCESS",
     "SIMPLICIAL_WORK",
-    "SUPERLU_HERE",
     "Choice",
     "augmented_is_faster",
     "dense_for_a_while",
@@ -70,8 +69,6 @@ class _Library:
 _GPU, _CPU = _Dense(), _Dense(rate=1.5e10)
 _FRONTS = _Fronts()
 _RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4, 3e-4), _Library(1e-3, 1e9, 1, 3e-4)  # in a child process
-SUPERLU_HERE = _Library(2e-4, 1e9, 1, 2e-5)
-"""SuperLU in this process."""
 _SOLUTIONS = 8  # with each factor
 _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
@@ -10,7 +12,10 @@ from ..multifrontal.factor import Multifrontal, matrix_bytes
 from ..multifrontal.plan import Plan
 from ..multifrontal.symbolic import Fronts, picture_of_fronts
 from ..sparse.products import DenseColumns
-from .base import FactorStatistics, FirstShard, LinearSystem, Shards
+from .base import FactorStatistics, LinearSystem
+
+if TYPE_CHECKING:
+    from ..interior.system import System
 
 __all__ = ["FrontSystem", "fronts_bytes"]
 
@@ -25,11 +30,11 @@ def fronts_bytes(dense: DenseColumns, plan: Plan) -> int:
 class FrontSystem(LinearSystem):
     """Fronts of the matrix without its dense columns; those by the Sherman-Morrison-Woodbury formula."""
 
-    def __init__(self, shards: Shards, dense: DenseColumns, fronts: Fronts, plan: Plan) -> None:
+    def __init__(self, shards: System, dense: DenseColumns, fronts: Fronts, plan: Plan) -> None:
         self._shards, self._dense, self._fronts = shards, dense, fronts
         self._bytes = fronts_bytes(dense, plan)
 
-        def make(shard: FirstShard) -> Multifrontal:
+        def make(shard: Any) -> Multifrontal:
             factors = Multifrontal(shard.device, dense.kept, fronts, plan)
             shard.owned.append(factors)
             return factors

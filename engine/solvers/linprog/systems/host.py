@@ -50,7 +50,7 @@ class _ChildFactors(Factors):
         self._process = new_child()
 
     def analyse(self, kind: str, indices: NDArray[np.integer], starts: NDArray[np.integer], negative: int) -> None:
-        """Analyse the pattern of the lower triangle, for a class of :mod:`.factors`."""
+        """Analyse the pattern of the lower triangle, for a class of ``sparse/factors``."""
         self._process.request("analyse", factors.__file__, kind, indices, starts, negative).result()
 
     @override

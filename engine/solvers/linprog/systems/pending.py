@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,13 @@ from ..multifrontal.plan import Plan, make_plan
 from ..multifrontal.symbolic import Fronts, analyse
 from ..problem import sp
 from ..sparse.products import DenseColumns, lower_pattern
-from .base import DenseSystem, FactorStatistics, LinearSystem, Shards
+from .base import DenseSystem, FactorStatistics, LinearSystem
 from .costs import augmented_is_faster, dense_for_a_while, fastest
 from .fronts import FrontSystem, fronts_bytes
 from .host import HostSystem
+
+if TYPE_CHECKING:
+    from ..interior.system import System
 
 __all__ = ["PendingSystem"]
 
@@ -54,7 +57,7 @@ class PendingSystem(LinearSystem):
 
     def __init__(
         self,
-        shards: Shards,
+        shards: System,
         data: ShardData,
         info: DeviceInfo,
         choice: Literal["device", "auto"],

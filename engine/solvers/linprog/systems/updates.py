@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,10 @@ from ....devices import Capabilities, Device
 from ....numerics.groups import group_size
 from ....numerics.linear_algebra import LinearAlgebra
 from ....numerics.memory import Memory
-from .base import DenseSystem, FactorStatistics, LinearSystem, Shards
+from .base import DenseSystem, FactorStatistics, LinearSystem
+
+if TYPE_CHECKING:
+    from ..interior.system import System
 
 __all__ = ["ShermanMorrison", "UpdateSystem", "kernel_variants", "updates_bytes"]
 
@@ -32,7 +35,7 @@ _REFINEMENTS = 2  # of a solution by updates, before its residual is judged
 class UpdateSystem(LinearSystem):
     """Sherman-Morrison updates while they are accurate, then Cholesky factors; theta = 1 needs no update."""
 
-    def __init__(self, shards: Shards, block: int, warn: Callable[[str], None]) -> None:
+    def __init__(self, shards: System, block: int, warn: Callable[[str], None]) -> None:
         self._shards, self._block, self._warn = shards, block, warn
         self._dense = DenseSystem(shards)
         self._updates: ShermanMorrison | None = None
