@@ -23,7 +23,7 @@ from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solv
 from ...util.paths import PACKAGE
 from .options import Options
 from .problem import LinearProgram
-from .schema import SCHEMA
+from .schema import PHASES, SCHEMA
 
 __all__ = ["SOLVER", "kernel_variants"]
 
@@ -41,23 +41,11 @@ SOLVER = Solver(
     solve_on_host=LazyImport(f"{__name__}.methods.at_once", "solve_on_host"),
     schema=SCHEMA,
     metrics=(
-        MetricSpec("primal_objective", "Primal objective"),
-        MetricSpec("dual_objective", "Dual objective"),
-        MetricSpec("duality_gap", "Relative duality gap", log=True),
-        MetricSpec("primal_infeasibility", "Primal infeasibility", log=True),
-        MetricSpec("dual_infeasibility", "Dual infeasibility", log=True),
-        MetricSpec("mu", "Complementarity mu", log=True),
-        MetricSpec("primal_step", "Primal step"),
-        MetricSpec("dual_step", "Dual step"),
-        MetricSpec("spread_of_d", "Condition number of D", log=True),
+        *(MetricSpec(column.name, column.title, log=column.log) for column in SCHEMA.history[1:]),
         MetricSpec("interior_error", "Error of the interior-point method", log=True),
         MetricSpec("pdhg_error", "Error of PDHG", log=True),
         MetricSpec("pdhg_primal_weight", "Primal weight of PDHG", log=True),
-        MetricSpec("seconds_kernels", "Compiling or loading kernels", "s"),
-        MetricSpec("seconds_products", "Products with A", "s"),
-        MetricSpec("seconds_form", "Forming A D A^T", "s"),
-        MetricSpec("seconds_factor", "Factorising", "s"),
-        MetricSpec("seconds_solve", "Solving with the factor", "s"),
+        *(MetricSpec(phase.name, phase.title, phase.unit) for phase in PHASES),
     ),
     generators={
         "linprog": Generator.of_module(

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
-__all__ = ["SCHEMA", "CheckpointState", "Form", "has_interior", "has_pdhg"]
+__all__ = ["PHASES", "SCHEMA", "CheckpointState", "Form", "has_interior", "has_pdhg"]
 
 
 Form = Literal["presolved", "given", "balanced"]
@@ -43,6 +43,15 @@ def has_pdhg(state: CheckpointState) -> bool:
 
 _FINITE, _POSITIVE = (-1e300, 1e300), (5e-324, 1e300)
 _BELOW_INFINITY = (-1e20, 1e20)  # what a program takes for infinity
+
+PHASES = (
+    CounterSpec("seconds_kernels", "Compiling or loading kernels", "s"),
+    CounterSpec("seconds_products", "Products with A", "s"),
+    CounterSpec("seconds_form", "Forming A D A^T", "s"),
+    CounterSpec("seconds_factor", "Factorising", "s"),
+    CounterSpec("seconds_solve", "Solving with the factor", "s"),
+)
+"""Of an interior-point method, on devices; shown while it works, too."""
 
 SCHEMA = Schema(
     arrays=(
@@ -95,11 +104,7 @@ SCHEMA = Schema(
         CounterSpec("dual_infeasibility", "Dual infeasibility"),
         CounterSpec("relative_gap", "Relative duality gap"),
         CounterSpec("seconds_prepare", "Presolve and scaling", "s"),
-        CounterSpec("seconds_kernels", "Compiling or loading kernels", "s"),
-        CounterSpec("seconds_products", "Products with A", "s"),
-        CounterSpec("seconds_form", "Forming A D A^T", "s"),
-        CounterSpec("seconds_factor", "Factorising", "s"),
-        CounterSpec("seconds_solve", "Solving with the factor", "s"),
+        *PHASES,
     ),
     history=(
         ColumnSpec("iteration", "Iteration"),

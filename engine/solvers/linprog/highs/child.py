@@ -48,16 +48,13 @@ else:
     from ....util.quirks.highspy_banner import quiet_highs
 
 
-def presolve_statuses() -> dict[Any, str]:
-    """What HiGHS's presolve statuses are called in messages."""
-    status = highspy.HighsPresolveStatus
-    return {
-        status.kNotReduced: "not_reduced",
-        status.kReduced: "reduced",
-        status.kReducedToEmpty: "empty",
-        status.kInfeasible: "infeasible",
-        status.kUnboundedOrInfeasible: "unbounded_or_infeasible",
-    }
+_PRESOLVE_STATUSES = {
+    highspy.HighsPresolveStatus.kNotReduced: "not_reduced",
+    highspy.HighsPresolveStatus.kReduced: "reduced",
+    highspy.HighsPresolveStatus.kReducedToEmpty: "empty",
+    highspy.HighsPresolveStatus.kInfeasible: "infeasible",
+    highspy.HighsPresolveStatus.kUnboundedOrInfeasible: "unbounded_or_infeasible",
+}
 
 
 def quiet(**options: Any) -> Any:
@@ -122,7 +119,7 @@ class Presolved:
         highs = self._highs
         if pass_model(highs, model) != highspy.HighsStatus.kError:
             highs.presolve()
-            self.status = presolve_statuses().get(highs.getModelPresolveStatus(), "failed")
+            self.status = _PRESOLVE_STATUSES.get(highs.getModelPresolveStatus(), "failed")
             if self.status == "reduced":
                 self.model = from_highs(highs.getPresolvedLp())
         return self
@@ -241,8 +238,7 @@ def solve(model: Model, options: dict[str, Any]) -> Point:
     found = outcome(highs)
     if found["status"] in _NO_OPTIMUM:
         found |= _rays(highs)
-    found["seconds"] = time.perf_counter() - began
-    return found
+    return found | {"seconds": time.perf_counter() - began}
 
 
 def _status(highs: Any) -> str:
@@ -302,19 +298,20 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
 
 def _basis(highs: Any, ranging: bool) -> Point:
     """The status of each column and row, and ranges, where HiGHS has a basis."""
-    found: Point = {}
     basis = highs.getBasis()
-    if basis.valid:
-        found["column_status"] = np.array([int(entry) for entry in basis.col_status], np.int8)
-        found["row_status"] = np.array([int(entry) for entry in basis.row_status], np.int8)
-    if ranging and basis.valid:
-        status, ranges = highs.getRanging()
-        if status == highspy.HighsStatus.kOk and ranges.valid:
-            n, m = highs.getNumCol(), highs.getNumRow()
-            found["cost_from"] = np.array(ranges.col_cost_dn.value_[:n], np.float64)
-            found["cost_to"] = np.array(ranges.col_cost_up.value_[:n], np.float64)
-            found["side_from"] = np.array(ranges.row_bound_dn.value_[:m], np.float64)
-            found["side_to"] = np.array(ranges.row_bound_up.value_[:m], np.float64)
+    if not basis.valid:
+        return {}
+    parts = {"column_status": basis.col_status, "row_status": basis.row_status}
+    found: Point = {name: np.array([int(entry) for entry in part], np.int8) for name, part in parts.items()}
+    if not ranging:
+        return found
+    status, ranges = highs.getRanging()
+    if status == highspy.HighsStatus.kOk and ranges.valid:
+        n, m = highs.getNumCol(), highs.getNumRow()
+        found["cost_from"] = np.array(ranges.col_cost_dn.value_[:n], np.float64)
+        found["cost_to"] = np.array(ranges.col_cost_up.value_[:n], np.float64)
+        found["side_from"] = np.array(ranges.row_bound_dn.value_[:m], np.float64)
+        found["side_to"] = np.array(ranges.row_bound_up.value_[:m], np.float64)
     return found
 
 
@@ -425,7 +422,7 @@ def _serve() -> None:
             name, *arguments = pickle.load(requests)
         except EOFError:
             return
-        answer: Any
+        answer: Any = True
         if name == "presolve":
             presolved = Presolved().run(*arguments)
             answer = {"status": presolved.status, "model": presolved.model}
@@ -438,10 +435,8 @@ def _serve() -> None:
         elif name == "analyse":
             path, kind, *pattern = arguments
             factors = getattr(_module(path), kind)(*pattern)
-            answer = True
         elif name == "load":
             _module(*arguments).load()
-            answer = True
         elif name == "order":
             path, function, *pattern = arguments
             answer = getattr(_module(path), function)(*pattern)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..problem import LinearProgram, sp
 
-__all__ = ["Model", "Scaling", "model_of", "program_of"]
+__all__ = ["Model", "Scaling", "model_of", "program_of", "scaled_model"]
 
 Vector = NDArray[np.float64]
 Model = dict[str, Any]
@@ -71,9 +71,14 @@ class Scaling:
         self.bound = _power_of_two(np.concatenate([*sides, model["lower"], model["upper"]]))
         self.cost = _power_of_two(model["c"])
 
+    @property
+    def changes(self) -> bool:
+        """Whether anything is scaled."""
+        return not (self.bound == self.cost == 1.0 and bool((self.row == 1.0).all()))
+
     def scaled(self, model: Model) -> Model:
         """The scaled model."""
-        if self.bound == self.cost == 1.0 and (self.row == 1.0).all():
+        if not self.changes:
             return model
         return model | {
             "c": self.cost * model["c"],
@@ -96,6 +101,13 @@ class Scaling:
             if name in out:
                 out[name] = out[name] * factor
         return out
+
+
+def scaled_model(problem: LinearProgram) -> tuple[Scaling, Model]:
+    """The model that HiGHS gets, and the way back."""
+    model = model_of(problem)
+    scaling = Scaling(model)
+    return scaling, scaling.scaled(model)
 
 
 def _power_of_two(values: Vector) -> float:

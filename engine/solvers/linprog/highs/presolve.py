@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..data import KeptBasis
 from ..problem import LinearProgram
-from .model import Model, Scaling, model_of, program_of
+from .model import Model, Scaling, model_of, program_of, scaled_model
 from .process import ChildError, ChildProcess, new_child
 from .threads import call_in_thread, start_in_kept_thread, wait_for
 
@@ -73,9 +73,8 @@ class HighsHere:
         self._work = work = child_module().Presolved(**options)
         if self._stopped:
             work.stop()
-        model = model_of(problem)
-        self.scaling = Scaling(model)
-        return work.run(self.scaling.scaled(model))
+        self.scaling, model = scaled_model(problem)
+        return work.run(model)
 
     def stop(self) -> None:
         """Let the work end soon; its result is of no use then."""
@@ -98,9 +97,7 @@ def highs_outcome(problem: LinearProgram, options: dict[str, Any], poll: Callabl
     if problem.nonzeros <= _IN_PROCESS:
         work = HighsHere()
         return call_in_thread(lambda: work.run(problem, options), poll, work.stop)
-    model = model_of(problem)
-    scaling = Scaling(model)
-    model = scaling.scaled(model)
+    scaling, model = scaled_model(problem)
     with new_child() as process:
         return scaling.back(process.call(poll, "solve", model, options))
 
@@ -114,12 +111,10 @@ def simplex_here(
     kept: KeptBasis | None = None,
 ) -> dict[str, Any]:
     """Solve by HiGHS's simplex method in this process."""
-    model = model_of(problem)
-    scaling = Scaling(model)
-    scaled = scaling.scaled(model)
+    scaling, model = scaled_model(problem)
     begin = kept.basis if kept is not None and basis is None else basis
-    asked = ranging if scaled is model else None
-    work = functools.partial(child_module().simplex, scaled, options, begin, asked, kept is not None)
+    asked = None if scaling.changes else ranging
+    work = functools.partial(child_module().simplex, model, options, begin, asked, kept is not None)
     try:
         found = scaling.back(work() if poll is None else wait_for(start_in_kept_thread(work), poll))
     except _REFUSALS as error:
@@ -157,36 +152,30 @@ class Presolve:
         self._until = time.perf_counter() + patience
         self._poll = poll
         self._process: ChildProcess | None = None
-        self._local: Any = None
+        self._local: Any = None  # what has the way back in this process
         if here is not None:
             self._local = wait_for(here.presolved, poll)
             self._scaling = here.scaling
-            self._take(self._local.status, self._local.model)
+            self.status, reduced = self._local.status, self._local.model
         else:
-            self._presolve()
+            self.status, reduced = self._presolve()
+        self.program = None if reduced is None else program_of(reduced, problem.name)
 
-    def _take(self, status: str, reduced: Model | None) -> None:
-        self.status = status
-        self.program = None if reduced is None else program_of(reduced, self.problem.name)
-
-    def _presolve(self) -> None:
-        problem, poll = self.problem, self._poll
-        model = model_of(problem)
-        self._scaling = Scaling(model)
-        model = self._scaling.scaled(model)
+    def _presolve(self) -> tuple[str, Model | None]:
+        """How it ends, and the reduced model."""
+        self._scaling, model = scaled_model(self.problem)
         if model["values"].size <= (_PATIENT if self._until < math.inf else _IN_PROCESS):
-            presolved = child_module().Presolved()
+            self._local = presolved = child_module().Presolved()
             work = functools.partial(presolved.run, model)
-            self._local = work() if model["values"].size <= _AT_ONCE else call_in_thread(work, poll, presolved.stop)
-            self._take(self._local.status, self._local.model)
-        else:
-            self._process = new_child()
-            try:
-                answer = self._process.call(self._poll_patiently, "presolve", model)
-            except BaseException:
-                self.close()
-                raise
-            self._take(answer["status"], answer["model"])
+            work() if model["values"].size <= _AT_ONCE else call_in_thread(work, self._poll, presolved.stop)
+            return presolved.status, presolved.model
+        self._process = new_child()
+        try:
+            answer = self._process.call(self._poll_patiently, "presolve", model)
+        except BaseException:
+            self.close()
+            raise
+        return answer["status"], answer["model"]
 
     def _poll_patiently(self) -> None:
         self._poll()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from concurrent.futures import wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from ....base.context import RunContext
-from ..highs.model import Scaling, model_of
+from ..highs.model import scaled_model
 from ..highs.presolve import HighsHere
 from ..highs.process import ChildError, new_child
 from ..highs.threads import start_thread
@@ -28,10 +29,6 @@ Vector = NDArray[np.float64]
 _NO_STATUS = "not set", "unknown"
 _LAST_POINT = 0.3  # seconds that a run which is stopped waits for the simplex method's point
 _BEFORE_LIMIT, _PART_BEFORE_LIMIT = 0.3, 0.1  # seconds, at most a part of them, by which HiGHS ends before the run
-
-
-def _no_limit() -> float:
-    return float("inf")
 
 
 def _options(solver: str, tolerance: float) -> dict[str, Any]:
@@ -57,7 +54,24 @@ def _update_of(found: dict[str, Any], final: bool) -> MethodUpdate:
     )
 
 
-class HighsThread(Method):
+class _Highs(Method):
+    """What HiGHS's methods share: they report nothing while they work."""
+
+    iterations: int = 0
+
+    @override
+    def report(self, run: RunContext) -> None: ...
+
+    @override
+    def refine(self) -> None:
+        """Its point is final."""
+
+    @override
+    def count(self, counters: Counters) -> None:
+        counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
+
+
+class HighsThread(_Highs):
     """HiGHS's simplex method in a thread of this process, which starts sooner than a process."""
 
     shows_last = is_final = True
@@ -65,7 +79,6 @@ class HighsThread(Method):
 
     def __init__(self, problem: LinearProgram, tolerance: float) -> None:
         self.name = "HiGHS simplex"
-        self.iterations = 0
         self.here = HighsHere()
         options = _options("simplex", tolerance)
         del options["threads"]  # HiGHS refuses another number than this process has used before
@@ -88,31 +101,15 @@ class HighsThread(Method):
             self.iterations = int(found["iterations"])
             judge(found, verdict)
 
-    def stop(self) -> None:
-        """End the thread soon."""
-        self.here.stop()
-
+    @override
     def present_point(self) -> tuple[Vector, Vector] | None:
         """Where the method is, which ends it; None if it has no point yet, as in presolve."""
-        self.stop()
-        if not wait([self.future], timeout=_LAST_POINT).done:
-            return None
-        return self.collect().point
-
-    def report(self, run: RunContext) -> None:
-        """HiGHS reports nothing while it works."""
-
-    @override
-    def refine(self) -> None:
-        """Its point is final."""
-
-    @override
-    def count(self, counters: Counters) -> None:
-        counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
+        self.close()
+        return self.collect().point if wait([self.future], timeout=_LAST_POINT).done else None
 
     @override
     def close(self) -> None:
-        self.stop()
+        self.here.stop()
 
 
 class HighsInteriorThread(HighsThread):
@@ -122,7 +119,6 @@ class HighsInteriorThread(HighsThread):
 
     def __init__(self, simplex: HighsThread, child: Callable[[], HighsMethod], tolerance: float) -> None:
         self.name = "HiGHS ipm"
-        self.iterations = 0
         self.here, self._new_child = simplex.here, child
         self._child: HighsMethod | None = None
         options = _options("ipm", tolerance)
@@ -132,11 +128,6 @@ class HighsInteriorThread(HighsThread):
     @override
     def collect(self) -> MethodUpdate:
         return super().collect() if self._child is None else self._child.collect()
-
-    @override
-    def stop(self) -> None:
-        """The simplex method goes on."""
-        self.here.stop_interior()
 
     @override
     def present_point(self) -> tuple[Vector, Vector] | None:
@@ -156,27 +147,25 @@ class HighsInteriorThread(HighsThread):
 
     @override
     def close(self) -> None:
-        super().close()
+        """The simplex method goes on."""
+        self.here.stop_interior()
         if self._child is not None:
             self._child.close()
 
 
 @dataclass(eq=False)
-class HighsMethod(Method):
+class HighsMethod(_Highs):
     """HiGHS in a child process, on the program as given."""
 
     problem: LinearProgram
     solver: str
     tolerance: float
     crossover: Literal["after", "yes", "no"] = "after"
-    time_left: Callable[[], float] = _no_limit
-    iterations: int = field(default=0, init=False)
+    time_left: Callable[[], float] = lambda: math.inf
 
     def __post_init__(self) -> None:
         self.name = f"HiGHS {self.solver}{' with crossover' if self.crossover == 'yes' else ''}"
-        model = model_of(self.problem)
-        self._scaling = Scaling(model)
-        self._model = self._scaling.scaled(model)
+        self._scaling, self._model = scaled_model(self.problem)
         self._process = new_child()
         self._crossover = self.crossover == "yes"
         self._request()
@@ -200,18 +189,11 @@ class HighsMethod(Method):
         final = self.solver != "ipm" or self._crossover or self.crossover == "no"
         return _update_of(found, final=final or found["status"] == "time limit reached")
 
-    def report(self, run: RunContext) -> None:
-        """HiGHS reports nothing while it works."""
-
     @override
     def refine(self) -> None:
         """An interior point that is not exact enough is moved to a vertex."""
         self._crossover = True
         self._request()
-
-    @override
-    def count(self, counters: Counters) -> None:
-        counters["highs_iterations"] = counters.get("highs_iterations", 0) + self.iterations
 
     @override
     def close(self) -> None:
