@@ -1,5 +1,5 @@
-// Where a program of linprog/together begins: its standard form, and Mehrotra's starting point; and the loops over variables and rows
-// that all phases of the kernel have. The phases are in the kernel's own variables.
+// Where a program of linprog/together begins: its standard form, and Mehrotra's starting point; and the loops over variables and
+// rows that all phases of the kernel have. The phases are in the kernel's own variables.
 <%def name="each()">
     for (i64 i = LOCAL_ID; i < size; i += ${block})</%def>
 <%def name="each_row()">for (i64 i = LOCAL_ID; i < m; i += ${block})</%def>
