@@ -86,11 +86,6 @@ def test_traps_are_not_solved_without_what_it_takes(
     assert solved(running, engine.BOA("trap-5", n), range(runs), **options) <= most, why
 
 
-def test_population_auto_solves_a_trap_nobody_gave_a_population_for(running: engine.Engine) -> None:
-    problem = engine.BOA("trap-5", 60)
-    assert solved(running, problem, range(3)) == 3
-
-
 def test_auto_ends_when_larger_populations_bring_nothing(running: engine.Engine) -> None:
     problem = engine.BOA.decomposable(20, [[gene] for gene in range(20)], [[0, 1]])
     result = running.solve(problem)
@@ -101,18 +96,6 @@ def test_auto_ends_when_larger_populations_bring_nothing(running: engine.Engine)
     reached = [best[sizes == size].max() for size in np.unique(sizes)]
     assert len(reached) == result.counters["populations"] < Options().restarts
     assert reached[-3:] == [20, 20, 20]
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("step", [1, 3, 5])
-def test_nk_landscapes_are_solved_to_the_exact_optimum(running: engine.Engine, step: int) -> None:
-    problem = engine.BOA.nk(40, 4, step, seed=step)
-    assert solved(running, problem, range(2), population=4000) == 2
-
-
-def test_spin_glass_is_solved_to_the_exact_optimum(running: engine.Engine) -> None:
-    problem = engine.BOA.ising(6, seed=3)
-    assert solved(running, problem, range(2), population=3000) == 2
 
 
 @pytest.mark.few(2)
@@ -198,6 +181,7 @@ def test_stopped_run_resumes_to_the_same_end(running: engine.Engine, tmp_path: P
     problem = engine.BOA("trap-5", 60)
     options: dict[str, Any] = {"population": "auto", "seed": 3}
     whole = running.solve(problem, **options)
+    assert whole.status is engine.Status.OPTIMAL
     resumed = stopped_and_resumed(running, problem, tmp_path / "run", 12, **options)
     assert history(resumed) == history(whole)
     assert resumed.objective == whole.objective
@@ -313,16 +297,10 @@ def test_snippet_is_checked_with_the_function_it_was_said_to_be(running: engine.
 def test_sample_functions_in_python_and_in_c_go_the_same_way(running: engine.Engine, device: Member) -> None:
     folder = Path(__file__).resolve().parents[2] / "samples" / "boa"
     python = runpy.run_path(str(folder / "autocorrelation.py"))["energy"]
-    spins = 1 - 2 * np.random.default_rng(0).integers(0, 2, (50, 20)).astype(np.uint8).astype(int)
-    expected = [sum(int(np.dot(row[k:], row[:-k])) ** 2 for k in range(1, 20)) for row in spins]
-    assert python((1 - spins).astype(np.uint8) // 2).tolist() == expected
-    numbers = np.arange(1 << 19)  # a sequence and its negative have the same energy
-    ones = np.zeros(1 << 20, np.int64)
-    for bit in range(20):
-        ones += (np.arange(1 << 20) >> bit) & 1
-    energies = sum((20 - k - 2 * ones[(numbers ^ numbers >> k) & ((1 << (20 - k)) - 1)]) ** 2 for k in range(1, 20))
+    bits = np.random.default_rng(0).integers(0, 2, (50, 20)).astype(np.uint8)
+    assert python(bits).tolist() == engine.LABS(20).evaluate(bits).tolist()
     in_c = engine.BOA.read(folder / "autocorrelation.boa")
-    assert in_c.optimum == int(np.min(energies))
+    assert in_c.optimum == engine.LABS(20).optimum
     results = [running.solve(problem, seed=3) for problem in (in_c, engine.BOA(python, 20, minimize=True, optimum=26))]
     assert [result.objective for result in results] == [26, 26]
     assert history(results[0]) == history(results[1])
@@ -431,14 +409,6 @@ def test_limits_end_a_run_where_they_say(running: engine.Engine) -> None:
     assert stalled.status is engine.Status.FEASIBLE
 
 
-def test_options_that_make_no_sense_together_are_refused(running: engine.Engine) -> None:
-    problem = engine.BOA("onemax", 20)
-    with pytest.raises(OptionError, match="selection_fraction must be less than 1"):
-        running.solve(problem, population=100, selection_fraction=1)
-    with pytest.raises(OptionError, match="population must be auto, or from 8"):
-        running.solve(problem, population=3)
-
-
 @pytest.mark.full
 def test_every_stored_landscape_and_glass_is_solved_to_its_optimum(running: engine.Engine, shared_data: Path) -> None:
     """Their optima are stated; those of landscapes and of glasses up to 10 x 10 agree with the exact solvers."""
@@ -448,17 +418,6 @@ def test_every_stored_landscape_and_glass_is_solved_to_its_optimum(running: engi
     for path in [*sorted((shared_data / "boa" / "ising").iterdir()), samples / "ising.txt"]:
         glass = engine.BOA.read(path)
         assert solved(running, glass, range(2), population=3000 if glass.n <= 100 else 12_000) == 2, path.name
-
-
-@pytest.mark.full
-def test_instances_of_the_benchmarks_are_solved(running: engine.Engine, shared_data: Path) -> None:
-    for name, population in (("uf20-01.cnf", 1000), ("uf50-01.cnf", 4000)):
-        formula = engine.BOA.read(shared_data / "boa" / "sat" / name)
-        assert solved(running, formula, range(2), population=population) == 2, name
-    qubo = running.solve(engine.BOA.read(shared_data / "boa" / "qubo" / "gka1a.sparse"), population=4000)
-    assert qubo.objective == -3414
-    cut = engine.BOA.read(shared_data / "boa" / "maxcut" / "g05_60.0")
-    assert running.solve(cut, population=4000).objective == 536
 
 
 @pytest.mark.parametrize("call", ["join", "solve"])

@@ -11,7 +11,7 @@ import pytest
 
 import engine
 from engine.devices import DevicePool, Member
-from engine.errors import DeviceLost, OptionError
+from engine.errors import DeviceLost
 from engine.references.boa import ReferenceRun, migrate
 from engine.solvers.boa import islands as islands_module
 from engine.solvers.boa.device.state import CONVERGED, STALLED, Ending
@@ -159,9 +159,3 @@ def test_migration_lets_small_populations_solve_what_one_of_them_cannot(running:
     together = sum(running.solve(problem, seed=seed, population=1200, islands=4).objective == 50 for seed in range(6))
     assert alone <= 1
     assert together >= 4
-
-
-@pytest.mark.parametrize("islands", [0, 65])
-def test_number_of_islands_has_limits(running: engine.Engine, islands: int) -> None:
-    with pytest.raises(OptionError, match="islands must be devices, or from 1 to 64"):
-        running.solve(engine.BOA("onemax", 20), islands=islands)

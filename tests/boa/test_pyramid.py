@@ -102,6 +102,7 @@ def test_a_saved_search_continues_as_the_one_it_was_saved_from(tmp_path: Path) -
     [
         ([[0, 1]], [1], "rows of 3 zeros and ones"),
         ([[0, 1, 2]], [1], "rows of 3 zeros and ones"),
+        ([[0, 1, 1], [0]], [1, 1], "rows of 3 zeros and ones"),
         ([[0, 1, 1]], [1, 2], "1 values, one for each string; got shape"),
         ([[0, 1, 1]], [1j], "values must be real numbers"),
     ],
@@ -112,11 +113,12 @@ def test_what_cannot_be_given_is_refused(strings: Any, values: Any, message: str
 
 
 def test_numbers_that_make_no_sense_are_refused() -> None:
-    for wrong in ({"parallel": 0}, {"n": 0}):
+    for wrong in ({"parallel": 0}, {"n": 0}, {"parallel": "x"}, {"seed": None}):
         with pytest.raises((OptionError, ProblemError), match="must be"):
             engine.BitSearch(**{"n": 5, **wrong})
-    with pytest.raises(OptionError, match="count must be at least 1"):
-        engine.BitSearch(3).ask(0)
+    for count in (0, 2.5, "x"):
+        with pytest.raises(OptionError, match="count must be at least 1"):
+            engine.BitSearch(3).ask(count)
 
 
 def test_the_linkage_tree_joins_what_is_always_alike_first() -> None:

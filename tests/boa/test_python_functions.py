@@ -7,13 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
 from engine.devices import Member
-from engine.errors import OptionError
 from engine.solvers.boa.device.state import MOST_GENERATIONS, STATUS, Slice
 from engine.solvers.boa.division import _advanced
 from engine.solvers.boa.host import HostEvaluation, choose_host_improvement
@@ -97,19 +95,6 @@ def test_a_long_slice_of_an_island_counts_the_evaluations_of_every_generation() 
 
     total = _advanced(cast(Any, SimpleNamespace(reason=0, advance=advance)), MOST_GENERATIONS + 6)
     assert len(total.history) == len(total.means) == len(total.extra) == MOST_GENERATIONS + 6
-
-
-def test_rules_that_need_tables_are_refused(device: Member) -> None:
-    problems = {
-        "Random": engine.BOA(Random(8, 1), 8),
-        "C snippet": engine.BOA.snippet("fitness = BIT(0);", 8),
-        "hiff": engine.BOA("hiff", 8),
-    }
-    for rule in ("steepest", "tabu", "anneal", "walk"):
-        for text, problem in problems.items():
-            message = f"local_search = {rule} needs a function given by tables; got {text}, .* can have first"
-            with pytest.raises(OptionError, match=message):
-                engine.solve(problem, devices=[device.info.id], local_search=rule)
 
 
 def test_local_search_is_on_where_evaluations_are_made_one_by_one() -> None:

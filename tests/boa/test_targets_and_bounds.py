@@ -153,15 +153,3 @@ def test_a_proved_optimum_short_of_the_target_is_optimal(device: Member) -> None
 def test_a_budget_or_target_that_is_no_number_is_refused(option: str, value: float) -> None:
     with pytest.raises(engine.OptionError, match=option):
         engine.minimize_bits(lambda bits: bits.sum(axis=1), 8, **{"budget": 9, option: value})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("given", [None, 3, ["ab", "bc"]])
-def test_what_holds_no_pairs_is_refused(given: object) -> None:
-    with pytest.raises(engine.ProblemError, match="must be a"):
-        engine.MaxCut(given)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("given", [None, [1, 2]])
-def test_what_holds_no_clauses_is_refused(given: object) -> None:
-    with pytest.raises(engine.ProblemError, match="must be a list of lists of literals"):
-        engine.MaxSAT(given)  # type: ignore[arg-type]

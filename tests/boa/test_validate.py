@@ -30,6 +30,7 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"population": 90_000}, [SMALL], OutOfDeviceMemory, "one buffer of 1.1 MB|which has 4.0 MB"),
         (TRAP, {"counting": "tensor"}, [PROCESSOR], OptionError, "counting = tensor needs an NVIDIA GPU"),
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
+        (TRAP, {"local_search": "anneal"}, [BIG], OptionError, "anneal needs functions of at most two genes"),
         (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "given by tables; got hiff"),
         (TRAP, {"local_search": "first"}, [BIG], OptionError, "known by evaluation only; use steepest"),
         (
@@ -46,6 +47,12 @@ def test_questions_that_cannot_be_answered_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         validate(problem, Options(**options), devices)
+
+
+@pytest.mark.parametrize("given", [{"population": 3}, {"selection_fraction": 1}, {"islands": 0}, {"islands": 65}])
+def test_options_beyond_their_limits_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"must be|less than 1"):
+        Options(**given)
 
 
 def test_what_fits_is_accepted_and_islands_on_one_device_add_up() -> None:

@@ -8,9 +8,9 @@ from engine.formats.bit_strings import read, recognize
 from engine.formats.source import read_head
 from engine.solvers import problem_classes
 from engine.solvers.boa.fitness import Snippet
-from engine.solvers.boa.fitness.files import from_parsed
 from engine.solvers.boa.fitness.landscapes import ising_grid_optimum, nk_optimum
 from engine.solvers.boa.fitness.tables import Decomposable
+from engine.solvers.boa.problem import from_parsed
 
 GOOD = {
     "f.cnf": ("c comment\np cnf 3 2\n1 -2 0 3\n-1 0\n%\n0\n", "cnf", 3),
@@ -83,7 +83,7 @@ def test_code_of_a_snippet_is_what_stands_below_its_line(tmp_path):
     assert (fitness.code, fitness.n, fitness.minimize, fitness.scale) == ("\nfitness =\n  BIT(0);\n", 8, True, 10)
     assert fitness.best_key == 15
     path.write_text("boa snippet n=8", encoding="utf-8")
-    with pytest.raises(ProblemError, match="the C snippet is empty"):
+    with pytest.raises(ProblemError, match="a C snippet must be statements that set fitness"):
         from_parsed(read(path))
 
 

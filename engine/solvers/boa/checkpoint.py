@@ -25,12 +25,13 @@ _NETWORK = ("parents", "parent_count", "totals")
 def save(run: RunContext, record: Record, islands: Islands) -> None:
     """Keep the record, and the states of all islands in arrays whose first axis is the island."""
     states = islands.states()
-    arrays: dict[str, NDArray[Any]] = {"numbers": np.array(list(states), np.int64)}
-    for name in ("planes", "keys"):
-        arrays[name] = np.stack([getattr(state, name) for state in states.values()])
-    arrays["status"] = np.stack([STATUS.numbers(state.status) for state in states.values()])
-    for name in _NETWORK:
-        arrays[name] = np.stack([getattr(state.network, name) for state in states.values()])
+    arrays: dict[str, NDArray[Any]] = {
+        "numbers": np.array(list(states), np.int64),
+        "planes": np.stack([state.planes for state in states.values()]),
+        "keys": np.stack([state.keys for state in states.values()]),
+        "status": np.stack([STATUS.numbers(state.status) for state in states.values()]),
+        **{name: np.stack([getattr(state.network, name) for state in states.values()]) for name in _NETWORK},
+    }
     run.save_checkpoint(arrays | record.arrays(), record.state(islands.step).model_dump())
 
 

@@ -62,8 +62,7 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
 class HostEvaluation:
     """Evaluates individuals on the host (with ``keys``; else devices do), improves some, or both.
 
-    ``flips`` of the improvement limits how many flips are tried for each of the best ``share`` of the individuals, one
-    evaluation each; all local searches together have at most ``most_evaluations``.
+    All local searches together have at most ``most_evaluations``.
     """
 
     def __init__(
@@ -72,19 +71,9 @@ class HostEvaluation:
         improvement: Improvement | None = None,
         most_evaluations: float = math.inf,
     ) -> None:
-        self._keys = keys
-        self._improvement = improvement
-        self.left = most_evaluations
-
-    @property
-    def evaluates(self) -> bool:
-        """Whether the host evaluates individuals; otherwise devices do."""
-        return self._keys is not None
-
-    @property
-    def improves(self) -> bool:
-        """Whether individuals may be changed."""
-        return self._improvement is not None
+        self._keys, self._improvement, self.left = keys, improvement, most_evaluations
+        self.evaluates = keys is not None
+        self.improves = improvement is not None
 
     def evaluate(self, bits: Bits) -> Keys:
         """Keys (m,) of individuals (m, n), by the host."""

@@ -39,23 +39,10 @@ T = TypeVar("T")
 
 
 @dataclass
-class Round:
-    """What a slice did: rows of history by generation and island, the island and mean of each, seconds by phase.
+class Round(Slice):
+    """What a slice did on all islands: rows of history by generation and island, and the island of each."""
 
-    ``extra``: evaluations by local search on the host for each row, or None without any.
-    ``best``, ``best_key``, ``undone``: the best individual of a generation that was left undone and its key, where
-    known, and the evaluations that went into it.
-    """
-
-    history: NDArray[np.void]
-    islands: NDArray[np.int64]
-    means: NDArray[np.float64] | None
-    extra: NDArray[np.int64] | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-    is_interrupted: bool = False
-    best: NDArray[np.uint8] | None = None
-    best_key: int | None = None
-    undone: int = 0
+    islands: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 class Islands:
@@ -213,8 +200,7 @@ class Islands:
     def _merged(self, parts: Mapping[int, Slice]) -> Round:
         """Rows by generation, then island; without what came after an island had reached the target."""
         if not parts:  # the devices of all that went on have failed
-            none = np.zeros(0, np.int64)
-            return Round(np.zeros(0, STATUS.dtype), none, None)
+            return Round(np.zeros(0, STATUS.dtype))
         lengths = [len(part.history) for part in parts.values()]
         islands = np.repeat(list(parts), lengths)
         steps = np.concatenate([np.arange(length) for length in lengths])
@@ -226,17 +212,17 @@ class Islands:
         means = np.concatenate([part.means for part in parts.values()])
         extra = np.concatenate([np.array(part.extra, np.int64) for part in parts.values()])
         np.maximum.at(self._best_keys, islands[order], history["best"][order])
-        interrupted = any(part.is_interrupted for part in parts.values())
         left = next((part for part in parts.values() if part.best is not None), None)
         return Round(
-            *(history[order], islands[order]),
-            means=means[order] if means.size else None,
-            extra=extra[order] if extra.size else None,
+            history[order],
+            means=means[order].tolist() if means.size else [],
+            extra=extra[order].tolist() if extra.size else [],
             seconds=longest(parts.values()),
-            is_interrupted=interrupted,
+            is_interrupted=any(part.is_interrupted for part in parts.values()),
             best=None if left is None else left.best,
             best_key=None if left is None else left.best_key,
             undone=sum(part.undone for part in parts.values()),
+            islands=islands[order],
         )
 
     def _migrate(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,7 @@ class Network:
     def joined(cls, parts: Sequence[Network], nodes: Sequence[slice]) -> Network:
         """The network of which each part has some nodes, in order."""
         own = list(zip(parts, nodes, strict=True))
-        return cls(
-            np.concatenate([part.parents[share] for part, share in own]),
-            np.concatenate([part.parent_count[share] for part, share in own]),
-            np.concatenate([part.totals[share] for part, share in own]),
-        )
+        return cls(*(np.concatenate([getattr(part, f.name)[share] for part, share in own]) for f in fields(cls)))
 
 
 def individuals(planes: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:

@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...devices import Communicator, Device, Member, WorkerGroup
+from ...devices import Communicator, Member, WorkerGroup
 from ...errors import DeviceLost
 from ...numerics.philox import philox4x32, stream_word
 from .balance import Balance, Share
@@ -71,25 +71,24 @@ class Population:
         interrupted: Callable[[], bool] = lambda: False,
         peers: bool = False,
     ) -> None:
-        self.parameters = parameters
-        self.members = list(members)
-        self.generation = 0
-        self.reason = 0
-        self.best_key = 0
-        self._ending = ending
-        self._fitness = fitness
-        self._host = host
-        self._on_loss = on_loss
+        self.parameters, self.members = parameters, list(members)
+        self.generation = self.reason = self.best_key = 0
+        self._ending, self._fitness, self._host = ending, fitness, host
+        self._on_loss, self._interrupted = on_loss, interrupted
         self._balance = Balance(parameters, len(members))
         self._flips: dict[int, int] = {}
         self._extra_evaluations = 0
-        self._interrupted = interrupted
         self._is_alone = len(members) == 1 and host is None
         rows = MOST_GENERATIONS if self._is_alone else 1
         arguments = [
             (parameters, fitness, counting[member.label], slots[member.label], rows, interrupted) for member in members
         ]
-        self._group: WorkerGroup[DevicePopulation] = WorkerGroup(self.members, _make, arguments, tolerant=True)
+        self._group: WorkerGroup[DevicePopulation] = WorkerGroup(
+            self.members,
+            lambda device, *given: DevicePopulation(device, shapes_for(device.capabilities), *given),
+            arguments,
+            tolerant=True,
+        )
         self._orders: tuple[int, NDArray[np.int32]] = (0, np.zeros((0, parameters.n), np.int32))
         self._peers = peers and host is None
         self._communicator = Communicator(len(members))
@@ -453,16 +452,3 @@ def _left_undone(offspring: Evaluated | None) -> Slice:
         done.best, done.best_key = offspring.bits[place], int(offspring.keys[place])
         done.undone = len(offspring.keys) + offspring.evaluations
     return done
-
-
-def _make(
-    device: Device,
-    parameters: Parameters,
-    fitness: Fitness,
-    counting: Counting,
-    slots: int,
-    history: int,
-    interrupted: Callable[[], bool],
-) -> DevicePopulation:
-    shapes = shapes_for(device.capabilities)
-    return DevicePopulation(device, shapes, parameters, fitness, counting, slots, history, interrupted)

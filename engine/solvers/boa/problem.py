@@ -17,14 +17,13 @@ from ...formats import bit_strings
 from ...formats.instances import located
 from ...util.text import counted, number_text
 from ...util.trust import is_bundled, native_code_of, require_trust
-from .fitness import Fitness, Function, Hierarchy, Snippet, tables
+from .fitness import Fitness, Function, Hierarchy, Snippet, formulas, tables
 from .fitness.autocorrelation import Autocorrelation
-from .fitness.files import from_parsed
 from .fitness.functions import real_values
 from .fitness.landscapes import random_ising, random_nk
 from .fitness.tables import Decomposable
 
-__all__ = ["BOA"]
+__all__ = ["BOA", "from_parsed"]
 
 
 _FAMILIES = {
@@ -361,3 +360,31 @@ def _seeds(seeds: ArrayLike | None, n: int) -> NDArray[np.uint8]:
     if not np.isin(raw, (0, 1)).all():
         raise ProblemError("individuals must hold zeros and ones only")
     return frozen(raw.astype(np.uint8))
+
+
+def from_parsed(parsed: bit_strings.Parsed) -> Fitness:
+    """The function that a file describes."""
+    n, words, name = parsed.n, parsed.words, parsed.words.get("fitness", "")
+    if parsed.format == "cnf":
+        return formulas.max_sat(n, parsed.clauses)
+    if parsed.format == "wcnf":
+        return formulas.weighted_max_sat(n, parsed.clauses, parsed.weights)
+    if parsed.format == "nk":  # where there is a string of its optimum, the value of that, which is not rounded
+        stated = None if parsed.best else parsed.optimum
+        made = tables.nearest_neighbour_nk(n, parsed.tables, parsed.neighbours, parsed.step, stated, parsed.wraps)
+        if parsed.best:
+            made.best_key = int(made.keys(np.array([[int(bit) for bit in parsed.best]], np.uint8))[0])
+        return made
+    if parsed.format == "ising":
+        return tables.ising(n, parsed.terms, parsed.optimum)
+    if parsed.format == "maxcut":
+        return tables.max_cut(n, parsed.terms)
+    if parsed.format == "qubo":
+        return tables.qubo(n, parsed.terms, maximize=parsed.maximize, offset=parsed.offset)
+    if parsed.format == "labs":
+        return Autocorrelation(n)
+    if name == "snippet":
+        optimum = float(words["optimum"]) if "optimum" in words else None
+        scale, minimize = int(words.get("scale", 1)), words.get("minimize") == "1"
+        return Snippet(parsed.code, n, scale=scale, minimize=minimize, optimum=optimum)
+    return tables.built_in(f"{name.partition('-')[0]}-{words['k']}" if "k" in words else name, n)

@@ -24,7 +24,7 @@ from .answers import Sequence as Signs
 from .fitness import check_genes, formulas
 from .fitness.autocorrelation import Autocorrelation
 from .fitness.functions import real_values, require_number
-from .fitness.tables import Decomposable, ising, max_cut
+from .fitness.tables import ising, max_cut, qubo
 from .problem import BOA
 
 __all__ = ["LABS", "QUBO", "BitFunction", "MaxCut", "MaxSAT", "SpinGlass"]
@@ -223,6 +223,7 @@ class QUBO(_Named, Problem[Sample]):
         name: str | None = None,
     ) -> None:
         require_number(offset, "offset")
+        offset = float(real_values(offset, "offset"))
         if hasattr(Q, "vartype") and hasattr(Q, "quadratic"):
             binary = Q if Q.vartype.name == "BINARY" else Q.change_vartype("BINARY", inplace=False)
             offset += float(binary.offset)
@@ -234,20 +235,9 @@ class QUBO(_Named, Problem[Sample]):
             found = found._replace(labels=None if names == list(range(len(names))) else names)
         else:
             found = weighted_pairs(Q, n, "variable", adds=True)
-        scopes: list[tuple[int, ...]] = [(a, b) for a, b, _ in found.pairs]
-        tables: list[tuple[float, ...]] = [(0, 0, 0, q) for *_, q in found.pairs]
-        for variable, q in found.diagonal.items():
-            scopes.append((variable,))
-            tables.append((0, q))
-        if not math.isfinite(offset):
-            raise ProblemError(f"offset must be finite; got {offset}")
-        super().__init__(
-            Decomposable(
-                *(found.n, scopes, tables), minimize=not maximize, constant=offset, optimum=optimum, text="QUBO"
-            ),
-            seeds=seeds,
-            name=name,
-        )
+        entries = [(a, b, q / 2) for a, b, q in found.pairs]  # such an entry stands for two
+        entries += [(variable, variable, q) for variable, q in found.diagonal.items()]
+        super().__init__(qubo(found.n, entries, optimum, maximize, offset), seeds=seeds, name=name)
         self._set_labels(found.labels)
 
     @override

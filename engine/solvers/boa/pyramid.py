@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import OptionError, OutputError, ProblemError
 from ...util.files import read_utf8, write_whole
+from ...util.text import shown
 from .fitness import check_genes, real_values
 from .linkage import Linkage
 
@@ -87,9 +88,10 @@ class BitSearch:
     def __init__(
         self, n: int, *, minimize: bool = False, seed: int = 0, parallel: int = 1, seeds: ArrayLike | None = None
     ) -> None:
+        if not isinstance(seed, (int, np.integer)):
+            raise OptionError(f"seed must be a whole number; got {shown(seed)}")
+        _require_strings(parallel, "parallel")
         self.n, self.minimize, self.seed, self.parallel = check_genes(n), bool(minimize), int(seed), int(parallel)
-        if self.parallel < 1:
-            raise OptionError(f"parallel must be at least 1 string; got {parallel}")
         self.evaluations = 0
         self._random = random.Random(self.seed)  # noqa: S311
         self._flips = [1 << gene for gene in range(self.n)]
@@ -138,8 +140,8 @@ class BitSearch:
         ndarray of uint8, shape (m, n)
             Read only. Fewer than ``count`` only if there are no more strings.
         """
-        if count is not None and count < 1:
-            raise OptionError(f"count must be at least 1 string; got {count}")
+        if count is not None:
+            _require_strings(count, "count")
         asked = self._ask(count)
         rows = self._rows(asked)
         rows.flags.writeable = False
@@ -353,7 +355,10 @@ class BitSearch:
         return np.unpackbits(packed.reshape(-1, size), axis=1, bitorder="little", count=self.n)
 
     def _strings(self, rows: ArrayLike) -> list[int]:
-        raw = np.asarray(rows)
+        try:
+            raw = np.asarray(rows)
+        except ValueError as error:
+            raise ProblemError(f"strings must be rows of {self.n} zeros and ones: {error}") from error
         if raw.ndim != 2 or raw.shape[1] != self.n or not ((raw == 0) | (raw == 1)).all():
             raise ProblemError(f"strings must be rows of {self.n} zeros and ones; got an array of shape {raw.shape}")
         packed = np.packbits(raw.astype(np.uint8), axis=1, bitorder="little")
@@ -428,6 +433,11 @@ class BitSearch:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ProblemError(f"{path} is not a saved search of bit strings: {error}") from error
         return search
+
+
+def _require_strings(count: Any, name: str) -> None:
+    if not isinstance(count, (int, np.integer)) or count < 1:
+        raise OptionError(f"{name} must be at least 1 string; got {shown(count)}")
 
 
 class _Level:

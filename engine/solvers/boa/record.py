@@ -120,14 +120,14 @@ class Record:
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
             values = dict(zip(STATUS.names, row, strict=True))
             self.evaluations += parameters.offspring if values["generation"] else parameters.population
-            self.evaluations += 0 if done.extra is None else int(done.extra[place])
+            self.evaluations += done.extra[place] if done.extra else 0
             self.generations += values["generation"] > 0
             self.flips += values["flips"] - self._island_flips.get(island, 0)
             self._island_flips[island] = values["flips"]
-            if done.means is None:
-                mean = (-1 if fitness.minimize else 1) * values["sum"] / parameters.population / fitness.scale
+            if done.means:
+                mean = done.means[place]
             else:
-                mean = float(done.means[place])
+                mean = (-1 if fitness.minimize else 1) * values["sum"] / parameters.population / fitness.scale
             self.rows.append(
                 [
                     *(parameters.population, values["generation"], self.evaluations),
@@ -139,7 +139,7 @@ class Record:
         best = int(done.history["best"].max())
         if self.best_key is None or best > self.best_key:
             self.best_key, self.best = best, islands.best()
-            self._report_best(run)
+            run.incumbent(self.value, self.bound)
         self._present.update((int(row[_ISLAND]), row) for row in self.rows[-len(done.history) :])
         self._report(run, islands, done)
         if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
@@ -150,10 +150,7 @@ class Record:
         key = int(self.fitness.keys(bits[None])[0]) if key is None else key
         if self.best_key is None or key > self.best_key:
             self.best_key, self.best = key, bits
-            self._report_best(run)
-
-    def _report_best(self, run: RunContext) -> None:
-        run.incumbent(self.value, self.bound)
+            run.incumbent(self.value, self.bound)
 
     def _report(self, run: RunContext, islands: Islands, done: Round) -> None:
         """The last generation of every island: the best, worst and latest of all, and means of the rest."""

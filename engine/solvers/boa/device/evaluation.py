@@ -44,10 +44,7 @@ class Evaluation:
         self._parts = Parts(memory.device, steps, interrupted, unit)
 
     def evaluate_population(self) -> bool:
-        """Keys of the whole population; False if it was interrupted.
-
-        Individuals that have not been evaluated then have the key of the worst that has.
-        """
+        """Keys of the whole population; False if interrupted, the others then having the key of the worst."""
         memory, count = self._memory, self._parameters.population
         self.known = self._evaluate(memory.population, memory.words, 0, count, memory.keys)
         self.missing = count - self.known
@@ -59,8 +56,7 @@ class Evaluation:
 
     def evaluate_offspring(self, first: int, last: int) -> bool:
         """Keys of words first .. last - 1 of the offspring; False if it was interrupted."""
-        memory = self._memory
-        count = min(32 * last, self._parameters.offspring)
+        memory, count = self._memory, min(32 * last, self._parameters.offspring)
         self.known = self._evaluate(memory.offspring, memory.offspring_words, 32 * first, count, memory.offspring_keys)
         return self.known == count
 

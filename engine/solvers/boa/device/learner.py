@@ -26,9 +26,7 @@ class Learner:
         parameters: Parameters,
         interrupted: Callable[[], bool],
     ) -> None:
-        self._memory = memory
-        self._programs = programs
-        self._parameters = parameters
+        self._memory, self._programs, self._parameters = memory, programs, parameters
         steps = max(1, memory.rows) * parameters.n * memory.chosen_words / _WORDS_A_STEP
         self._parts = Parts(memory.device, steps, interrupted, most=memory.slots)
         self._launch = Launcher(
@@ -87,8 +85,7 @@ class Learner:
 
     def network(self) -> Network:
         """The network learned, as far as this device has it."""
-        memory = self._memory
-        n = self._parameters.n
+        memory, n = self._memory, self._parameters.n
         return Network(
             memory.device.get(memory.parents).reshape(n, -1),
             memory.device.get(memory.parent_count),

@@ -146,9 +146,7 @@ class LocalSearch:
     ) -> None:
         assert parameters.improvement is not None
         assert programs.improve is not None
-        self._memory = memory
-        self._programs = programs
-        self._parameters = parameters
+        self._memory, self._programs, self._parameters = memory, programs, parameters
         self._improvement = parameters.improvement
         self._block = programs.shapes.improve_block(fitness.n)
         arrays = gain_arrays(fitness, program)
@@ -175,18 +173,16 @@ class LocalSearch:
         if parameters.mixes and isinstance(fitness, Decomposable):
             self._crossover = PartitionCrossover(memory, programs, parameters, fitness)
         self._interrupted = interrupted
-        self._groups = programs.shapes.improve_groups
-        least = programs.shapes.improve_least(fitness.n)
-        self._least = least
-        self._length = SliceLength(start=least, least=least)
+        self._least = programs.shapes.improve_least(fitness.n)
+        self._length = SliceLength(start=self._least, least=self._least)
         work = _PART_WORK // (8 if program.rule == "anneal" else 1)  # a try takes longer than a look
         # A walk's launch begins with the gains of all genes, which takes as long as a flip of each on one work-item.
         shortest = max(_LEAST_PART, fitness.n // (4 * self._block)) if program.rule == "walk" else _LEAST_PART
         self._part = SliceLength(start=max(shortest, work // fitness.n), least=shortest)
-        words = 0
-        if needs_scratch(programs.shapes, program):
+        words, scratch = 0, needs_scratch(programs.shapes, program)
+        self._groups = programs.shapes.improve_groups(scratch)
+        if scratch:
             words = -(-improve_bytes(program, fitness.n + 31, program.functions + 31) // 8) * 2
-            self._groups = programs.shapes.improve_scratch_groups
         self._launch.share(scratch=memory.empty(max(1, self._groups * words), np.uint32), scratch_words=words)
 
     def _add_annealing(self, arrays: dict[str, NDArray[Any]]) -> int:
@@ -206,18 +202,14 @@ class LocalSearch:
     def improve_population(self, first: int, last: int) -> bool:
         """Improve words first .. last - 1 of the initial population; False if the search was interrupted."""
         memory, count = self._memory, self._parameters.population
-        return self._improve(
-            *(memory.population, memory.words, 32 * first, min(32 * last, count), count),
-            *(STREAM_IMPROVE_INITIAL, 0),
-        )
+        part = (32 * first, min(32 * last, count), count)
+        return self._improve(memory.population, memory.words, *part, STREAM_IMPROVE_INITIAL, 0)
 
     def improve_offspring(self, generation: int, first: int, last: int) -> bool:
         """Improve words first .. last - 1 of the offspring; False if the search was interrupted."""
         memory, count = self._memory, self._parameters.offspring
-        return self._improve(
-            *(memory.offspring, memory.offspring_words, 32 * first, min(32 * last, count), count),
-            *(STREAM_IMPROVE, generation),
-        )
+        part = (32 * first, min(32 * last, count), count)
+        return self._improve(memory.offspring, memory.offspring_words, *part, STREAM_IMPROVE, generation)
 
     def _improve(self, planes: Buffer, stride: int, first: int, last: int, count: int, stream: int, step: int) -> bool:
         """Improve those of the individuals first .. last - 1 of ``count`` that are to be improved."""

@@ -49,20 +49,12 @@ def required_bytes(parameters: Parameters, slots: int) -> int:
     n, k = parameters.n, max(1, parameters.max_parents)
     words = sum(padded_words(count) for count in (parameters.population, parameters.selected, parameters.offspring))
     planes = 4 * n * words
-    rows = _node_rows(parameters)
+    counts = 4 * _pair_counts(parameters) + node_bytes(parameters) * slots
     network = 4 * n * (k + (3 << k) + 8)
     rows_of_genes = parameters.population * 4 * -(-n // 32) if parameters.improvement is not None else 0
     keys = 8 * (parameters.population + parameters.offspring) + 4 * (2 * parameters.population + parameters.selected)
     tables = 8 * (parameters.selected + 2)
-    return (
-        planes
-        + 4 * _pair_counts(parameters)
-        + node_bytes(parameters) * slots * (rows > 0)
-        + network
-        + rows_of_genes
-        + keys
-        + tables
-    )
+    return planes + counts + network + rows_of_genes + keys + tables
 
 
 def largest_buffer(parameters: Parameters) -> int:

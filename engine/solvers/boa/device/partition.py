@@ -21,11 +21,9 @@ class PartitionCrossover:
         self, memory: PopulationMemory, programs: Programs, parameters: Parameters, fitness: Decomposable
     ) -> None:
         assert programs.partition is not None
-        self._memory = memory
-        self._program = programs.partition
-        self._block = programs.shapes.partition_block
-        self._groups = min(programs.shapes.partition_groups, -(-parameters.population // 32) * 16)
-        self._parameters = parameters
+        self._program, self._block = programs.partition, programs.shapes.partition_block
+        self._groups = min(2 * programs.shapes.units, -(-parameters.population // 32) * 16)  # each has all labels
+        self._chain = parameters.chain
         self._launch = Launcher(
             rows=memory.population_rows,
             n=parameters.n,
@@ -48,7 +46,7 @@ class PartitionCrossover:
 
     def combine(self, first: int, last: int, generation: int) -> None:
         """Combine rows first (a multiple of 32) .. last - 1 with selected individuals, then with each other."""
-        chain, program = self._parameters.chain, self._program
+        chain, program = self._chain, self._program
         part = {"first": first, "last": last, "step": generation}
         groups = min(self._groups, last - first)
         stream = stream_word(STREAM_MIX, chain)

@@ -66,25 +66,14 @@ class Shapes:
         """Groups of a kernel that moves planes tile by tile."""
         return -(-words // self.tile_words) * -(-genes // self.tile_genes)
 
-    @property
-    def improve_groups(self) -> int:
-        """Groups of the local search at most: as many as run at once, or more."""
-        return 32 * self.units if self.simt else 1 << 20
-
-    @property
-    def improve_scratch_groups(self) -> int:
-        """The same where a group's arrays are in global memory."""
-        return 8 * self.units
+    def improve_groups(self, scratch: bool) -> int:
+        """Groups of the local search at most; ``scratch``: their arrays are in global memory."""
+        return 8 * self.units if scratch else 32 * self.units if self.simt else 1 << 20
 
     @property
     def partition_block(self) -> int:
         """Work-items a group of partition crossover."""
         return 256 if self.simt else 1
-
-    @property
-    def partition_groups(self) -> int:
-        """Groups of partition crossover at most, each of which has labels of all genes."""
-        return 2 * self.units
 
     def improve_least(self, genes: int) -> int:
         """Individuals that a launch of the local search should have, to keep the device busy."""
@@ -198,11 +187,10 @@ class Programs:
         max_parents = parameters.max_parents
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
-        self.shapes = shapes
-        self._device = device
-        self._fitness = fitness
+        self.shapes, self._device, self._fitness = shapes, device, fitness
         self._max_parents = max_parents
         self._counting: Counting = counting
+        self.by_node = counting == "histogram"  # rows are counted, not each by itself
         specs = _specs(shapes, max_parents, parameters.laplace, pair_table)
         made = {name: self._made(spec) for name, spec in specs.items()}
         self.initialise, self.select, self.gather = made["initialise"], made["select"], made["gather"]
@@ -230,11 +218,6 @@ class Programs:
     def flips(self) -> Program:
         """Evaluates flips of single genes, of a fitness that is not given by tables."""
         return self._made(_fitness_spec(self._fitness, self.shapes, flips=True))
-
-    @property
-    def by_node(self) -> bool:
-        """Whether rows are counted node by node, not each by itself."""
-        return self._counting == "histogram"
 
     def count(self, mode: str, lines: int, n: int) -> tuple[Kernel, int, int]:
         """What counts pairs, or the rows of a level: kernel, groups, work-items a group."""

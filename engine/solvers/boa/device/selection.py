@@ -17,10 +17,10 @@ class Selection:
     """Selection, replacement and migration of the population on one device."""
 
     def __init__(self, memory: PopulationMemory, programs: Programs, parameters: Parameters) -> None:
-        self._memory = memory
-        self._programs = programs
-        self._parameters = parameters
+        self._memory, self._programs, self._parameters = memory, programs, parameters
         self._shapes = programs.shapes
+        self.chosen_tiles = -(-memory.chosen_words // self._shapes.tile_words)  # of words that those chosen have
+        self.population_tiles = -(-memory.words // self._shapes.tile_words)
         self._launch = Launcher(
             **memory.arguments,
             n=parameters.n,
@@ -40,16 +40,6 @@ class Selection:
         memory, n = self._memory, self._parameters.n
         memory.device.copy(memory.present_order, memory.order, 0, place * n, n)
         self._best(self._parameters.selected, memory.columns)
-
-    @property
-    def chosen_tiles(self) -> int:
-        """Tiles of words that the chosen individuals have."""
-        return -(-self._memory.chosen_words // self._shapes.tile_words)
-
-    @property
-    def population_tiles(self) -> int:
-        """Tiles of words that the population has."""
-        return -(-self._memory.words // self._shapes.tile_words)
 
     def gather_chosen(self, first: int, last: int) -> None:
         """Tiles first .. last - 1 of the planes of those chosen, their genes in the present order."""

@@ -44,9 +44,7 @@ class DevicePopulation:
         history: int,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.device = device
-        self.parameters = parameters
-        self.shapes = shapes
+        self.device, self.parameters, self.shapes = device, parameters, shapes
         self.memory = PopulationMemory(device, parameters, fitness, slots, history)
         improvement = parameters.improvement
         search = None

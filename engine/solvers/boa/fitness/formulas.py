@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import ProblemError
+from ....util.text import shown
 from .tables import LARGEST_SUM, WIDEST_SCOPE, Decomposable
 
 __all__ = ["max_sat", "weighted_max_sat"]
@@ -59,9 +60,9 @@ def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence
     """
     if len(clauses) != len(weights):
         raise ProblemError(f"{len(clauses)} clauses need as many weights; got {len(weights)}")
-    negative = [weight for weight in weights if weight is not None and weight < 0]
-    if negative:
-        raise ProblemError(f"the weight of a clause must be at least 0; got {negative[0]}")
+    for weight in weights:
+        if weight is not None and not 0 <= weight < LARGEST_SUM:
+            raise ProblemError(f"the weight of a clause must be at least 0, and below 2^41; got {shown(weight)}")
     hard = 1 + sum(weight for weight in weights if weight is not None)
     scopes, tables = [], []
     seen: set[tuple[int, ...]] = set()

@@ -31,6 +31,7 @@ __all__ = [
     "check_genes",
     "real_values",
     "require_number",
+    "require_whole",
 ]
 
 Bits = NDArray[np.uint8]
@@ -89,6 +90,14 @@ def require_number(value: Any, name: str = "the optimum, or a target,") -> None:
     """Raise ``ProblemError`` unless a value is a real number."""
     if isinstance(value, bool) or not isinstance(value, Real) or value != value:
         raise ProblemError(f"{name} must be a number; got {shown(value)}")
+
+
+def require_whole(value: Any, name: str, least: int, most: int | None = None) -> None:
+    """Raise ``ProblemError`` unless a value is a whole number in a range."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        rule = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ProblemError(f"{name} must be a whole number, {rule}; got {shown(value)}")
 
 
 def check_genes(n: int) -> int:
@@ -209,10 +218,11 @@ class Snippet(Fitness):
     ) -> None:
         self.n = check_genes(n)
         self.text = "C snippet"
-        if not code.strip():
-            raise ProblemError("the C snippet is empty; it must set fitness")
-        if scale < 1:
-            raise ProblemError(f"scale must be at least 1; got {scale}")
+        if not isinstance(code, str) or not code.strip():
+            raise ProblemError(f"a C snippet must be statements that set fitness; got {shown(code)}")
+        if host is not None and not callable(host):
+            raise ProblemError(f"host must be a function; got {shown(host)}")
+        require_whole(scale, "scale", 1, 1 << 62)
         self.code, self.scale, self.minimize, self.host = code, int(scale), minimize, host
         self.best_key = None if optimum is None else self.key(optimum)
 

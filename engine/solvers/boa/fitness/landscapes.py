@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....errors import ProblemError
+from .functions import check_genes, require_whole
 from .tables import Decomposable, ising, nearest_neighbour_nk
 
 __all__ = ["ising_grid_optimum", "nk_optimum", "random_ising", "random_nk"]
@@ -16,8 +17,10 @@ _WIDEST_GRID = 10
 
 def random_nk(n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Decomposable:
     """Tables of uniform values with nine decimals, over ``neighbours`` (0 to 15) more genes; with the exact optimum."""
-    if not 0 <= neighbours < 16 or step < 1 or n < 1:
-        raise ProblemError(f"an NK landscape needs n >= 1, k from 0 to 15 and step >= 1; got {n}, {neighbours}, {step}")
+    check_genes(n)
+    require_whole(neighbours, "k, the number of neighbours,", 0, 15)
+    require_whole(step, "step", 1)
+    require_whole(seed, "the seed", 0)
     random = np.random.default_rng(seed)
     tables = random.integers(0, 10**9, (-(-n // step), 2 << neighbours)) / 1e9
     fitness = nearest_neighbour_nk(n, tables.tolist(), neighbours, step)
@@ -56,8 +59,8 @@ def nk_optimum(fitness: Decomposable) -> int:
 
 def random_ising(side: int, seed: int = 0) -> Decomposable:
     """A +-J spin glass on a side x side torus, of side 3 or more; up to side 10 with the exact optimum."""
-    if side < 3:
-        raise ProblemError(f"a torus needs a side of at least 3; got {side}")
+    require_whole(side, "the side of a torus", 3, 1024)
+    require_whole(seed, "the seed", 0)
     signs = np.random.default_rng(seed).choice([-1, 1], (2, side, side))
     bonds = []
     for row in range(side):

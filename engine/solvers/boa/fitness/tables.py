@@ -14,7 +14,8 @@ from typing_extensions import override
 
 from ....base.problem import frozen, require_arrays
 from ....errors import ProblemError, nearest
-from .functions import Bits, Fitness, Hierarchy, Keys, check_genes, require_number
+from ....util.text import shown
+from .functions import Bits, Fitness, Hierarchy, Keys, check_genes, real_values, require_number
 
 __all__ = [
     "BUILT_IN",
@@ -86,15 +87,21 @@ class Decomposable(Fitness):
         self.n = check_genes(n)
         self.text = text
         self.minimize = minimize
-        if not len(scopes) and not len(tables):  # a graph without edges, clauses that all hold
-            scopes, tables = [[0]], [[0, 0]]
-        widths = np.array([len(scope) for scope in scopes], np.int64)
+        require_number(constant, "the constant, or offset,")
+        if not abs(constant) < LARGEST_SUM:
+            raise ProblemError(f"the constant, or offset, must stay below 2^41 in size; got {shown(constant)}")
+        try:
+            if not len(scopes) and not len(tables):  # a graph without edges, clauses that all hold
+                scopes, tables = [[0]], [[0, 0]]
+            widths = np.array([len(scope) for scope in scopes], np.int64)
+        except TypeError:
+            raise ProblemError(f"scopes must be lists of genes, with a table each; got {shown(scopes)}") from None
         shared = len(tables) == 1 and len(scopes) != 1
         if len(scopes) == 0 or (len(tables) != len(scopes) and not shared):
             raise ProblemError(f"there must be a table for each scope; got {len(tables)} for {len(scopes)} scopes")
         for place, scope in enumerate(scopes):
             self._check_scope(place, scope)
-        raw = [np.asarray(table, np.float64).ravel() for table in tables]
+        raw = [real_values(table, f"table {place}").ravel() for place, table in enumerate(tables)]
         for place, width in enumerate(widths):
             if len(raw[0 if shared else place]) != 1 << width:
                 size = len(raw[0 if shared else place])
@@ -123,8 +130,8 @@ class Decomposable(Fitness):
         if len(scope) > WIDEST_SCOPE:
             raise ProblemError(f"scope {place} must have at most {WIDEST_SCOPE} genes; it has {len(scope)}")
         for gene in scope:
-            if not 0 <= gene < self.n:
-                raise ProblemError(f"genes of scope {place} must be from 0 to {self.n - 1}; got {gene}")
+            if not isinstance(gene, (int, np.integer)) or not 0 <= gene < self.n:
+                raise ProblemError(f"genes of scope {place} must be from 0 to {self.n - 1}; got {shown(gene)}")
         if len(set(scope)) != len(scope):
             raise ProblemError(f"scope {place} names a gene twice: {list(scope)}")
 
