@@ -25,7 +25,7 @@ def divided(problem, options, infos, owner):
 
         def compute(worker, work, seconds, shared):
             if worker not in tasks:
-                tasks[worker] = IslandTasks(problem, options, pool)
+                tasks[worker] = IslandTasks(problem, options, 0, pool)
             began = time.monotonic()
             answer = tasks[worker].compute(work, TaskControl(seconds))
             return time.monotonic() - began, answer

@@ -31,7 +31,7 @@ from .problem import BOA
 from .solve import host_evaluation, search
 from .validate import counting_for, nodes_at_once, reduced_problem
 
-__all__ = ["IslandTasks", "one_island", "refusal", "solve_divided", "task_runner"]
+__all__ = ["IslandTasks", "one_island", "refusal", "solve_divided"]
 
 T = TypeVar("T")
 
@@ -172,10 +172,8 @@ class RemotePopulation:
 
     def best(self) -> NDArray[np.uint8]:
         state = self.state()
-        individual = int(state.status["individual"])
-        bits = (state.planes[:, individual // 32] >> np.uint32(individual % 32)) & np.uint32(1)
-        genes: NDArray[np.uint8] = bits.astype(np.uint8)
-        return genes
+        place = int(state.status["individual"])
+        return ((state.planes[:, place // 32] >> np.uint32(place % 32)) & 1).astype(np.uint8)
 
     def snapshot(self) -> Snapshot:
         state = self.state()
@@ -218,7 +216,7 @@ def solve_divided(problem: BOA, options: Options, run: RunContext, cluster: Clus
 class IslandTasks(TaskRunner):
     """Computes generations of islands on the devices of a worker; the last population of each device is kept."""
 
-    def __init__(self, problem: BOA, options: Options, pool: DevicePool) -> None:
+    def __init__(self, problem: BOA, options: Options, seed: int, pool: DevicePool) -> None:
         problem, options = reduced_problem(problem, options)
         self._problem, self._options, self._pool = problem, options, pool
         self._closing = contextlib.ExitStack()
@@ -283,8 +281,3 @@ def _advanced(population: Population, count: int) -> Slice:
             break
         total.extend(part)
     return total
-
-
-def task_runner(problem: BOA, options: Options, seed: int, pool: DevicePool) -> IslandTasks:
-    """What the workers of a cluster compute."""
-    return IslandTasks(problem, options, pool)

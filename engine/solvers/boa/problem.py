@@ -275,12 +275,9 @@ class BOA(Problem):
     def graph(self) -> NDArray[np.int64] | None:
         """Pairs of genes that share a table, shape (e, 2); None unless tables have one or two genes, and some two."""
         fitness = self.fitness
-        if not isinstance(fitness, Decomposable):
+        if not isinstance(fitness, Decomposable) or int(fitness.widths.max()) != 2:
             return None
-        widths = np.diff(fitness.scope_starts)
-        starts = fitness.scope_starts[:-1][widths == 2]
-        if not len(starts) or widths.max() > 2:
-            return None
+        starts = fitness.scope_starts[:-1][fitness.widths == 2]
         pairs = np.stack([fitness.genes[starts], fitness.genes[starts + 1]], axis=1).astype(np.int64)
         return np.unique(np.sort(pairs, axis=1), axis=0)
 

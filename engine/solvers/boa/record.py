@@ -183,7 +183,7 @@ class Record:
         fitness = self.fitness
         n = fitness.function.n if isinstance(fitness, Reduced) else fitness.n
         if self._shown_key != self.best_key and self.best is not None and n <= GRAPH_GENES:
-            if isinstance(fitness, Decomposable) and int(np.diff(fitness.scope_starts).max()) == 2:
+            if isinstance(fitness, Decomposable) and int(fitness.widths.max()) == 2:
                 run.trace("solution", snapshot.generation, fitness.whole(self.best[None])[0].tolist())
             self._shown_key = self.best_key
         if n <= SNAPSHOT_GENES:

@@ -13,7 +13,7 @@ from ...base.result import Result
 from ...devices import DeviceInfo
 from ...errors import OptionError, OutOfDeviceMemory
 from ...util.text import bytes_text
-from .device.local_search import choose_improvement, is_pairwise
+from .device.local_search import choose_improvement
 from .device.memory import largest_buffer, node_bytes, required_bytes
 from .fitness import Fitness, Function, Snippet
 from .fitness.autocorrelation import Autocorrelation
@@ -153,7 +153,7 @@ def _check_local_search(problem: BOA, options: Options) -> None:
     if isinstance(fitness, Decomposable):
         if rule == "first":
             raise OptionError("local_search = first is for functions that are known by evaluation only; use steepest")
-        if rule == "anneal" and not is_pairwise(fitness):
+        if rule == "anneal" and not fitness.is_pairwise:
             raise OptionError(
                 "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
             )
@@ -207,7 +207,7 @@ def mixes_parts(fitness: Fitness, options: Options) -> bool:
     """
     if not isinstance(fitness, Decomposable) or options.mixing == "none":
         return False
-    widths = np.diff(fitness.scope_starts).astype(np.int64)
+    widths = fitness.widths.astype(np.int64)
     return options.mixing == "partition" or int((widths * (widths - 1)).sum()) <= _MOST_LINKS * fitness.n
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -76,10 +77,7 @@ def classes_of(
     colours = np.full(len(degrees), -1)
     for gene in np.argsort(-degrees, kind="stable").tolist():
         taken = set(colours[neighbours[neighbour_starts[gene] : neighbour_starts[gene + 1]]].tolist())
-        colour = 0
-        while colour in taken:
-            colour += 1
-        colours[gene] = colour
+        colours[gene] = next(colour for colour in itertools.count() if colour not in taken)
     parts = []
     for colour in range(int(colours.max()) + 1):
         genes = np.flatnonzero(colours == colour)

@@ -26,7 +26,7 @@ from .memory import PopulationMemory
 from .partition import PartitionCrossover
 from .programs import SEARCH, Form, LocalSearchProgram, Programs, improve_bytes, needs_scratch
 
-__all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program", "is_pairwise"]
+__all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program"]
 
 _MOST_FLIPS = (1 << 24) - 1
 _PART_WORK, _LEAST_PART = 1 << 22, 16  # gains to look through in the first of several launches; flips in each
@@ -53,9 +53,9 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
     if rule == "none" or not isinstance(fitness, Decomposable):
         return None
     if rule == "auto":
-        if not is_pairwise(fitness) and _share_of_maxima(fitness) >= 0.5:
+        if not fitness.is_pairwise and _share_of_maxima(fitness) >= 0.5:
             rule = "walk"
-        elif is_pairwise(fitness):
+        elif fitness.is_pairwise:
             rule = "anneal" if n >= _LARGE and _mean_degree(fitness) <= _SPARSE else "tabu"
         elif options.mixing == "none" and int(np.bincount(fitness.genes, minlength=n).max()) <= 1:
             rule = "tabu"
@@ -75,14 +75,9 @@ def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None
     )
 
 
-def is_pairwise(fitness: Decomposable) -> bool:
-    """Whether no function is of more than two genes."""
-    return int(np.diff(fitness.scope_starts).max()) <= 2
-
-
 def _mean_degree(fitness: Decomposable) -> float:
     """Functions of two genes that a gene takes part in, on average."""
-    return 2 * int((np.diff(fitness.scope_starts) == 2).sum()) / fitness.n
+    return 2 * int((fitness.widths == 2).sum()) / fitness.n
 
 
 def _share_of_maxima(fitness: Decomposable) -> float:
@@ -97,7 +92,7 @@ def improve_program(fitness: Decomposable | Autocorrelation, improvement: Improv
     """What the kernel is compiled for."""
     if isinstance(fitness, Autocorrelation):
         return LocalSearchProgram("tabu", "autocorrelation", False, fitness.n, 0)
-    form: Form = "pairs" if is_pairwise(fitness) and improvement.rule != "walk" else "tables"
+    form: Form = "pairs" if fitness.is_pairwise and improvement.rule != "walk" else "tables"
     wide = 4 * fitness.largest_sum >= 2**31
     return LocalSearchProgram(improvement.rule, form, wide, fitness.n, len(fitness.table_starts))
 
@@ -115,8 +110,7 @@ def gain_arrays(fitness: Decomposable | Autocorrelation, program: LocalSearchPro
             "neighbours": neighbours,
             "couplings": couplings.astype(sums),
         }
-    widths = np.diff(fitness.scope_starts)
-    functions = np.repeat(np.arange(len(widths)), widths)
+    functions = np.repeat(np.arange(len(fitness.widths)), fitness.widths)
     places = np.arange(len(fitness.genes)) - fitness.scope_starts[functions]
     order = np.argsort(fitness.genes, kind="stable")
     arrays = {

@@ -111,7 +111,7 @@ def reduced(fitness: Decomposable) -> Reduced | None:
     """
     n = fitness.n
     is_small = n <= _ENUMERATED
-    if not (is_small or _LEAST_GENES <= n <= _MOST_GENES) or int(np.diff(fitness.scope_starts).max()) > 2:
+    if not (is_small or _LEAST_GENES <= n <= _MOST_GENES) or not fitness.is_pairwise:
         return None
     terms, starts, others, weights = quadratic_form(fitness)
     degrees = np.diff(starts)
@@ -166,10 +166,8 @@ def reduced(fitness: Decomposable) -> Reduced | None:
 def _best(linear: int, couplings: tuple[int, ...]) -> dict[int, int]:
     """The best worth of a gene as a polynomial in its neighbours: coefficients by the set of neighbours, a bit each."""
     size = 1 << len(couplings)
-    values = [linear] * size
-    for subset in range(size):
-        values[subset] += sum(coupling for place, coupling in enumerate(couplings) if subset >> place & 1)
-    values = [max(0, value) for value in values]
+    gains = (sum(c for place, c in enumerate(couplings) if subset >> place & 1) for subset in range(size))
+    values = [max(0, linear + gain) for gain in gains]
     for place in range(len(couplings)):
         for subset in range(size):
             if subset >> place & 1:

@@ -135,11 +135,20 @@ class Decomposable(Fitness):
         if len(set(scope)) != len(scope):
             raise ProblemError(f"scope {place} names a gene twice: {list(scope)}")
 
+    @cached_property
+    def widths(self) -> NDArray[np.int32]:
+        """Genes of each function."""
+        return np.diff(self.scope_starts)
+
     @property
     def width(self) -> int:
         """Genes of every function, or 0 if they differ."""
-        widths = np.diff(self.scope_starts)
-        return int(widths[0]) if (widths == widths[0]).all() else 0
+        return int(self.widths[0]) if (self.widths == self.widths[0]).all() else 0
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether no function is of more than two genes."""
+        return int(self.widths.max()) <= 2
 
     @cached_property
     def fits_i32(self) -> bool:
@@ -320,12 +329,9 @@ def nearest_neighbour_nk(
 
     Tables are cut off at the last gene, and of these the first values are used; or the first gene follows (``wraps``).
     """
-    scopes, own = [], []
-    for table, start in zip(tables, range(0, n, step), strict=True):
-        end = start + neighbours + 1
-        genes = [gene % n for gene in range(start, end if wraps else min(end, n))]
-        scopes.append(genes[::-1])
-        own.append(list(table[: 1 << len(genes)]))
+    ends = [(start, start + neighbours + 1) for start in range(0, n, step)]
+    scopes = [[gene % n for gene in range(start, end if wraps else min(end, n))][::-1] for start, end in ends]
+    own = [table[: 1 << len(scope)] for table, scope in zip(tables, scopes, strict=True)]
     return Decomposable(n, scopes, own, optimum=optimum, text="NK landscape")
 
 
@@ -375,11 +381,8 @@ def qubo(
 ) -> Decomposable:
     """The function x'Qx to be minimised, Q symmetric: an entry off the diagonal is given once and stands for two."""
     _check_pairs(n, entries, "entry", "variable", "give one of both, which stands for two")
-    scopes: list[tuple[int, ...]] = []
-    tables: list[tuple[float, ...]] = []
-    for a, b, q in entries:
-        scopes.append((a,) if a == b else (a, b))
-        tables.append((0, q) if a == b else (0, 0, 0, 2 * q))
+    scopes = [(a,) if a == b else (a, b) for a, b, _ in entries]
+    tables = [(0, q) if a == b else (0, 0, 0, 2 * q) for a, b, q in entries]
     return Decomposable(n, scopes, tables, minimize=not maximize, constant=offset, optimum=optimum, text="QUBO")
 
 
@@ -392,8 +395,7 @@ def quadratic_form(
     fitness: Decomposable,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Of functions of at most two genes: linear terms (n,); starts (n + 1,) of neighbours; these; their couplings."""
-    widths = np.diff(fitness.scope_starts)
-    linear = np.zeros(fitness.n, np.int64)
+    widths, linear = fitness.widths, np.zeros(fitness.n, np.int64)
     tables, at = fitness.tables, fitness.table_starts.astype(np.int64)
     single = np.flatnonzero(widths == 1)
     np.add.at(linear, fitness.genes[fitness.scope_starts[single]], tables[at[single] + 1] - tables[at[single]])
