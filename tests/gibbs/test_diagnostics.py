@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import chi2, kstest, rankdata
 
 import engine
-from engine.solvers.gibbs.draws.convergence import mixing_of
-from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose
+from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose, mixing_of
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from tests.support.engines import engine_of

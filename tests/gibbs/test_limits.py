@@ -124,6 +124,20 @@ def test_columns_of_a_large_design_are_looked_at_in_the_run(device, monkeypatch,
     assert np.array_equal(chosen.arrays["beta"], seen_first.arrays["beta"])
 
 
+@pytest.mark.parametrize("streaming", ["never", "always"])
+def test_a_limit_ends_the_upload_of_x(device, streaming, monkeypatch):
+    asked, rows = [], Design.rows
+    monkeypatch.setattr(Design, "chunk_rows", 16)
+    monkeypatch.setattr(Design, "rows", lambda design, *place: asked.append(place) or rows(design, *place))
+    monkeypatch.setattr(Run, "time_left", property(lambda run: -1.0 if asked else 20.0))
+    result = engine_of(device).solve(problem_of(5000), streaming=streaming)
+    sentence = (
+        "the time limit passed before the first iteration, in the phase 'upload of X', so that there are no draws"
+    )
+    assert (result.status, result.reason) == ("time_limit", sentence)
+    assert len(asked) < 10
+
+
 @pytest.mark.parametrize("kernel", ["hmc", "cg"])
 def test_looking_at_the_columns_can_be_interrupted(monkeypatch, kernel):
     monkeypatch.setattr(features, "_ROWS_AT_ONCE", 30)  # values: ten rows at a time

@@ -14,7 +14,7 @@ from engine.solvers.gibbs.checkpoint import Convergence, checkpoint_of, snapshot
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.draws.convergence import check_points
+from engine.solvers.gibbs.draws.diagnostics import check_points
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import new_state

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import engine
 from engine.solvers.gibbs.design.features import column_moments
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
@@ -92,17 +91,3 @@ def test_weighted_moments_are_those_of_repeated_rows(kind):
     mean, scale = column_moments(kind(X), weights=repeats.astype(float))
     assert mean == pytest.approx(expected.mean(axis=0))
     assert scale == pytest.approx(expected.std(axis=0))
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1.0, 2.0], r"weights must be a number for each of the 45 rows; got float64 \(2,\)"),
-        (np.where(np.arange(45) == 3, -1.0, 1.0), r"weights must be finite and at least 0; got -1.0"),
-        (np.full(45, np.inf), "weights must be finite and at least 0; got inf"),
-        (np.zeros(45), "all weights are 0"),
-    ],
-)
-def test_wrong_weights_are_refused(weights, message):
-    with pytest.raises(engine.ProblemError, match=message):
-        engine.HorseshoeProbit(X, target_of("probit"), weights=weights)

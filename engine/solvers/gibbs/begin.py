@@ -1,9 +1,4 @@
-"""The start of a run: the mode, the directions of slow movement, the first chains; or a checkpoint.
-
-A chain that begins at 0 can take thousands of iterations to leave it where classes are rare; one that begins at the
-mode does not. The mode is that of the posterior under a ridge, found by L-BFGS in the metric of X'X; the first metric
-of the kernel ``hmc`` is made there.
-"""
+"""The start of a run: the mode, the directions of slow movement, the first chains; or a checkpoint."""
 
 from __future__ import annotations
 
@@ -45,7 +40,7 @@ MOSTLY = 0.5
 """The share of the chains, in the past too, from which a coefficient that is small in them is small."""
 
 RIDGE = 1.0
-"""Prior precision of a coefficient for the start, in standard units."""
+"""Prior precision of a coefficient for the start: from 0, chains can take thousands of iterations to leave it."""
 
 _MODE_SHARE = 0.6  # of a time limit is left at least when the search for a mode ends early
 _ROUNDS = 6
@@ -134,11 +129,7 @@ def _largest(design: Design, mode: Floats) -> NDArray[np.int64]:
 
 
 def find_mode(sampler: Sampler, between: Callable[[int], bool | None]) -> tuple[Floats, Floats, Floats]:
-    """A mode of the horseshoe posterior by expectation-maximisation, its prior precisions, the family's own parameters.
-
-    A round maximises the likelihood under normal priors, then puts E[1 / lambda^2 | beta, tau] and the tau of that in
-    their place. The first round is a ridge. The first device holds the factor for the last precisions afterwards.
-    """
+    """A mode by expectation-maximisation, the last prior precisions (the first device has the factor), auxiliaries."""
     design, options = sampler.design, sampler.settings.options
     family, degrees, first = design.family, options.degrees, design.first
     prior = np.full(design.layout.columns, RIDGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,12 @@ __all__ = ["is_wide", "kernel_costs", "moves_latent", "validate_kernel", "with_k
 _MOST_COLUMNS = 8192
 """Columns up to which ``hmc`` is the choice on any device where it fits, so that draws do not depend on the device."""
 
+_ITERATIONS = 100
+"""Iterations for which a time limit must be predicted to suffice then."""
+
+_CHECKPOINTS = {"px": "latent", "gibbs": "latent"}
+"""What checkpoints call these kernels."""
+
 _MOST_ROWS = 4096
 """Rows up to which matrices of N x N are made for moves of latent normals."""
 
@@ -29,15 +36,29 @@ _MOST_SHARE = 0.8
 """Of a device's memory that a kernel may be predicted to need."""
 
 
-def with_kernel(problem: HorseshoeProbit, options: Options, devices: Sequence[DeviceInfo] = ()) -> Options:
-    """The options, with the kernel that is predicted to cost least in place of ``auto``; without devices on a CPU."""
+def with_kernel(
+    problem: HorseshoeProbit,
+    options: Options,
+    devices: Sequence[DeviceInfo] = (),
+    seconds: float = math.inf,
+    begun: str | None = None,
+) -> Options:
+    """The options, with the kernel that is predicted to come furthest in some seconds in place of ``auto``.
+
+    Without devices that is on a CPU; ``begun`` is the kernel that a checkpoint of the run names.
+    """
     if options.kernel != "auto":
         return options
     memory = _MOST_SHARE * Traits.of(devices).memory
     costs = kernel_costs(problem, options, devices)
     fitting = {kernel: cost for kernel, cost in costs.items() if cost.bytes <= memory} or costs
-    chosen = min(fitting, key=lambda kernel: fitting[kernel].weighted(kernel))
-    if problem.X.shape[1] <= _MOST_COLUMNS and costs["hmc"].bytes <= memory:
+    if begun is not None:
+        same = {kernel: cost for kernel, cost in costs.items() if begun in (kernel, _CHECKPOINTS.get(kernel))}
+        fitting = same or fitting
+    chosen = min(fitting, key=lambda kernel: fitting[kernel].rank(kernel, seconds))
+    pace = min(cost.seconds for kernel, cost in costs.items() if kernel != "cg")  # hmc moves latent normals too
+    affordable = costs["hmc"].bytes <= memory and seconds - costs["hmc"].start >= _ITERATIONS * pace
+    if problem.X.shape[1] <= _MOST_COLUMNS and affordable and begun is None:
         chosen = "hmc"
     return options.model_copy(update={"kernel": chosen})
 

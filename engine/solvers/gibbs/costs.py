@@ -1,9 +1,4 @@
-"""What an iteration is predicted to cost: seconds and bytes of every kernel and storage on a kind of device.
-
-The rates are rough (a factor of two), which is enough to tell kernels apart whose costs differ by the power of a size.
-``weight`` says how many iterations of a kernel are worth about one of ``hmc``: the draws of kernels with latent
-variables depend on the ones before for longer (BENCHMARKS.md, "until they have mixed").
-"""
+"""What an iteration is predicted to cost, within a factor of about two: seconds and bytes of a kernel and storage."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ __all__ = ["WEIGHTS", "Cost", "Shape", "Traits", "predicted_cost"]
 Kernel = Literal["gibbs", "px", "hmc", "cg"]
 
 WEIGHTS: dict[Kernel, float] = {"hmc": 1.0, "px": 4.0, "gibbs": 8.0, "cg": 8.0}
-"""Iterations of a kernel for an effective draw, beside ``hmc``."""
+"""Iterations that are worth about one of ``hmc``: latent variables depend on those before (BENCHMARKS.md)."""
 
 STEPS_OF_CG = 20
 """Steps of the conjugate gradients of an iteration; they depend on the data."""
@@ -78,10 +73,16 @@ class Cost:
 
     seconds: float  # of an iteration of all chains
     bytes: float  # of device memory, for X and what grows with its sizes
+    start: float = 0.0  # seconds before the first iteration, but for the search of a mode, which ends under a limit
 
     def weighted(self, kernel: Kernel) -> float:
         """Seconds of what is worth an iteration of ``hmc``."""
         return self.seconds * WEIGHTS[kernel]
+
+    def rank(self, kernel: Kernel, limit: float) -> tuple[float, float]:
+        """The less, the more draws can be expected within a limit in seconds."""
+        left = limit - self.start
+        return (0.0 if left == float("inf") else -max(0.0, left) / self.weighted(kernel)), self.weighted(kernel)
 
 
 def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, wide: bool = False) -> Cost:
@@ -105,4 +106,5 @@ def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, w
         return Cost(flops / traits.factor_rate + 3 * one_pass, size + 8.0 * rows * rows * (chains + 1))
     flops = chains * columns**3 / 3 + float(rows) * columns**2 / _ITERATIONS
     seconds = flops / traits.factor_rate + _PASSES[kernel] * one_pass
-    return Cost(seconds, size + 8.0 * columns * columns * (chains + 3))
+    start = (rows * columns**2 + columns**3 / 3) / traits.factor_rate  # X'X, and a factor for the search of a mode
+    return Cost(seconds, size + 8.0 * columns * columns * (chains + 3), start)

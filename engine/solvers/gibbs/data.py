@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.problem import frozen, require_arrays, sparse_rows
+from ...base.result import missing_package
 from ...errors import ProblemError
 from ...formats import plink, tables
 from .design.features import is_sparse
 from .families import AUXILIARY
 
 __all__ = [
-    "categories",
-    "checked_features",
-    "checked_offset",
-    "checked_weights",
-    "counts",
-    "feature_arrays",
-    "features_of",
-    "numbers",
-    "penalized_mask",
-    "two_classes",
+    *("array_of", "categories", "checked_features", "checked_offset", "checked_weights", "column_of", "counts"),
+    *("feature_arrays", "features_of", "features_of_formula", "numbers", "penalized_mask", "two_classes"),
 ]
 
 MOST_COUNT = 1_000_000
@@ -51,6 +44,8 @@ def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[An
         values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
     if values.ndim != 2 or not min(values.shape):
         raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable | None):
+        raise ProblemError(f"names must be a list with a name for each of the {values.shape[1]} columns; got {names!r}")
     chosen = tuple(f"x{column}" for column in range(values.shape[1])) if names is None else tuple(map(str, names))
     if len(chosen) != values.shape[1]:
         raise ProblemError(f"X has {values.shape[1]} columns, but there are {len(chosen)} names")
@@ -116,18 +111,27 @@ def _stacked(blocks: Iterator[Any], rows: int) -> NDArray[np.float32]:
     return X
 
 
-def _matrix(X: ArrayLike) -> NDArray[Any]:
+def array_of(given: Any, rule: str) -> NDArray[Any]:
+    """What was given, as an array; the rule names it."""
     try:
-        values = np.asarray(X)
+        values = np.asarray(given)
     except ValueError as error:
-        raise ProblemError(f"X must be a matrix of numbers: {error}") from error
+        raise ProblemError(f"{rule}; got lists of several lengths") from error
+    if np.ma.is_masked(given):
+        raise ProblemError(f"{rule}; got masked values")
+    return values
+
+
+def _matrix(X: ArrayLike) -> NDArray[Any]:
+    values = array_of(X, "X must be a matrix of numbers")
     if values.dtype.kind not in "biuf":
         try:
             if values.dtype.kind not in "OSU":  # complex numbers would lose their imaginary part, dates be numbers
                 raise TypeError
             values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ProblemError(f"X must hold numbers; got {values.dtype}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            why = f": {error}" if str(error) else ""
+            raise ProblemError(f"X must hold numbers; got {values.dtype}{why}") from error
     return values
 
 
@@ -165,13 +169,18 @@ def _target(y: ArrayLike, rows: int) -> NDArray[Any]:
         kinds = {type(value) for value in values.tolist()}
         if len(kinds) > 1:
             raise ProblemError(f"y mixes {' and '.join(sorted(kind.__name__ for kind in kinds))}")
+        try:
+            values.argsort()
+        except TypeError as error:
+            raise ProblemError(f"y must hold numbers or words; got {kinds.pop().__name__}") from error
     return values
 
 
 def _of_rows(given: ArrayLike, rows: int, name: str) -> NDArray[Any]:
-    values = np.asarray(given)
+    rule = f"{name} must be a number for each of the {rows} rows"
+    values = array_of(given, rule)
     if values.shape != (rows,) or values.dtype.kind not in "biuf":
-        raise ProblemError(f"{name} must be a number for each of the {rows} rows; got {values.dtype} {values.shape}")
+        raise ProblemError(f"{rule}; got {values.dtype} {values.shape}")
     return values
 
 
@@ -209,7 +218,8 @@ def penalized_mask(penalize: Any, names: Sequence[str]) -> NDArray[np.bool_] | N
     """Whether each column is inside the horseshoe, from such a mask or from names; None if all are."""
     if penalize is None:
         return None
-    values = np.asarray(penalize)
+    rule = "penalize must be a mask of the columns, True or False for each, or a list of their names"
+    values = array_of(penalize, rule)
     if values.dtype.kind == "b":
         if values.shape != (len(names),):
             raise ProblemError(
@@ -217,7 +227,7 @@ def penalized_mask(penalize: Any, names: Sequence[str]) -> NDArray[np.bool_] | N
             )
         mask = values
     elif isinstance(penalize, str) or values.ndim != 1 or values.dtype.kind not in "UO":
-        raise ProblemError("penalize must be a mask of the columns, True or False for each, or a list of their names")
+        raise ProblemError(rule)
     else:
         chosen = [str(name) for name in values.tolist()]
         unknown = [name for name in chosen if name not in set(names)]
@@ -282,3 +292,47 @@ def two_classes(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, 
             "HorseshoeRegression has families for more"
         )
     return frozen(values == classes[1]), (classes[0], classes[1])
+
+
+# --- formulas ---------------------------------------------------------------------------------------------------------
+
+
+def features_of_formula(formula: str, data: Any) -> tuple[NDArray[Any], NDArray[np.float64], list[str]]:
+    """Target, features without the intercept, and the names of their columns, as formulaic has them."""
+    try:
+        import formulaic
+        from formulaic.errors import FormulaicError
+    except ImportError as error:
+        raise missing_package("from_formula", "formulaic") from error
+    if not isinstance(formula, str) or not tables.is_frame(data):
+        raise ProblemError(f"a formula is text, of a data frame; got {type(formula).__name__}, {type(data).__name__}")
+    target, tilde, terms = formula.partition("~")
+    if not tilde or "~" in terms or not target.strip() or not terms.strip():
+        raise ProblemError(f"a formula has a target and terms, as 'y ~ a + b'; got {formula!r}")
+    try:
+        features = formulaic.model_matrix(terms, data, na_action="raise", context={})
+        if target.strip() in data.columns:
+            y = column_of(data, target.strip(), "the target")
+        else:
+            left = formulaic.model_matrix(f"0 + {target}", data, na_action="raise", context={})
+            if left.shape[1] != 1:
+                raise ProblemError(f"the target of the formula has {left.shape[1]} columns, {', '.join(left.columns)}")
+            y = left.iloc[:, 0].to_numpy()
+    except (FormulaicError, ValueError, SyntaxError) as error:
+        if isinstance(error, ProblemError):
+            raise
+        shown = ", ".join(str(name) for name in list(data.columns)[:20])
+        raise ProblemError(f"the formula {formula!r} does not fit the columns {shown}: {error}") from error
+    if "Intercept" not in features.columns:
+        advice = "write it with one, and use the option intercept = false"
+        raise ProblemError(f"the formula leaves the intercept out; {advice}")
+    features = features.drop(columns="Intercept")
+    return y, features.to_numpy(np.float64), [str(name) for name in features.columns]
+
+
+def column_of(data: Any, name: str, what: str) -> NDArray[Any]:
+    """A column of a data frame."""
+    if name not in data.columns:
+        raise ProblemError(f"{what}: there is no column '{name}'")
+    values = data[name]
+    return np.asarray(values.astype(object) if values.dtype.kind not in "biuf" else values)

@@ -29,7 +29,7 @@ from .design.lines import Lines
 from .design.matrix import Design
 from .device.chains import STATE, Recorded
 from .device.sampler import Sampler
-from .draws.convergence import CHECKS, check_points
+from .draws.diagnostics import CHECKS, check_points
 from .draws.summary import posterior_of
 from .options import REFRESH, Options
 from .problem import HorseshoeProbit
@@ -54,16 +54,12 @@ def _common_from(options: Options) -> int:
 
 @dataclasses.dataclass
 class _Group:
-    """A group of chains: what has come of it and is not taken in yet.
-
-    ``done`` is the iteration it has come to; ``states`` are those of its chains by iteration, multiples of REFRESH;
-    ``rows`` by iteration are draws of shape (chains, numbers).
-    """
+    """A group of chains: what has come of it and is not taken in yet."""
 
     first: int
     count: int
-    done: int
-    states: dict[int, Arrays]
+    done: int  # the iteration it has come to
+    states: dict[int, Arrays]  # of its chains by iteration, multiples of REFRESH
     rows: dict[int, NDArray[np.float64]] = dataclasses.field(default_factory=dict)
     failed: int = 0
     out: bool = False

@@ -1,10 +1,4 @@
-"""The likelihoods of a row given its margin: probit, logit, normal, Student-t, ordinal probit, negative binomial.
-
-A family with a target has a value of its own in every row and parameters of its own beside the coefficients
-("auxiliary"): log sigma of the errors, the logarithms of the differences of successive thresholds, or -log(r) / 2 of
-the size r of a negative binomial distribution. The kernels have
-the same formulas in ``kernels/gibbs/likelihoods.mako``.
-"""
+"""The likelihoods of a row given its margin; ``kernels/gibbs/likelihoods.mako`` has the same formulas."""
 
 from __future__ import annotations
 
@@ -33,7 +27,7 @@ THRESHOLD_SCALE = 2.0
 
 @dataclass(frozen=True)
 class Family:
-    """One likelihood."""
+    """One likelihood; auxiliary are log sigma, logarithms of differences of thresholds, or -log(size) / 2 of counts."""
 
     name: FamilyName
     targeted: bool  # rows have a value of their own; those of the others are multiplied by y = +-1

@@ -29,8 +29,8 @@ class Options(SolverOptions):
         "auto",
         description="how beta moves: gibbs (the paper: latent normals), px (gibbs with parameter expansion), hmc "
         "(Hamiltonian trajectories, with moves of their own for one-hot groups, collinear pairs and rare columns) or "
-        "cg (latent variables and conjugate gradients, for X with very many columns); auto: hmc up to 8192 columns, "
-        "then the one that is predicted to take the least time",
+        "cg (latent variables and conjugate gradients, for X with very many columns); auto: hmc up to 8192 columns if "
+        "a time limit suffices for it, else the one that is predicted to take the least time",
     )
     tolerance: float = Field(
         1e-4,

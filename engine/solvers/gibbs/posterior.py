@@ -106,31 +106,15 @@ def summary(result: Result) -> list[Row]:
     arrays = result.arrays
     if "quantiles" not in arrays:
         raise InputError(f"there is no summary: the run was stopped before the first draw ({result.status})")
-    quantiles = arrays["quantiles"]
-    coefficients = coefficient_count(arrays["names"].tolist())
-    return [
-        Row(
-            name=str(name),
-            mean=float(arrays["mean"][i]),
-            sd=float(arrays["sd"][i]),
-            lower=float(quantiles[i, 0]),
-            median=float(quantiles[i, 1]),
-            upper=float(quantiles[i, 2]),
-            r_hat=float(arrays["r_hat"][i]),
-            ess_bulk=float(arrays["ess_bulk"][i]),
-            ess_tail=float(arrays["ess_tail"][i]),
-            mcse_mean=float(arrays["mcse_mean"][i]),
-            survives=bool(quantiles[i, 0] > 0 or quantiles[i, 2] < 0) and i < coefficients,
-        )
-        for i, name in enumerate(arrays["names"].tolist())
-    ]
+    names, (lower, median, upper) = arrays["names"].tolist(), arrays["quantiles"].T
+    checks = (arrays[name] for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"))
+    survives = ((lower > 0) | (upper < 0)) & (np.arange(len(names)) < coefficient_count(names))
+    columns = (arrays["mean"], arrays["sd"], lower, median, upper, *checks, survives)
+    return [Row(name, *row) for name, *row in zip(names, *(column.tolist() for column in columns), strict=True)]
 
 
 def coefficient_count(names: list[str]) -> int:
-    """How many of these quantities are coefficients, with the intercept: log tau follows them, then the family's own.
-
-    A column may be called ``log_tau`` too.
-    """
+    """How many quantities come before log tau, as which a column may be named too, and the family's own."""
     return len(names) - 1 - names[::-1].index("log_tau")
 
 

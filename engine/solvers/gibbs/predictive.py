@@ -115,13 +115,7 @@ def posterior_predictive(problem: HorseshoeProbit, result: Result, seed: int = 0
 
 
 def margins_of(X: Any, result: Result, offset: Floats | None = None) -> Floats:
-    """b_0 + x . beta, and the offset, of every row at every kept draw; shape (chains, draws, N).
-
-    Raises
-    ------
-    engine.errors.InputError
-        See :func:`log_likelihood`.
-    """
+    """b_0 + x . beta, and the offset, of every row at every kept draw; shape (chains, draws, N)."""
     arrays, columns = result.arrays, X if is_sparse(X) else np.asarray(X)
     if "beta" not in arrays:
         raise InputError("the result has no draws")

@@ -16,15 +16,17 @@ from ...errors import ProblemError
 from ...formats import plink, tables
 from ...formats.instances import located
 from ...util.text import counted
-from . import formulas
 from .data import (
+    array_of,
     categories,
     checked_features,
     checked_offset,
     checked_weights,
+    column_of,
     counts,
     feature_arrays,
     features_of,
+    features_of_formula,
     numbers,
     penalized_mask,
     two_classes,
@@ -136,7 +138,8 @@ class HorseshoeProbit(Problem[Posterior]):
         penalize: ArrayLike | Sequence[str] | None = None,
     ) -> None:
         self.X: Any
-        self.X, self.names = checked_features(X, names, np.size(y))
+        y = array_of(y, "y must have one value for each row of X")
+        self.X, self.names = checked_features(X, names, y.size)
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
         self.y, self.classes = self._target(y)
@@ -224,15 +227,15 @@ class HorseshoeProbit(Problem[Posterior]):
         ProblemError
             If a term is not a column or has missing values, or the rest is no regression.
         """
-        y, X, names = formulas.read(formula, data)
+        y, X, names = features_of_formula(formula, data)
         for name in ("weights", "offset"):
             if isinstance(keywords.get(name), str):
-                keywords[name] = formulas.column(data, keywords[name], name)
+                keywords[name] = column_of(data, keywords[name], name)
         return cls(X, y, names=names, **keywords)
 
     @classmethod
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is BED, LIBSVM, Parquet, or a CSV or TSV whose header names a target.
+        """Whether a file is BED, LIBSVM, Parquet, or a CSV or TSV whose header names a target; for the probit only.
 
         Parameters
         ----------
@@ -240,7 +243,7 @@ class HorseshoeProbit(Problem[Posterior]):
         head : str
             The beginning of the file.
         """
-        return plink.is_bed(path, head) or tables.recognize(path, head) is not None
+        return cls is HorseshoeProbit and (plink.is_bed(path, head) or tables.recognize(path, head) is not None)
 
     @property
     def _default_name(self) -> str:
@@ -299,11 +302,6 @@ class HorseshoeLogit(HorseshoeProbit):
 
     kind: ClassVar[str] = "horseshoe_logit"
     family: str = "logit"
-
-    @classmethod
-    def recognizes(cls, path: Path, head: str) -> bool:
-        """Never: such files are recognised as :class:`HorseshoeProbit`; see :meth:`HorseshoeProbit.recognizes`."""
-        return False
 
 
 class HorseshoeRegression(HorseshoeProbit):
@@ -382,7 +380,7 @@ class HorseshoeRegression(HorseshoeProbit):
         offset: ArrayLike | None = None,
         penalize: ArrayLike | Sequence[str] | None = None,
     ) -> None:
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family not in FAMILIES:
             raise ProblemError(f"family must be one of {', '.join(FAMILIES)}; got {family!r}")
         self.family = family
         super().__init__(X, y, names, name, weights, offset, penalize)
@@ -393,11 +391,6 @@ class HorseshoeRegression(HorseshoeProbit):
     def _target(self, y: ArrayLike) -> tuple[NDArray[Any], tuple[Any, ...]]:
         check = {"ordinal": categories, "counts": counts, "probit": two_classes, "logit": two_classes}
         return check.get(self.family, numbers)(y, self.X.shape[0])
-
-    @classmethod
-    def recognizes(cls, path: Path, head: str) -> bool:
-        """Never: such files are recognised as :class:`HorseshoeProbit`; see :meth:`HorseshoeProbit.recognizes`."""
-        return False
 
     def describe(self) -> str:
         """One line: the sizes, and what the target is."""

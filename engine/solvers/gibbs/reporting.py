@@ -14,8 +14,7 @@ from ...util.text import counted
 from .checkpoint import RunState
 from .design.lines import Lines
 from .design.matrix import Design
-from .draws.convergence import Mixing
-from .draws.diagnostics import diagnose
+from .draws.diagnostics import Mixing, diagnose
 from .moves.conjugate import MOST_STEPS
 from .options import Options
 

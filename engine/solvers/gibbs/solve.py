@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...base.context import Checkpoint, RunContext, StopRequested
 from ...base.result import Status
-from ...devices import DevicePool, Member
+from ...devices import DevicePool
 from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
@@ -23,7 +23,7 @@ from .design.matrix import Design
 from .device.records import CHAIN
 from .device.sampler import Sampler
 from .device.worker import Worker
-from .draws.convergence import CHECKS, check_points, mixing_of
+from .draws.diagnostics import CHECKS, check_points, mixing_of
 from .draws.store import Draws
 from .draws.summary import posterior_of
 from .moves.rescale import rescale_interval
@@ -45,7 +45,10 @@ _SMALL = 3.0  # in units of tau
 
 def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: RunContext) -> Posterior:
     """Draw from the posterior, with other devices where one is lost; the draws so far where the run is stopped."""
-    asked, options = options.kernel, with_kernel(problem, options, [member.info for member in pool.members])
+    asked, begun = options.kernel, None
+    if run.restored is not None:
+        begun = CheckpointState.model_validate(run.restored.state, from_attributes=True).kernel
+    options = with_kernel(problem, options, [member.info for member in pool.members], run.time_left, begun)
     run.progress("columns", 0, 1)
     run.poll()
     design = Design.of(problem, options, run.poll)
@@ -56,17 +59,31 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     if settings.single_device and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     members, left, restored = pool.members, None, run.restored
+
+    def stop() -> None:
+        if run.overdue > 0.0:
+            raise StopRequested(Status.TIME_LIMIT if run.time_left <= 0.0 else Status.INTERRUPTED)
+
     state = new_state(design, options)
     while True:
         run.progress("upload of X", 0, 1)
         try:
-            with Sampler(pool, design, settings, left, tolerant=True) as sampler:
+            with Sampler(pool, design, settings, left, tolerant=True, between=stop) as sampler:
                 return _draw(options, run, sampler, state, restored)
+        except StopRequested as stopped:
+            return posterior_of(options, run, state, stopped.status)
         except DeviceLost as lost:
             members = left = [member for member in members if member.label != lost.label]
             if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
                 raise lost.__cause__ or lost from None
-            state, restored = _state_without(state, options, run, lost, left, restored)
+            if state.snapshot is not None:  # draws do not depend on the devices
+                restored = Checkpoint(*checkpoint_of(state, state.snapshot, 0), run.elapsed)
+            has_lines, state = state.reports.has_lines, new_state(design, options)
+            state.reports.has_lines, where = has_lines, "begin again"
+            if restored is not None:
+                saved = CheckpointState.model_validate(restored.state, from_attributes=True)
+                where = f"go on from iteration {saved.iteration}"
+            run.notice(f"{lost}; the chains {where} on {', '.join(member.label for member in left)}", level="warning")
 
 
 def _draw(
@@ -95,27 +112,6 @@ def _draw(
         status = stop.status
     take(options, run, state, *sampler.collect())
     return posterior_of(options, run, state, status, bool(streamed), sampler.exchanged_bytes())
-
-
-def _state_without(
-    state: RunState,
-    options: Options,
-    run: RunContext,
-    lost: DeviceLost,
-    left: list[Member],
-    restored: Checkpoint | None,
-) -> tuple[RunState, Checkpoint | None]:
-    """What the other devices go on from: the last snapshot, for the draws do not depend on the devices."""
-    again = new_state(state.design, options)
-    again.reports.has_lines = state.reports.has_lines
-    if state.snapshot is not None:
-        restored = Checkpoint(*checkpoint_of(state, state.snapshot, 0), run.elapsed)
-    where = "begin again"
-    if restored is not None:
-        saved = CheckpointState.model_validate(restored.state, from_attributes=True)
-        where = f"go on from iteration {saved.iteration}"
-    run.notice(f"{lost}; the chains {where} on {', '.join(member.label for member in left)}", level="warning")
-    return again, restored
 
 
 def new_state(design: Design, options: Options) -> RunState:

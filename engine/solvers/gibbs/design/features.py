@@ -57,11 +57,9 @@ def sparse_rows(X: Any, begin: int, end: int) -> Any:
 def column_moments(
     X: Any, between: Callable[[], None] = lambda: None, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of every column, in float64 and in two passes, so that a large mean does no harm.
-
-    Columns of numbers so small that their squares are 0 are multiplied by a power of 2 first.
-    """
+    """Mean and deviation of every column, in float64 and two passes, so that a large mean does no harm."""
     mean, scale = _sparse_moments(X, weights) if is_sparse(X) else _dense_moments(X, between, weights)
+    # squares of tiny numbers are 0
     tiny = np.flatnonzero((scale < SMALL_SCALE) & (np.abs(mean) < SMALL_SCALE))
     if tiny.size:
         larger = X[:, tiny].astype(np.float64) * _LARGER

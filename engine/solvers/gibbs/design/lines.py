@@ -45,7 +45,7 @@ _VISITS = 1 << 17  # most rows of lines that a chain visits in an iteration, or 
 _VISITS_A_SLICE = 8
 _VALUES_A_VISIT = 4  # values of X that a pass reads in the time of a visit, for each of the passes of a trajectory
 _FEWEST_VISITS = 1 << 12  # less than a launch
-_TAILS = 4  # times the trajectory
+_TAILS = 4  # times the trajectory: a tail is the only way from one mode of its column to another
 _FLAT = 1e-5
 _SAMPLE, _SAMPLES = 1 << 17, 64  # rows that are looked at first where there are many, and in how many places
 _SAMPLED_VALUES, _FEWEST_SAMPLED = 1 << 27, 1 << 12  # with many columns fewer rows
@@ -81,11 +81,7 @@ class Lines:
         return members
 
     def tries(self, rows: int, columns: int) -> tuple[int, int, int]:
-        """How many null lines, pairs and tails are moved in an iteration on a design of so many rows and columns.
-
-        Pairs take about as long as the trajectory at most. A tail is the only way from one mode of its column to
-        another, so that they may take :data:`_TAILS` times as long.
-        """
+        """How many null lines, pairs and tails are moved in an iteration on a design of so many rows and columns."""
         trajectory = max(_FEWEST_VISITS, rows * columns // _VALUES_A_VISIT)
         visits_of_pairs, visits = (max(rows, min(_VISITS, share * trajectory)) for share in (1, _TAILS))
         starts = self.row_start[[self.nulls, self.nulls + self.pairs, self.count]]
@@ -105,11 +101,8 @@ def usual_values(design: Design) -> Floats:
 
 
 def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = False) -> Lines:
-    """Search a design for lines, with the lower triangle of X'X and the curvature of every row at a mode.
-
-    ``latent`` says that the chains move latent normals, which takes any coefficient to 0 and away from it: then only
-    columns with few rows off the usual value are tails, whatever the curvature is.
-    """
+    """The lines of a design, from the lower triangle of X'X and the curvature of every row at a mode."""
+    # moves of latent normals take any coefficient to 0 and away, whatever the curvature is
     weights = np.ones_like(weights) if latent else weights
     usual = usual_values(design) if design.intercept else np.zeros(len(design.active))
     columns_of = None
@@ -172,10 +165,7 @@ def _sampled_rows(columns: int) -> int:
 
 
 def _screened(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Informative rows of each column; of many rows first a sample, then all if a column may have few informative ones.
-
-    A column without informative rows in the sample has none there at all, so rare columns are not missed.
-    """
+    """Informative rows of each column: of a sample, in which rare columns have none, or of all rows."""
     if design.layout.rows > 2 * _sampled_rows(design.layout.columns):
         informative, one_class = _informative_rows(design, usual, weights, sampled=True)
         if (informative >= 2.0 * INFORMATIVE_ROWS).all():
@@ -299,11 +289,7 @@ def _verified(
 
 
 def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
-    """Pairs of columns of correlation above a half, the most correlated first, and how far each moves.
-
-    Two columns of two values each move in the units of the data, so that rows where both change keep their margins;
-    others in units of their deviation.
-    """
+    """Pairs of columns of correlation above a half, the most correlated first, and how far each moves."""
     deviation, count = _deviations(design, gram, means), len(means)
 
     def correlated(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
@@ -325,7 +311,7 @@ def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
         sign = 1.0 if rho[at] > 0 else -1.0
         first, second = int(j[at]), int(k[at])
         sizes = deviation[[first, second]] ** -1
-        if binary[first] and binary[second]:
+        if binary[first] and binary[second]:  # so that rows where both change keep their margins
             sizes = design.scale[[first, second]] / ranges[[first, second]]
         pairs.append((np.array([first, second]), sizes * [1.0, -sign]))
     return pairs

@@ -229,10 +229,6 @@ class Design:
             return "offset" if column == self.pinned else "intercept"
         return str(self.problem.names[self.active[column - self.leading]])
 
-    def names(self) -> list[str]:
-        """The names of all columns of the design."""
-        return [self.name(column) for column in range(self.layout.columns)]
-
     def unscaled(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coefficients of the user's columns: shape (..., columns of X + 1), the intercept (0 without one) first."""
         coefficients = beta[..., self.leading :] / self.scale * self.target_scale
@@ -270,11 +266,7 @@ def _ordered(problem: HorseshoeProbit, active: NDArray[np.int64]) -> tuple[NDArr
 
 
 def storage_for(X: Any, options: Options, between: Callable[[], None] = lambda: None) -> tuple[Storage, EntrySummary]:
-    """How X is stored, and its entries if they are stored.
-
-    That is what the option says, or with ``auto`` what moves fewer bytes: the entries, read twice and in no order, cost
-    about three times as much a byte as rows do.
-    """
+    """How X is stored, with ``auto`` as what moves fewer bytes, and its entries if they are stored."""
     chosen = options.storage
     if chosen == "auto" and not _may_be_sparse(X, options):
         return "float32", EntrySummary()

@@ -66,10 +66,7 @@ def _separating_direction(design: Design) -> Floats:
 
 
 def _interpolating_direction(design: Design) -> Floats:
-    """The shortest coefficients whose margins are given positive numbers; zeros if some of these are not reached.
-
-    The numbers are 1 - s m for the sign s of a row and the mean m of the signs: columns of mean 0 reach them.
-    """
+    """The shortest coefficients with the margins 1 - s m, s a row's sign of mean m; zeros if these are not reached."""
     x = _signed_rows(design)
     signs = design.signs(0, len(x)).astype(np.float64)
     wanted = 1.0 - signs * signs.mean() if design.intercept else np.ones(len(x))

@@ -62,10 +62,7 @@ class SparseColumns:
     def along(
         self, columns: NDArray[np.int64], weight: Floats, anchored: bool, flat: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Rows whose margin a line changes by more than ``flat`` times its largest weight, and by how much.
-
-        Distances are from the usual values if it is ``anchored``, else from 0.
-        """
+        """Rows whose margin a line changes by more than ``flat`` times its largest weight, and by how much."""
         factors = weight / self._design.scale[columns]
         usual = self._usual[columns] if anchored else np.zeros(len(columns))
         rows, values = self._combined(columns, factors)

@@ -10,6 +10,7 @@ from typing_extensions import override
 from ....devices import Buffer, Launcher
 from ....devices.kernels.program import Program
 from ..design.layout import chain_groups
+from ..options import Settings
 from .programs import CONJUGATE_BLOCK, conjugate_constants
 from .rows import Rows
 from .sparse_programs import column_tiles
@@ -24,8 +25,9 @@ class ConjugateRows(Rows):
     The rows are multiplied by their y = +-1 and lie in the units of the design: ``factor`` is 1 and ``centre`` 0.
     """
 
-    def _extend(self) -> None:
-        super()._extend()
+    @override
+    def _extend(self, settings: Settings) -> None:
+        super()._extend(settings)
         self.programs.begin_gather("f64")
         layout, memory = self.layout, self._memory
         capabilities = self.device.capabilities

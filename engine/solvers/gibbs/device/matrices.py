@@ -82,11 +82,7 @@ class Matrices:
         return self._algebras[-1]
 
     def _grouped(self, algebra: LinearAlgebra) -> list[Group]:
-        """The device's chains: large matrices on streams of their own where these are concurrent; small ones together.
-
-        The kernels factorise all of them together, as far as one buffer holds them: they take as many launches for many
-        matrices as for one.
-        """
+        """The device's chains: large matrices on concurrent streams; small ones together, with launches as for one."""
         q, (first, last) = self._rows.layout.columns, self.owned
         alone = self.concurrent and q >= LARGE_FROM and algebra.provider != "kernels"
         each = 1 if alone else min(_most_matrices(self.device, q), max(1, last - first))
@@ -223,10 +219,7 @@ class Matrices:
         self._fixed_scale = scale
 
     def solve_fixed(self, vector: NDArray[np.float64], transposed: bool) -> NDArray[np.float64]:
-        """L^-1 s v of one vector, or s L^-T v, a draw of the normal of precision G + diag(prior) if v is normal.
-
-        s (G + diag(prior)) s = L L' was factorised by :meth:`factorise_fixed`. Shape (q,).
-        """
+        """L^-1 s v, or s L^-T v, where s (G + diag(prior)) s = L L' of :meth:`factorise_fixed`; shape (q,)."""
         group, scale = self.groups[0], self._fixed_scale
         rhs = np.zeros((group.count, len(vector)))
         rhs[0] = vector if transposed else scale * vector

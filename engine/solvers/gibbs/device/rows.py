@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,19 +64,21 @@ class Rows:
             padded = design.of_rows(weights)
             self.own_weight = memory.put(padded[self.first_row : self.first_row + max(1, self.count)])
             self.programs.likelihood = {"row_weight": memory.put(padded)}
-        self._extend()
+        self._extend(settings)
 
-    def _extend(self) -> None:
+    def _extend(self, settings: Settings) -> None:
         """What this kind of rows has beside."""
         self.programs.begin_gather("f32")
+        if settings.options.kernel == "hmc":
+            self.programs.begin_sweep("margins", settings.chains)
 
     def read_shape(self, shape: Buffer) -> None:
         """Let the passes take the numbers of the chains' likelihoods from a buffer of a record a chain."""
         if self.design.family.targeted:
             self.programs.likelihood |= {"target": self.target, "shape": shape}
 
-    def load(self) -> None:
-        """Take the rows over, once all else has its memory."""
+    def load(self, between: Callable[[], None]) -> None:
+        """Take the rows over, once all else has its memory; ``between`` is called now and then, and may raise."""
         layout, device = self.layout, self.device
         dtype = np.dtype(np.float32 if self.design.storage == "float32" else np.uint16)
         strip_bytes = layout.strip_rows * layout.stride * dtype.itemsize
@@ -91,7 +93,7 @@ class Rows:
         if self.streamed:
             largest = min(largest, max(1, min(free // 4, 1 << 30) // strip_bytes), max(1, -(-self.strips // 2)))
         self.blocks = [
-            self._load_block(first, min(largest, self.strips - first), dtype)
+            self._load_block(first, min(largest, self.strips - first), dtype, between)
             for first in range(0, self.strips, largest)
         ]
         if self.streamed and self.blocks:
@@ -99,7 +101,7 @@ class Rows:
             self._ring = [self._memory.empty(size, dtype) for _ in range(2)]
             self._used: list[StreamEvent | None] = [None, None]
 
-    def _load_block(self, first: int, strips: int, dtype: np.dtype[Any]) -> _Block:
+    def _load_block(self, first: int, strips: int, dtype: np.dtype[Any], between: Callable[[], None]) -> _Block:
         """Some strips on the device, or in pinned host memory ready to be sent."""
         layout, design = self.layout, self.design
         rows, begin = strips * layout.strip_rows, self.first_row + first * layout.strip_rows
@@ -111,10 +113,12 @@ class Rows:
         if self.streamed:
             host = self._memory.pinned(rows * layout.stride, dtype).reshape(rows, layout.stride)
             for at, part in in_order(stored, range(0, rows, chunk)):
+                between()
                 host[at : at + len(part)] = part
             return _Block(first, strips, None, host.reshape(-1))
         buffer = self._memory.empty(rows * layout.stride, dtype)
         for at, part in in_order(stored, range(0, rows, chunk)):
+            between()
             self.device.put(part.reshape(-1), buffer, at * layout.stride)
         return _Block(first, strips, buffer)
 
@@ -137,10 +141,6 @@ class Rows:
             device.wait_for_event(sent)
             yield block, self._ring[ring]
             self._used[ring] = device.record_event()
-
-    def begin_sweep(self, mode: Mode, betas: int) -> None:
-        """As :meth:`Programs.begin_sweep`."""
-        self.programs.begin_sweep(mode, betas)
 
     def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """One pass over this device's rows; see :meth:`Programs.sweep`."""
@@ -176,10 +176,7 @@ class Rows:
             self.peer.exchange(*(Part(margins, first, first + self.count) for first in firsts))
 
     def make_gram(self, algebra: LinearAlgebra, gram: Buffer, weight: Buffer | None) -> NDArray[np.float64]:
-        """The device's part of X'X, or of X'WX, for the coordinator to add up: shape (shards, q, q).
-
-        Empty on a single device, where the shards are added up in the same order in ``gram``, which is overwritten.
-        """
+        """The device's part of X'X or X'WX, (shards, q, q); empty on a single device, which adds up in ``gram``."""
         device, layout, programs = self.device, self.layout, self.programs
         q = layout.columns
         wide_strips = max(1, _WIDE // (layout.strip_rows * layout.stride))

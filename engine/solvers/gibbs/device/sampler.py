@@ -30,11 +30,7 @@ T = TypeVar("T")
 
 
 class Sampler:
-    """The state of every chain on every device of a pool; a context manager.
-
-    A device that fails ends it: each has its share of the rows; ``tolerant`` ones name it in a DeviceLost, and ``left``
-    are those that go on without it. Settings of a ``single_device`` use the first device.
-    """
+    """The state of every chain on every device of a pool, or on those that are ``left``; a context manager."""
 
     def __init__(
         self,
@@ -43,7 +39,8 @@ class Sampler:
         settings: Settings,
         left: list[Member] | None = None,
         *,
-        tolerant: bool = False,
+        tolerant: bool = False,  # a device that fails ends it, and is named in a DeviceLost
+        between: Callable[[], None] = lambda: None,  # called while X is sent, on the devices' threads; may raise
     ) -> None:
         self.design, self.settings = design, settings
         members = pool.members if left is None else left
@@ -52,7 +49,7 @@ class Sampler:
         count = len(members)
         communicator = Communicator(count) if count > 1 else None
         direct = count > 1 and left is None and pool.enable_peers()  # a device that has failed can enable nothing
-        arguments = [(design, settings, number, count, communicator, direct) for number in range(count)]
+        arguments = [(design, settings, number, count, communicator, direct, between) for number in range(count)]
         self.workers = WorkerGroup(members, Worker, arguments, tolerant=tolerant)
         self._poll: Callable[[], None] | None = None
         if communicator is not None:
@@ -98,7 +95,7 @@ class Sampler:
                 self._poll()
             except BaseException:
                 for index in futures:
-                    self.workers.worker(index).cancel()
+                    self.workers.worker(index).matrices.cancelled.set()
                 wait(futures.values())
                 raise
         return self.workers.gather(futures)
@@ -113,18 +110,20 @@ class Sampler:
         self._gathered({index: self.workers.submit(index, lambda worker: worker.matrices.factorise_fixed(prior))})
 
     def make_gram(self, weighted: bool) -> None:
-        """X'X, or X'WX, on every device."""
+        """X'X, or X'WX, on every device; nothing where the kernel needs none."""
+        if self.settings.wide or self.settings.options.kernel == "cg":
+            return
         futures = {index: self.workers.submit(index, Worker.make_gram, weighted) for index in self.workers.alive}
         parts = [part for _, part in sorted(self._gathered(futures).items())]
         if len(parts) > 1:
             gram = np.zeros((self.design.layout.columns,) * 2)
             for shard in itertools.chain(*parts):
                 gram += shard
-            self.workers.each(Worker.set_gram, gram)
+            self.workers.each(lambda worker: worker.whole_matrices.set_gram(gram))
 
     def gram(self) -> Floats:
         """The last matrix of :meth:`make_gram`, lower triangle; shape (q, q)."""
-        return np.asarray(self.workers.first(Worker.gram))
+        return self.workers.first(lambda worker: worker.device.get(worker.whole_matrices.gram))
 
     def score(self, beta: Floats) -> tuple[Floats, float]:
         """Gradient and value of the log-likelihood."""

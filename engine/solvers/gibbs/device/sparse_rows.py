@@ -5,6 +5,7 @@ Neither the centres nor the scales of the columns fill the design in; see ``kern
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from ....numerics.exchange import Part
 from ....numerics.memory import Memory
 from ..design.entries import Entries, column_segments
 from ..design.layout import chain_groups
+from ..options import Settings
 from .rows import Rows, some
 from .sparse_programs import SparseMode, SparsePrograms, column_tiles
 
@@ -38,18 +40,16 @@ class Vectors:
 
 
 class SparseRows(Rows):
-    """The rows of a design whose storage is ``sparse``; as for its parameters see :class:`Rows`.
+    """The rows of a sparse design: :meth:`sweep` makes margins and weights of the rows, :meth:`gather` adds X'w up."""
 
-    A pass is in two parts: :meth:`sweep` makes the margins and the weight of every row, :meth:`gather` adds X'w up.
-    """
-
-    def _extend(self) -> None:
+    @override
+    def _extend(self, settings: Settings) -> None:
         self.signs = self._memory.put(self.design.of_rows(self.design.signs(0, self.layout.rows)))
         self._vectors: dict[tuple[str, int], Vectors] = {}
         self._last: tuple[Vectors, str] | None = None
 
-    def load(self) -> None:
-        """Take the rows over."""
+    @override
+    def load(self, between: Callable[[], None]) -> None:
         layout, design, memory = self.layout, self.design, self._memory
         self.streamed, self.blocks = False, []
         entries = Entries.of(design, self.first_row, self.first_row + self.count)
@@ -144,10 +144,6 @@ class SparseRows(Rows):
             first_shard=self.first_shard,
         )
         return of_rows, of_columns
-
-    @override
-    def begin_sweep(self, mode: Any, betas: int) -> None:
-        """Nothing: its passes are programs of :class:`SparsePrograms`."""
 
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""

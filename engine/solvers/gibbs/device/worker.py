@@ -6,6 +6,7 @@ beta; sums over rows are exchanged, and every device repeats what follows from t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ class Worker:
         count: int = 1,
         communicator: Communicator | None = None,
         direct: bool = False,
+        between: Callable[[], None] = lambda: None,
     ) -> None:
         self.device, self.design, self.settings = device, design, settings
         self.layout = layout = design.layout
@@ -76,7 +78,7 @@ class Worker:
         dense = isinstance(self.rows, ConjugateRows)
         if dense and isinstance(self.moves, ConjugateMoves):
             self.moves.load()  # the rows take what memory is left, or stay on the host
-        self.rows.load()
+        self.rows.load(between)
         if not dense and isinstance(self.moves, ConjugateMoves):
             self.moves.load()
 
@@ -116,23 +118,15 @@ class Worker:
 
     # --- X'X and the start ----------------------------------------------------------------------------------------
 
+    @property
+    def whole_matrices(self) -> Matrices:
+        """Those of a kernel that has matrices of the columns."""
+        assert isinstance(self.matrices, Matrices)
+        return self.matrices
+
     def make_gram(self, weighted: bool) -> NDArray[np.float64]:
         """X'X, or X'WX with the weights of the kernel ``hmc``, or those of the problem if any; shard by shard."""
-        return self.matrices.make_gram(self.hamiltonian.weight if weighted else self.rows.own_weight)
-
-    def cancel(self) -> None:
-        """Let :meth:`make_gram` and factorisations end soon; from any thread."""
-        if isinstance(self.matrices, Matrices):
-            self.matrices.cancelled.set()
-
-    def set_gram(self, gram: NDArray[np.float64]) -> None:
-        """Take X'X over from the coordinator."""
-        if isinstance(self.matrices, Matrices):
-            self.matrices.set_gram(gram)
-
-    def gram(self) -> NDArray[np.float64]:
-        """X'X as this device has it; empty where there is none."""
-        return self.device.get(self.matrices.gram) if isinstance(self.matrices, Matrices) else np.zeros((0, 0))
+        return self.whole_matrices.make_gram(self.hamiltonian.weight if weighted else self.rows.own_weight)
 
     def set_state(self, state: dict[str, NDArray[np.float64]]) -> None:
         """Every chain from the host."""
@@ -143,11 +137,7 @@ class Worker:
     # --- batches --------------------------------------------------------------------------------------------------
 
     def advance(self, first: int, count: int, kept_from: int) -> Recorded:
-        """Begin ``count`` iterations from number ``first`` on, and return the draws of the batch before.
-
-        A batch is of at most ``REFRESH`` iterations. An iteration is recorded if it is a multiple of ``thin``
-        behind ``kept_from``, or before it. Failures are those of this device; of what all devices do, the first counts.
-        """
+        """Begin at most REFRESH iterations; returns the draws of the batch before, with this device's failures."""
         self.recorder.begin()
         for step in range(first, first + count):
             self.moves.iterate(step)

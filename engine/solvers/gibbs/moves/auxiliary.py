@@ -1,7 +1,4 @@
-"""Moves of the family's own parameters: sigma of the errors, the thresholds of an ordinal target, the size of counts.
-
-Sixteen points compete in every iteration; see ``kernels/gibbs/auxiliary.mako``.
-"""
+"""Moves of the family's own parameters: sixteen points compete, see ``kernels/gibbs/auxiliary.mako``."""
 
 from __future__ import annotations
 

@@ -56,7 +56,6 @@ class HamiltonianMoves:
         self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings
         layout, count = rows.layout, settings.chains
         rows.programs.begin("precision", "trajectory", "conditionals", "scales", "rescale", "lines")
-        rows.begin_sweep("margins", settings.chains)
         q, least = layout.columns, max(1, rows.count)
         self._pitch = layout.strips * layout.strip_rows
         self.partial = rows.partial_sums(memory, count)
@@ -255,7 +254,8 @@ class HamiltonianMoves:
         for number in range(self.steps):
             self._share((chains.beta, self._rows.layout.columns))
             self._pass(chains.beta_f32, self._ends)
-            matrices.each_group(self._step if number < self.steps - 1 else self._end)
+            last = number == self.steps - 1
+            matrices.each_group(self._end if last else lambda group: self._advance(group, self._shards, SHARDS, 1.0))
         self._share((chains.beta, self._rows.layout.columns), (chains.chain_state, 1))
         if matrices.divided:
             matrices.share((self._score, self._rows.layout.width))
@@ -299,17 +299,14 @@ class HamiltonianMoves:
         size, stream = (self._chains.count, self._rows.programs.block), self._settings.stream(STREAM_LINES)
         self._launch(self._rows.programs.lines.move_lines, *size, stream=stream)
 
-    def _draw_scales(self) -> None:
+    def _draw_scales(self, **own: Buffer) -> None:
         programs = self._rows.programs
-        size = self._chains.count, programs.block
-        self._launch(programs.scales.draw_scales, *size, stream=self._settings.stream(STREAM_SCALES))
+        own_stream = self._settings.stream(STREAM_SCALES)
+        self._launch(programs.scales.draw_scales, self._chains.count, programs.block, stream=own_stream, **own)
 
     def _move_latent(self, latent: CollapsedMoves) -> None:
         """The scales, those of the matrices being deviations of the prior here, then the latent normals and beta."""
-        programs = self._rows.programs
-        numbers = {"stream": self._settings.stream(STREAM_SCALES)}
-        size = self._chains.count, programs.block
-        self._launch(programs.scales.draw_scales, *size, diagonal=self._no_diagonal, **numbers)
+        self._draw_scales(diagonal=self._no_diagonal)
         latent.move()
         if self.auxiliary.count:
             self.auxiliary.prime()
@@ -324,10 +321,6 @@ class HamiltonianMoves:
         own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM)}
         self._launch(programs.trajectory.begin_trajectory, group.count, programs.block, **own)
         self._advance(group, self._score, 1, 0.5)
-
-    def _step(self, group: Group) -> None:
-        """A whole kick and a drift."""
-        self._advance(group, self._shards, SHARDS, 1.0)
 
     def _end(self, group: Group) -> None:
         """The last half kick, and acceptance."""

@@ -26,10 +26,7 @@ def rescale_interval(rows: int) -> int:
 
 
 class RescaleMoves:
-    """All coefficients inside the horseshoe and tau times a common factor; then the small ones alone and tau.
-
-    ``sweep(beta, margins)`` makes the margins of all rows, on every device; ``part_margins`` hold those of a part.
-    """
+    """All coefficients inside the horseshoe and tau times a common factor; then the small ones alone and tau."""
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ moved with beta integrated out.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -50,16 +51,12 @@ class DiagonalMatrices:
         self.scale, self.prior = memory.empty((chains, q)), memory.empty((chains, q))
         self.diagonal = memory.zeros(q)
         self.slab = memory.put(np.append(np.zeros(rows.design.first), rows.design.slab))
-        self.failed = memory.zeros(1, np.int32)
+        self.failed, self.cancelled = memory.zeros(1, np.int32), threading.Event()
         self._curvature = np.full(q, float(rows.layout.rows))  # columns have mean square 1, or nearly
         self._precision = np.ones(q)
 
     def close(self) -> None:
         """Nothing to give back."""
-
-    def make_gram(self, weight: Buffer | None) -> NDArray[np.float64]:
-        """None: there is no X'X."""
-        return np.zeros((0, 0, 0))
 
     def gram_diagonal(self) -> NDArray[np.float64]:
         """About the diagonal of X'X; shape (q,)."""
