@@ -11,6 +11,7 @@ from engine.solvers.gibbs.choice import kernel_costs, with_kernel
 from engine.solvers.gibbs.costs import Shape, Traits, predicted_cost
 from engine.solvers.gibbs.design.matrix import Design, storage_for
 from engine.solvers.gibbs.options import Options
+from engine.solvers.gibbs.validate import settings_for
 
 CPU = Traits()
 GPU = Traits(bandwidth=4.2e12, pass_rate=2.6e13, factor_rate=3e13, launch=5e-6, memory=1.4e11)  # about an H200
@@ -129,3 +130,26 @@ def test_a_plan_from_the_sizes_is_that_of_the_data():
         seen, unseen = Design.of(problem, options), Design.of_sizes(problem, options)
         assert (unseen.storage, unseen.layout) == (seen.storage, seen.layout)
         assert unseen.entries.total >= seen.entries.total
+
+
+@pytest.mark.parametrize(
+    ("shape", "family", "options", "latent"),
+    [
+        ((20, 40), "probit", {}, True),
+        ((20, 20), "probit", {}, True),  # with the intercept
+        ((20, 20), "probit", {"intercept": False}, False),
+        ((20, 40), "normal", {}, True),
+        ((20, 40), "student", {}, True),
+        ((20, 38), "normal", {}, False),
+        ((20, 40), "logit", {}, False),
+        ((20, 40), "probit", {"storage": "float16"}, False),
+        ((20, 40), "probit", {"storage": "sparse"}, False),
+        ((20, 40), "probit", {"streaming": "always"}, False),
+        ((20, 40), "probit", {"kernel": "px"}, False),
+    ],
+)
+def test_latent_normals_are_moved_where_these_are_few_and_x_is_on_the_device(shape, family, options, latent):
+    X = np.random.default_rng(1).standard_normal(shape)
+    problem = engine.HorseshoeRegression(X, np.arange(shape[0]) % 2, family=family)
+    chosen = with_kernel(problem, Options(**options))
+    assert settings_for(Design.of(problem, chosen), chosen, 1).latent == latent

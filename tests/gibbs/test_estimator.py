@@ -14,6 +14,9 @@ pytest.importorskip("sklearn")
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+QUICK = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
+
 
 def checks():
     """scikit-learn's own checks, on estimators quick enough for them."""
@@ -26,7 +29,6 @@ def checks():
 
 
 @pytest.mark.few(3)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("estimator", "check"), checks())
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -36,9 +38,7 @@ def test_probabilities_are_means_over_the_draws():
     random = np.random.default_rng(3)
     X = random.standard_normal((300, 4)) * [1, 10, 0.1, 1] + [0, 100, 0, -3]
     y = np.where(X[:, 0] + 0.1 * (X[:, 1] - 100) + random.standard_normal(300) > 0, "yes", "no")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = engine.HorseshoeProbitClassifier(draws=200, warmup=100, random_state=1).fit(X, y)
+    fitted = engine.HorseshoeProbitClassifier(draws=200, warmup=100, random_state=1).fit(X, y)
     beta = fitted.result_.arrays["beta"].reshape(-1, 5)
     expected = ndtr(beta[:, :1] + beta[:, 1:] @ X.T).mean(axis=0)
     assert fitted.predict_proba(X)[:, 1] == pytest.approx(expected)
@@ -67,7 +67,6 @@ def test_a_fit_with_too_few_draws_warns_in_words():
         engine.HorseshoeProbitClassifier(draws=20, warmup=0, chains=2, random_state=1).fit(X, X[:, 0] > 0)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_fit_warns_of_columns_that_separate_the_classes():
     X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(engine.DataWarning, match="a combination of columns separates the classes") as caught:
@@ -75,7 +74,6 @@ def test_a_fit_warns_of_columns_that_separate_the_classes():
     assert [one.category for one in caught].count(engine.ConvergenceWarning) == 0  # scikit-learn's class is used
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree():
     pandas = package("pandas")
     random = np.random.default_rng(5)
@@ -94,22 +92,14 @@ def test_sparse_features_give_the_answers_of_dense_ones():
     X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")
     number = X[:, [0]].toarray().ravel() * 3.0 + 0.2 * random.standard_normal(150)
     options = {"draws": 40, "warmup": 40, "random_state": 2}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for estimator, y in (
-            (engine.HorseshoeClassifier(**options), number > 1.0),
-            (engine.HorseshoeRegressor(**options), number),
-        ):
-            given, same = (estimator.fit(features, y).predict(features) for features in (X.tocoo(), X.toarray()))
-            assert np.allclose(np.asarray(given, float), np.asarray(same, float), rtol=1e-9)
+    for model, y in ((engine.HorseshoeClassifier, number > 1.0), (engine.HorseshoeRegressor, number)):
+        estimator = model(**options)
+        given, same = (estimator.fit(features, y).predict(features) for features in (X.tocoo(), X.toarray()))
+        assert np.allclose(np.asarray(given, float), np.asarray(same, float), rtol=1e-9)
     assert np.allclose(estimator.predict(X, return_std=True)[1], estimator.predict(X.toarray(), return_std=True)[1])
 
 
-QUICK = {"draws": 60, "warmup": 40, "chains": 2, "random_state": 2}
-
-
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_each_of_three_classes_is_reported_from_the_others():
     random = np.random.default_rng(8)
     X = random.standard_normal((90, 2))
@@ -127,7 +117,6 @@ def test_each_of_three_classes_is_reported_from_the_others():
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter():
     random = np.random.default_rng(9)
     X, weights = random.standard_normal((40, 2)), random.integers(0, 4, 40)
@@ -141,7 +130,6 @@ def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter():
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_weights_of_classes_are_those_of_their_rows():
     from sklearn.linear_model import LogisticRegression
 
@@ -162,7 +150,6 @@ def test_weights_of_classes_are_those_of_their_rows():
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("family", ["counts", "ordinal"])
 def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family):
     random = np.random.default_rng(11)

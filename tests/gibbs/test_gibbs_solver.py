@@ -93,16 +93,19 @@ def draws_of(device, problem, devices=1, **options):
     return np.concatenate([result.arrays["beta"], result.arrays["log_tau"][:, :, None]], axis=2)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("rows", [701, 20_011, 140_003])  # strips of 16, 32 and 128 rows, the last not full
-def test_trajectories_know_the_log_likelihood(device, rows):
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [(701, 5), (10, 15), (20_011, 5), (140_003, 5)],  # strips of 16, 32 and 128 rows, the last not full; latent normals
+)
+def test_trajectories_know_the_log_likelihood(device, rows, columns):
     random = np.random.default_rng(1)
-    X = random.standard_normal((rows, 5))
+    X = random.standard_normal((rows, columns))
     y = X[:, 0] - 0.5 + random.standard_normal(rows) > 0
     result = solve_on(device, engine.HorseshoeProbit(X, y), draws=4, warmup=0, chains=2, kernel="hmc")
     beta = result.arrays["beta"][:, 0]
     eta = (beta[:, :1] + beta[:, 1:] @ X.T) * np.where(y, 1, -1)
-    assert result.arrays["lp"][:, 0] == pytest.approx(log_ndtr(eta).sum(axis=1), rel=1e-6)
+    assert result.arrays["lp"][:, 0] == pytest.approx(log_ndtr(eta).sum(axis=1), rel=1e-6 if rows > columns else 1e-4)
 
 
 @pytest.mark.few(1)
@@ -161,20 +164,6 @@ def test_devices_that_read_each_others_memory_make_the_same_draws(device, kernel
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
-def test_streamed_rows_make_the_same_draws(device, kernel):
-    # X'X is added up in other portions, so that it differs by about 1e-16. In 50 iterations this becomes 1e-8, when a
-    # coefficient, as float32, is rounded the other way; chains that differ by more come together, they do not part.
-    problem = problem_of(2000)
-    resident, streamed = (chains_of(device, problem, 50, kernel=kernel, streaming=how) for how in ("never", "always"))
-    assert np.allclose(resident, streamed, rtol=1e-6, atol=1e-6)
-    assert np.ptp(resident[:, :, :10], axis=0).min() > 0.01  # the chains move
-    (start, sd), (other, _) = (start_of(device, problem, kernel=kernel, streaming=how) for how in ("never", "always"))
-    assert (np.abs(start - other) < 0.05 * sd).all()
-    assert draws_of(device, problem, kernel=kernel, streaming="always").shape == (3, 40, 11)
-
-
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "px"])
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 def test_the_first_iterations_are_those_of_the_reference(device, kernel, storage):
@@ -185,12 +174,16 @@ def test_the_first_iterations_are_those_of_the_reference(device, kernel, storage
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
-def test_every_provider_of_linear_algebra_makes_the_same_chain(device, kernel):
-    found = device.submit(providers).result()
-    draws = [chains_of(device, problem_of(), 50, kernel=kernel, provider=name) for name in found]
-    starts = [start_of(device, problem_of(), kernel=kernel, provider=name) for name in found]
+@pytest.mark.parametrize("option", ["streaming", "provider"])
+def test_rows_that_are_sent_and_every_provider_of_linear_algebra_make_the_same_chain(device, option, kernel):
+    # X'X is added up in other portions, so that it differs by about 1e-16. In 50 iterations this becomes 1e-8, when a
+    # coefficient, as float32, is rounded the other way; chains that differ by more come together, they do not part.
+    choices = ["never", "always"] if option == "streaming" else device.submit(providers).result()
+    draws = [chains_of(device, problem_of(), 50, kernel=kernel, **{option: choice}) for choice in choices]
+    starts = [start_of(device, problem_of(), kernel=kernel, **{option: choice}) for choice in choices]
+    assert np.ptp(draws[0][:, :, :10], axis=0).min() > 0.01  # the chains move
     for other, (start, _) in zip(draws[1:], starts[1:], strict=True):
-        assert np.allclose(other, draws[0], rtol=1e-6, atol=1e-6)  # see the test above
+        assert np.allclose(other, draws[0], rtol=1e-6, atol=1e-6)
         assert (np.abs(start - starts[0][0]) < 0.05 * starts[0][1]).all()
 
 

@@ -96,3 +96,13 @@ def test_values_too_large_for_half_precision_are_refused_by_name(device):
     X = np.array([[1.0, 2.0], [1e6, 3.0], [2.0, 1.0]])
     with pytest.raises(engine.errors.ProblemError, match=r"float16 holds values up to 65504; row 1 of column 'x0'"):
         solved(device, X, [0, 1, 1], storage="float16", standardize=False)
+
+
+@pytest.mark.full
+def test_a_separable_wide_problem_mixes(device):
+    random = np.random.default_rng(5)
+    X = np.round(16.0 * random.standard_normal((60, 160))) / 16.0
+    y = X[:, :3] @ [2.0, -2.0, 1.0] + random.standard_normal(60) > 0
+    result = solved(device, X, y, draws=400, warmup=300, seed=1)
+    assert result.counters["least_ess"] > 70  # 27 with trajectories of beta
+    assert result.arrays["separating"].size

@@ -9,6 +9,7 @@ from engine.solvers.gibbs.design.lines import Lines, find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
+from tests.support.engines import engine_of
 from tests.support.samplers import sampling, state_of
 
 
@@ -126,9 +127,8 @@ def test_the_result_names_the_causes_of_slow_mixing(device):
     X, y = categorical(300)
     names = [*("a1", "a2", "a3"), *("b1", "b2", "b3", "b4"), "c", "d", "triple of c", "rare", "part of a1"]
     notices = []
-    with engine.Engine(device.info.language, [device.info.id]) as owner:
-        problem = engine.HorseshoeProbit(X, y, names=names)
-        result = owner.solve(problem, draws=20, warmup=0, chains=2, on_event=notices.append)
+    problem = engine.HorseshoeProbit(X, y, names=names)
+    result = engine_of(device).solve(problem, draws=20, warmup=0, chains=2, on_event=notices.append)
     assert result.arrays["separable"].tolist() == ["rare"]
     assert "rare" in result.arrays["rare"].tolist()
     groups = result.arrays["collinear_group"]

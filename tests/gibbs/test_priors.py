@@ -11,6 +11,7 @@ from engine.devices import DevicePool
 from engine.solvers.gibbs.design import separation
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
+from tests.support.engines import engine_of
 from tests.support.invariance import LEVEL
 
 SPREADS = (1e-6, 0.02, 1.0, 30.0)
@@ -91,11 +92,10 @@ def data(rows=300, seed=2):
 def test_a_slab_bounds_the_coefficient_of_a_separable_column(device):
     X, y = data(120)
     X[:, 5] = np.where(y & (np.arange(120) % 4 == 0), 1.0, 0.0)
-    with engine.Engine(devices=[device.info.id]) as owner:
-        results = {
-            kind: owner.solve(engine.HorseshoeProbit(X, y), prior=kind, draws=300, seed=1, **options)
-            for kind, options in {"horseshoe": {}, "regularized": {"slab": 1.0, "slab_degrees": 50.0}}.items()
-        }
+    results = {
+        kind: engine_of(device).solve(engine.HorseshoeProbit(X, y), prior=kind, draws=300, seed=1, **options)
+        for kind, options in {"horseshoe": {}, "regularized": {"slab": 1.0, "slab_degrees": 50.0}}.items()
+    }
     width = {kind: float(np.abs(np.quantile(result.arrays["beta"][..., 6], 0.99))) for kind, result in results.items()}
     assert width["regularized"] < 6.0 < width["horseshoe"]
     assert results["regularized"].arrays["slab"].shape == (4, 300)

@@ -26,10 +26,11 @@ def target_of(family):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("storage", ["float32", "sparse"])
+@pytest.mark.parametrize(("storage", "weights"), [("float32", None), ("float32", WEIGHTS), ("sparse", WEIGHTS)])
 @pytest.mark.parametrize("family", FAMILY_NAMES)
-def test_likelihood_and_score_are_sums_with_the_weights(device, family, storage):
-    problem = HorseshoeRegression(X, target_of(family), family, weights=WEIGHTS)
+def test_likelihood_and_score_are_sums_with_the_weights(device, family, storage, weights):
+    y, factors = target_of(family), np.ones(45) if weights is None else weights
+    problem = HorseshoeRegression(X, 17 * y if family == "counts" else y, family, weights=weights)
     auxiliary = np.array([0.2, -0.3]) if family == "ordinal" else np.array([-0.4])[: FAMILIES[family].targeted]
     options = {"standardize": False, "storage": storage, "kernel": "hmc", "chains": 1}
     with sampling_of(device, problem, **options) as sampler:
@@ -39,12 +40,12 @@ def test_likelihood_and_score_are_sums_with_the_weights(device, family, storage)
             margins = beta[0] + X @ beta[1:]
             if not FAMILIES[family].targeted:
                 margins = margins * np.where(problem.y, 1.0, -1.0)
-            return float(FAMILIES[family].log_likelihood(margins, problem.y, auxiliary, 4.0) @ WEIGHTS)
+            return float(FAMILIES[family].log_likelihood(margins, problem.y, auxiliary, 4.0) @ factors)
 
         beta = np.array([0.3, 0.8, -0.5, 0.2, 0.4])
         gradient, found = sampler.score(beta)
         if family == "counts":  # without the terms that the margin is not in
-            found += float(constant_of_counts(problem.y, auxiliary) @ WEIGHTS)
+            found += float(constant_of_counts(problem.y, auxiliary) @ factors)
         assert found == pytest.approx(value(beta), rel=3e-6)
         expected = [(value(beta + step) - value(beta - step)) / 2e-5 for step in 1e-5 * np.eye(5)]
         assert gradient == pytest.approx(np.array(expected), rel=3e-4, abs=3e-4)

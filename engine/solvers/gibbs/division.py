@@ -89,7 +89,7 @@ class DividedSampling(DividedRun):
             )
         if run.restored is not None:
             saved = CheckpointState.model_validate(run.restored.state, from_attributes=True)
-            self._restore(dict(run.restored.arrays), saved.model_dump(), from_folder=True)
+            self._restore(dict(run.restored.arrays), saved, "the run folder")
 
     # --- what there is to do --------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class DividedSampling(DividedRun):
             self._has_lines = True
         if work["kind"] == "start":
             self._is_out = False
-            self._restore(answer["arrays"], answer["scalars"])
+            self._restore(answer["arrays"], CheckpointState.model_validate(answer["scalars"]), "a worker's answer")
             return
         group, done = self._group_of(work), int(answer["done"])
         rows: NDArray[np.float64] = answer["rows"]
@@ -174,10 +174,10 @@ class DividedSampling(DividedRun):
         group.rows.update(zip(answer["iterations"], rows, strict=True))
         self._take_in()
 
-    def _restore(self, arrays: Arrays, scalars: dict[str, Any], from_folder: bool = False) -> None:
+    def _restore(self, arrays: Arrays, saved: CheckpointState, source: str) -> None:
         """Continue from a checkpoint of all chains: with the warm-up, or with the groups."""
-        state, saved = self._state, CheckpointState.model_validate(scalars)
-        restore(state, arrays, saved, self._options, "the run folder" if from_folder else "a worker's answer")
+        state = self._state
+        restore(state, arrays, saved, self._options, source)
         self._checkpoint = (arrays, saved.model_dump())
         if state.iteration < min(_common_from(self._options), self._total):
             self._run.progress("warm-up", state.iteration, self._options.warmup, "iterations")

@@ -170,11 +170,10 @@ def sample(
         following = min(stop for stop in stops if stop > step)
         count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
-        passes = sampler.workers.first(Worker.passes) if options.kernel == "cg" else 0
         rows = sampler.advance(step, count, state.warmup)
         state.iteration += count
         if options.kernel == "cg":
-            state.passes += sampler.workers.first(Worker.passes) - passes
+            state.passes = state.origin.passes + sampler.workers.first(Worker.passes)
         else:
             state.passes += passes_of(options, state, step, count)
         take(options, run, state, *rows)

@@ -195,7 +195,7 @@ class Programs:
             "auxiliary": {**_auxiliary_constants(block, family), **self._weighted},
             "expand": {"block": block, "storage": STORAGE.get(storage, "f32")},
         }
-        self._gathers: dict[str, Program] = {}
+        self._gathers: dict[str, tuple[Program, dict[str, Any]]] = {}
         self.wide_columns = block if block > 1 else _SERIAL_COLUMNS
         self._sweeps: dict[tuple[int, Mode], tuple[Kernel, SweepShape, int]] = {}
         units = device.capabilities.compute_units
@@ -210,11 +210,6 @@ class Programs:
         program = self._device.program(f"gibbs/{name}", **constants)
         setattr(self, name, program)
         return program
-
-    def begin(self, *names: str) -> None:
-        """Compile templates that will be used, in the background where the device can."""
-        for name in names:
-            getattr(self, name)
 
     @property
     def long_block(self) -> int:
@@ -232,13 +227,12 @@ class Programs:
     def begin_gather(self, value: str) -> None:
         """Compile :meth:`gather` for sums of a type, in the background where the device can."""
         constants = gather_constants(self._device.capabilities, value)
-        self._gathers[value] = self._device.program("gibbs/gather", **constants)
+        self._gathers[value] = self._device.program("gibbs/gather", **constants), constants
 
     def gather(self, partial: Buffer, count: int, bounds: Buffer, shards: Buffer, first: int, many: int) -> None:
         """Add up the ``count`` sums of every strip to those of the shards [first, first + many)."""
-        value = "f32" if partial.dtype == np.float32 else "f64"
-        constants = gather_constants(self._device.capabilities, value)
-        self._gathers[value].gather_shards(
+        program, constants = self._gathers["f32" if partial.dtype == np.float32 else "f64"]
+        program.gather_shards(
             many * -(-count // (constants["block"] * constants["columns"])),
             constants["block"],
             partial=partial,
@@ -330,21 +324,17 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         for size in (block, _long_block(capabilities)):
             yield "gibbs/conditionals", {"block": size, "records": records_of("probit"), **constants}
             yield "gibbs/scales", {"block": size, "records": records_of("probit"), **constants}
-    for family, constants in (*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)):
-        yield "gibbs/trajectory", {"block": block, **_of_family(family)}
-        yield "gibbs/lines", {"block": block, **_of_family(family), **constants}
-        yield "gibbs/rescale", {"block": block, **_of_family(family), **constants}
+    for weighted in ({}, {"weighted": True}):
+        of_families = [(family, horseshoe) for family in FAMILIES]
+        for family, constants in of_families if weighted else [*of_families, *(("probit", other) for other in priors)]:
+            of_rows = {"block": block, **_of_family(family), **weighted}
+            yield "gibbs/trajectory", of_rows
+            yield "gibbs/lines", {**of_rows, **constants}
+            yield "gibbs/rescale", {**of_rows, **constants}
+            if FAMILIES[family].targeted:
+                yield "gibbs/auxiliary", {**_auxiliary_constants(block, family), **weighted}
     for family in ("probit", "logit", "normal", "student"):
         yield "gibbs/rescale", {"block": _long_block(capabilities), **_of_family(family), **horseshoe}
-    for family in FAMILIES:
-        weighted = {**_of_family(family), "weighted": True}
-        yield "gibbs/trajectory", {"block": block, **weighted}
-        yield "gibbs/lines", {"block": block, **weighted, **horseshoe}
-        yield "gibbs/rescale", {"block": block, **weighted, **horseshoe}
-        if FAMILIES[family].targeted:
-            constants = _auxiliary_constants(block, family)
-            yield "gibbs/auxiliary", constants
-            yield "gibbs/auxiliary", {**constants, "weighted": True}
     yield "gibbs/gather", gather_constants(capabilities, "f32")
     for storage in STORAGE:
         yield "gibbs/expand", {"block": block, "storage": STORAGE[storage]}

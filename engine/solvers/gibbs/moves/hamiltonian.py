@@ -55,7 +55,8 @@ class HamiltonianMoves:
         self._memory, self._device = memory, memory.device
         self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings
         layout, count = rows.layout, settings.chains
-        rows.programs.begin("precision", "trajectory", "conditionals", "scales", "rescale", "lines")
+        for name in ("precision", "trajectory", "conditionals", "scales", "rescale", "lines"):
+            getattr(rows.programs, name)  # compiled in the background where the device can
         q, least = layout.columns, max(1, rows.count)
         self._pitch = layout.strips * layout.strip_rows
         self.partial = rows.partial_sums(memory, count)
