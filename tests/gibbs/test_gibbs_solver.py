@@ -297,7 +297,7 @@ def test_a_time_limit_leaves_the_draws_so_far(device, monkeypatch):
 
     monkeypatch.setattr(Run, "emit", watched)
     monkeypatch.setattr(Run, "time_left", property(lambda run: -1.0 if reached else float("inf")))
-    result = solve_on(device, problem_of(), draws=1_000_000, warmup=0)
+    result = solve_on(device, problem_of(), draws=1_000_000, warmup=0, on_event=lambda event: None)
     assert result.status == "time_limit"
     assert 0 < result.counters["draws"] < 1_000_000
     assert result.arrays["beta"].shape[1] > 0
