@@ -13,7 +13,6 @@ from engine.solvers.gibbs.draws.diagnostics import _mean_ranks, diagnose, mixing
 from engine.solvers.gibbs.draws.store import Draws
 from engine.solvers.gibbs.posterior import Posterior, verdict
 from tests.support.engines import engine_of
-from tests.support.needs import package
 
 
 def chains(shape, rho, seed=1):
@@ -146,16 +145,6 @@ def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta
     prior = 0.5 * (arrays["beta"] ** 2 * np.exp(log_precision) - log_precision).sum(axis=2)
     momenta = 2.0 * (arrays["energy"] + arrays["lp"] - prior)  # the squares of four standard normal variates
     assert kstest(momenta[:, ::5].ravel(), chi2(4).cdf).pvalue > 1e-3
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_arviz_plots_the_energy(arviz):
-    matplotlib = package("matplotlib")
-    matplotlib.use("agg")
-    random = np.random.default_rng(3)
-    X = random.standard_normal((60, 2))
-    data = engine.to_arviz(engine.solve(engine.HorseshoeProbit(X, X[:, 0] > 0), draws=50, warmup=20, backend="opencl"))
-    assert arviz.plot_energy(data) is not None
 
 
 def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst():

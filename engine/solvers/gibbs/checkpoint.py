@@ -180,7 +180,7 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, fo
         "draws are missing, or have other moments": all(draws.is_whole() for _, draws in state.kept()),
     }
     if "weight" in arrays:
-        good = arrays["weight"].shape == (layout.strips * layout.strip_rows,) and bool((arrays["weight"] >= 0).all())
+        good = arrays["weight"].shape == (layout.pitch,) and bool((arrays["weight"] >= 0).all())
         start = arrays["mode_auxiliary"]
         known = start.shape == (len(state.design.auxiliary_names()),) and bool(np.isfinite(start).all())
         rules["the start of the family's own parameters is not that of this problem"] = known

@@ -46,7 +46,6 @@ class Traits:
 
 
 def _traits_of(info: DeviceInfo) -> tuple[float, ...]:
-    """The fields of :class:`Traits`, in their order."""
     capabilities = info.capabilities
     units = capabilities.compute_units
     if not capabilities.simt:

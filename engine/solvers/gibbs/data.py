@@ -86,7 +86,6 @@ def _place(X: Any, entry: int) -> tuple[int, int]:
 
 
 def _is_map(X: Any) -> bool:
-    """Whether this is a read-only map of a file, which needs no copy."""
     if not isinstance(X, np.memmap) or X.flags.writeable:
         return False
     return X.dtype in (np.float32, np.float64) and bool(X.flags.c_contiguous)

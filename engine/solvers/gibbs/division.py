@@ -276,7 +276,6 @@ class SamplingTasks(TaskRunner):
         return self._start(work, control) if work["kind"] == "start" else self._draw(work, control)
 
     def _start(self, work: Mapping[str, Any], control: TaskControl) -> dict[str, Any]:
-        """All chains from the beginning, or from a checkpoint, towards the first draw."""
         self.close()
         options, run = self._options, self._context_of(control)
         state = single.new_state(self._design, options)
@@ -301,27 +300,21 @@ class SamplingTasks(TaskRunner):
         sampler = self._prepared(work)
         kept_from, until = int(work["warmup"]), int(work["until"])
         at = int(work["from"])
-        before = self._failed
-        iterations: list[int] = []
-        parts: list[NDArray[np.float64]] = []
+        found: list[Recorded] = []
         states: dict[int, Arrays] = {}
-
-        def take(found: Recorded) -> None:
-            if found[0]:
-                iterations.extend(found[0])
-                parts.append(found[1])
-                self._failed = found[2]
-
         while at < until:
             count = min(REFRESH - at % REFRESH, until - at)
-            take(sampler.advance(at, count, kept_from))
+            found.append(sampler.advance(at, count, kept_from))
             at += count
-            take(sampler.collect())
+            found.append(sampler.collect())
             states[at] = sampler.state()
             if control.ended and at % REFRESH == 0:
                 break
         self._holds = (int(work["first"]), int(work["count"]), at)
-        rows = np.concatenate(parts) if parts else np.zeros((0, int(work["count"]), 1))
+        found = [batch for batch in found if batch[0]]
+        before, self._failed = self._failed, found[-1][2] if found else self._failed
+        iterations = [iteration for batch in found for iteration in batch[0]]
+        rows = np.concatenate([batch[1] for batch in found]) if found else np.zeros((0, int(work["count"]), 1))
         lines: Lines | None = self._state.start.lines if work["lines"] else None
         done = {"done": at, "iterations": iterations, "rows": rows, "states": states}
         return {**done, "failed": self._failed - before, "lines": lines}

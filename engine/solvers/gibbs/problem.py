@@ -415,6 +415,5 @@ _KINDS: dict[str, Callable[[str], Any]] = {"bool": "True".__eq__, "int": int, "f
 
 
 def _classes_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, ...]:
-    """The values of the target as they were given."""
     words, kinds = arrays["classes"].tolist(), arrays["kinds"].tolist()
     return tuple(_KINDS.get(kind, str)(word) for word, kind in zip(words, kinds, strict=True))

@@ -110,12 +110,10 @@ def _some(names: Sequence[str]) -> str:
 def report_kernel(run: RunContext, design: Design, kernel: str) -> None:
     """What ``kernel = auto`` stands for, where that is not hmc."""
     columns, rows = f"{design.layout.columns:,}", f"{design.layout.rows:,}"
-    how = {
-        **dict.fromkeys(("px", "gibbs"), f"it factorises matrices of the {rows} rows"),
-        "cg": "it solves for the coefficients by conjugate gradients",
-    }
-    if kernel in how:
-        run.notice(f"kernel = {kernel}: matrices of the {columns} columns would be large; {how[kernel]}")
+    of_rows = f"it factorises matrices of the {rows} rows"
+    how = "it solves for the coefficients by conjugate gradients" if kernel == "cg" else of_rows
+    if kernel != "hmc":
+        run.notice(f"kernel = {kernel}: matrices of the {columns} columns would be large; {how}")
 
 
 def failure_text(kernel: str, failures: int) -> str:
@@ -176,7 +174,6 @@ def report_progress(options: Options, run: RunContext, state: RunState, total: i
 
 
 def _diagnose(run: RunContext, state: RunState) -> None:
-    """R-hat and ESS of the traced quantities, from their latest draws."""
     latest = state.draws.tail(state.start.traced, _DIAGNOSED)
     every = state.draws.every
     log_tau = -0.5 * np.log(state.statistics.tail(np.array([0]), _DIAGNOSED * every)[:, ::every])

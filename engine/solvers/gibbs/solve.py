@@ -89,10 +89,9 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
 def _draw(
     options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint | None
 ) -> Posterior:
-    """All draws, or those up to a stop."""
     design, status, streamed = state.design, Status.COMPLETE, sampler.streamed
     if streamed:
-        size = design.layout.strips * design.layout.strip_rows * design.layout.stride
+        size = design.layout.pitch * design.layout.stride
         size *= 4 if design.storage == "float32" else 2
         run.notice(
             f"X ({bytes_text(size)}) is sent from host memory to {', '.join(streamed)} at every iteration; "

@@ -29,6 +29,11 @@ class Layout:
     bounds: tuple[int, ...]  # first strip of each of the SHARDS shards, and the end
 
     @property
+    def pitch(self) -> int:
+        """Rows of all strips."""
+        return self.strips * self.strip_rows
+
+    @property
     def width(self) -> int:
         """Numbers a strip's sums take for one vector: the row, and 8 from :attr:`total` on for other sums."""
         return self.stride + 8

@@ -386,7 +386,6 @@ class _SparseColumns:
         self._sign = design.signs(0, self.rows)
 
     def _column(self, j: int) -> tuple[NDArray[np.int64], Floats]:
-        """Rows with an entry, and the entries."""
         entries = self._entries
         own = slice(int(entries.indptr[j]), int(entries.indptr[j + 1]))
         return entries.indices[own].astype(np.int64), entries.data[own].astype(np.float64)

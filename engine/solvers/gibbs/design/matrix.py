@@ -145,7 +145,7 @@ class Design:
 
     def of_rows(self, values: NDArray[Any]) -> NDArray[np.float32]:
         """A number of each row as kernels read them, eight at a time: zeros behind the rows."""
-        out = np.zeros(self.layout.strips * self.layout.strip_rows + 8, np.float32)
+        out = np.zeros(self.layout.pitch + 8, np.float32)
         out[: len(values)] = values
         return out
 

@@ -68,8 +68,6 @@ class Chains:
 
 @dataclass
 class _Batch:
-    """Draws on their way to the host."""
-
     record: Buffer
     host: NDArray[np.float64]
     failed: NDArray[np.int32]

@@ -230,7 +230,6 @@ class Matrices:
 
 
 def _most_matrices(device: Device, q: int) -> int:
-    """How many matrices of q x q one buffer holds."""
     return max(1, device.info.max_allocation // (8 * q * q))
 
 
@@ -262,7 +261,7 @@ def shared_arguments(rows: Rows, chains: Chains, matrices: PriorBuffers, setting
         "width": layout.width,
         "total": layout.total,
         "row_count": layout.rows,
-        "pitch": layout.strips * layout.strip_rows,
+        "pitch": layout.pitch,
         "first": rows.design.first,
         "chains": chains.count,
         "seed": settings.seed,

@@ -15,7 +15,7 @@ __all__ = ["required_bytes", "validate_memory"]
 
 def required_bytes(layout: Layout, settings: Settings, storage: str, devices: int, with_rows: bool) -> int:
     """Device memory of a run on one of so many devices; of the lines of ``hmc`` only the margins are counted."""
-    rows, columns, stride, strips = layout.strips * layout.strip_rows, layout.columns, layout.stride, layout.strips
+    rows, columns, stride, strips = layout.pitch, layout.columns, layout.stride, layout.strips
     chains, width = settings.chains, layout.width
     share = -(-rows // devices)
     if settings.options.kernel == "cg":
@@ -60,9 +60,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     if settings.wide:
         largest = 0
     if settings.single_device:
-        largest = max(
-            largest, 8 * layout.rows**2 * settings.chains, 4 * layout.strips * layout.strip_rows * layout.stride
-        )
+        largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * layout.pitch * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
     if settings.options.kernel == "cg":
         advice = f"use fewer chains{'' if sparse else ', storage = float16'} or more devices"

@@ -139,7 +139,6 @@ def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains
 
 
 def _block(capabilities: Capabilities) -> int:
-    """Work-items of a group of the small kernels."""
     return 256 if capabilities.simt else 1
 
 

@@ -67,7 +67,6 @@ class Rows:
         self._extend(settings)
 
     def _extend(self, settings: Settings) -> None:
-        """What this kind of rows has beside."""
         self.programs.begin_gather("f32")
         if settings.options.kernel == "hmc":
             self.programs.begin_sweep("margins", settings.chains)
@@ -108,17 +107,16 @@ class Rows:
         chunk = max(1, design.chunk_rows // layout.strip_rows) * layout.strip_rows
 
         def stored(at: int) -> tuple[int, NDArray[Any]]:
+            between()
             return at, design.rows(begin + at, begin + min(rows, at + chunk))
 
         if self.streamed:
             host = self._memory.pinned(rows * layout.stride, dtype).reshape(rows, layout.stride)
             for at, part in in_order(stored, range(0, rows, chunk)):
-                between()
                 host[at : at + len(part)] = part
             return _Block(first, strips, None, host.reshape(-1))
         buffer = self._memory.empty(rows * layout.stride, dtype)
         for at, part in in_order(stored, range(0, rows, chunk)):
-            between()
             self.device.put(part.reshape(-1), buffer, at * layout.stride)
         return _Block(first, strips, buffer)
 
@@ -170,7 +168,7 @@ class Rows:
 
     def share_margins(self, margins: Buffer, chains: int) -> None:
         """Let every device have the margins of all rows."""
-        pitch = self.layout.strips * self.layout.strip_rows
+        pitch = self.layout.pitch
         firsts = [chain * pitch + self.first_row for chain in range(chains)]
         if self.peer is not None:
             self.peer.exchange(*(Part(margins, first, first + self.count) for first in firsts))

@@ -12,7 +12,7 @@ from ....base.result import Status
 from ....errors import ConvergenceWarning
 from ..checkpoint import RunState
 from ..choice import moves_latent
-from ..design.near_copies import missed_differences
+from ..design.separation import missed_differences
 from ..device.records import CHAIN
 from ..families import constant_of_counts
 from ..options import Options

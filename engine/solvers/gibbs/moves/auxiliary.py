@@ -52,7 +52,7 @@ class AuxiliaryMoves:
             partial=memory.empty(self._parts * chains.count * _POINTS),
             margins=margins,
             target=rows.target,
-            pitch=layout.strips * layout.strip_rows,
+            pitch=layout.pitch,
             row_count=layout.rows,
             parts=self._parts,
             chains=chains.count,

@@ -53,7 +53,7 @@ class ConjugateMoves:
         self._vectors = {name: memory.empty((count, q)) for name in ("residual", "direction", "product", "solution")}
         self._program = memory.device.program("gibbs/conjugate", block=rows.programs.block)
         self._scales = rows.programs.with_long_block("scales")
-        self._pitch = rows.layout.strips * rows.layout.strip_rows
+        self._pitch = rows.layout.pitch
         self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
         program, block = rows.programs.with_long_block("rescale"), rows.programs.long_block
         self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._part_margins, self._sweep)
@@ -117,7 +117,6 @@ class ConjugateMoves:
         self._agree()
 
     def _sweep(self, beta_f32: Buffer, margins: Buffer) -> None:
-        """The margins of all rows for every chain."""
         rows, count = self._rows, self._chains.count
         rows.sweep("margins", beta_f32, self._passed.partial, count, margins=margins, pitch=self._pitch)
         rows.share_margins(margins, count)

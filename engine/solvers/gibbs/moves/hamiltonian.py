@@ -58,7 +58,7 @@ class HamiltonianMoves:
         for name in ("precision", "trajectory", "conditionals", "scales", "rescale", "lines"):
             getattr(rows.programs, name)  # compiled in the background where the device can
         q, least = layout.columns, max(1, rows.count)
-        self._pitch = layout.strips * layout.strip_rows
+        self._pitch = layout.pitch
         self.partial = rows.partial_sums(memory, count)
         self._shards = memory.empty((SHARDS, count * layout.width))
         self._score = memory.empty((count, layout.width))
@@ -317,14 +317,12 @@ class HamiltonianMoves:
     # --- a trajectory ---------------------------------------------------------------------------------------------
 
     def _begin(self, group: Group) -> None:
-        """Momenta, and the first half kick and drift."""
         programs = self._rows.programs
         own = {"first_chain": group.first, "stream": self._settings.stream(STREAM_MOMENTUM)}
         self._launch(programs.trajectory.begin_trajectory, group.count, programs.block, **own)
         self._advance(group, self._score, 1, 0.5)
 
     def _end(self, group: Group) -> None:
-        """The last half kick, and acceptance."""
         self._advance(group, self._shards, SHARDS, 0.0)
         self._launch(
             self._rows.programs.trajectory.end_trajectory,

@@ -167,7 +167,6 @@ class WideMoves:
         self._draw_coefficients()
 
     def _draw_coefficients(self) -> None:
-        """Beta given z and the factor of M."""
         wide, stream = self._rows.programs.wide, self._settings.stream(STREAM_NOISE)
         self._each(wide.draw_prior, self._prior_draw.size, stream=stream)
         self._multiply(self._prior_draw)
@@ -200,7 +199,6 @@ class WideMoves:
         self._launch(programs.wide.multiply_columns, groups, programs.block, design=self._design)
 
     def _make_products(self, out: Buffer) -> None:
-        """X D X' of every chain."""
         layout, device, design = self._rows.layout, self._device, self._design
         n, stride = layout.rows, layout.stride
         for chain in range(self._chains.count):
