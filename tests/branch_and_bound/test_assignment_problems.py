@@ -51,29 +51,59 @@ def least_tardiness(problem):
     return best[(1 << problem.jobs) - 1]
 
 
-TREES = [assignment(7, 1).tree(), assignment(6, 2, largest=1000).tree(), tardiness(8, 3).tree(), tardiness(9, 4).tree()]
+PROBLEMS = {
+    "qap 7": assignment(7, 1),
+    "qap 6": assignment(6, 2, largest=1000),
+    "tardiness 8": tardiness(8, 3),
+    "tardiness 9": tardiness(9, 4),
+    "ordering 9": ordering(9, 2),
+    "ordering 10": ordering(10, 1),
+    "prepared ordering": ordering(9, 2),
+}
 
 
-@pytest.mark.few(3)
-@pytest.mark.parametrize("tree", TREES, ids=["qap 7", "qap 6", "tardiness 8", "tardiness 9"])
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_kernels_visit_the_nodes_of_the_reference(device, tree, gpu):
+def test_kernels_visit_the_nodes_of_the_reference(device, name, gpu):
+    tree = PROBLEMS[name].tree()
+    if name.startswith("prepared"):
+        assert tree.prepare(lambda: False) is not None
     best = search(tree).best
     capabilities = as_gpu(device) if gpu else None
-    for upper in (best, best + best // 8 + 1):
+    for upper in (best, best + abs(best) // 8 + 1):
         expected = search(tree, upper, share_best=upper > best)
         found = explore(device, tree, upper, ivms=1 if upper > best else None, capabilities=capabilities)
         if upper == best:
             assert counts(found) == counts(expected)
         else:
             assert found.best == expected.best == best
-    assert search(tree, best, share_best=False).nodes > 0
+    assert search(tree, best, share_best=False).nodes > (0 if name.startswith("prepared") else 3)
 
 
-@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([assignment, tardiness, ordering]), st.booleans())
-@examples(40)
-def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, make, prepared):
-    tree = make(n, seed).tree()
+def flowshop(n, seed):
+    return engine.Flowshop(np.random.default_rng(seed).integers(0, 20, (1 + seed % 5, n)))
+
+
+def tour(n, seed):
+    return engine.ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
+
+
+def schedule(kind):
+    return lambda n, seed: kind(np.random.default_rng(seed).integers(0, 30, (1 + seed % 4, n)))
+
+
+MAKERS = [(make, "auto") for make in (assignment, tardiness, ordering)]
+MAKERS += [(schedule(kind), "auto") for kind in (engine.FlowTime, engine.BlockingFlowshop, engine.NoWaitFlowshop)]
+MAKERS += [(flowshop, bound) for bound in ("one_machine", "two_machine", "mixed")]
+MAKERS += [(tour, bound) for bound in ("partial", "cheapest_arcs", "assignment", "subtour")]
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from(MAKERS), st.booleans())
+@examples(100)
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, made, prepared):
+    tree = made[0](n, seed).tree(made[1])
+    n = tree.items
     if prepared:
         tree.prepare(lambda: False)
     best = brute_force(tree)
@@ -81,13 +111,14 @@ def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, 
     found = search(tree)
     assert found.best == best
     assert tree.evaluate(tree.solution(found.path, found.sides)) == best
-    for path in itertools.permutations(range(n), n // 2):
+    for number, path in enumerate(itertools.permutations(range(n), n // 2)):
+        sides = [number >> level & 1 if made[0] is flowshop else 0 for level in range(len(path))]
         values = [
-            tree.evaluate(tree.solution(whole, [0] * len(whole)))
+            tree.evaluate(tree.solution(whole, [*sides, *[0] * (len(whole) - len(path))]))
             for whole in itertools.permutations(range(n), tree.leaf_depth)
             if whole[: len(path)] == path
         ]
-        bound = tree.bounds(np.array([path], np.int64).reshape(1, -1), np.zeros((1, len(path)), np.int64))
+        bound = tree.bounds(np.array([path], np.int64).reshape(1, -1), np.array([sides], np.int64).reshape(1, -1))
         assert bound[0] <= min(values)
 
 
@@ -118,6 +149,12 @@ def test_least_tardiness_is_that_of_dynamic_programming(device, seed):
     assert (result.status, result.objective) == ("optimal", least_tardiness(problem))
     heuristic = problem.first_solution("heuristic", seed)
     assert result.objective <= problem.evaluate(heuristic) <= problem.evaluate(np.argsort(problem.due, kind="stable"))
+
+
+def test_due_dates_may_need_more_than_32_bits(device):
+    problem = engine.Tardiness([10, 20, 30, 5], [5, 2, 3, 9], [2**32 + 50, 5, 1, 2**33])
+    result = engine.solve(problem, devices=[device.info.id], initial="infinity")
+    assert (result.status, result.objective) == ("optimal", least_tardiness(problem))
 
 
 def test_a_local_search_finds_good_assignments():
@@ -193,9 +230,19 @@ def test_generated_families_are_as_described():
         (lambda: engine.QuadraticAssignment(np.ones((65, 65)), np.ones((65, 65))).tree(), "at most 64 facilities"),
         (lambda: engine.Tardiness([1, 2], [1, 2, 3], [1, 2]), "vectors of one length"),
         (lambda: engine.Tardiness([1, 2], [1, -2], [1, 2]), "weights must be at least 0; got -2 of job 1"),
+        (
+            lambda: engine.Tardiness([1], [1], np.array(["2026-01-01"], "datetime64[D]")),
+            r"must be integers; got arrays of int64, int64, datetime64\[D\]",
+        ),
         (lambda: engine.Tardiness([10**5] * 9, [10**5] * 9, [1] * 9), "must stay below 2\\^28"),
         (lambda: tardiness(5, 1).evaluate([0, 1]), "must list each of the jobs 0 to 4 once"),
         (lambda: engine.Tardiness(np.ones(70), np.ones(70), np.ones(70)).tree(), "at most 64 jobs"),
+        (lambda: engine.LinearOrdering([[1, 2]]), r"must be a square matrix; got the shape \(1, 2\)"),
+        (lambda: engine.LinearOrdering([[0, 0.5], [1, 0]]), "must be integers; got 0.5 at row 0, column 1"),
+        (lambda: engine.LinearOrdering([[0, -(2**29)], [2**29, 0]]), r"must stay below 2\^30"),
+        (lambda: ordering(4, 1).evaluate([0, 1, 2, 2]), "must list each of the items 0 to 3 once"),
+        (lambda: ordering(4, 1).superdiagonal([0, 1, 2]), "must list each of the items 0 to 3 once"),
+        (lambda: engine.LinearOrdering(np.ones((129, 129))).tree(), "at most 128 items"),
     ],
 )
 def test_what_breaks_a_rule_is_refused(make, message):

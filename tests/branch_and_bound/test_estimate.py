@@ -1,7 +1,6 @@
 """Claims about estimates of a tree's size: near the known sizes, unbiased, and reproducible."""
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ from engine.cli import command_line
 from engine.errors import InputError
 from engine.events import Metric, Notice, Progress
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.estimate import _Estimator
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from engine.solvers.branch_and_bound.search import coordinator, progress
@@ -86,16 +84,6 @@ def test_estimates_from_few_nodes_are_right_on_average(device):
     assert found.std() > 0
     assert abs(found.mean() - nodes) < 5 * error
     assert error < 0.1 * nodes
-
-
-@pytest.mark.full
-def test_the_same_seed_makes_the_same_estimate(device):
-    tree = engine.Flowshop.taillard(30).tree()
-    first, again, other = (
-        sampled(device, tree, FlowshopOptions(), 2178, range(seed, seed + 1)).tolist() for seed in (1, 1, 2)
-    )
-    assert first == again
-    assert first != other
 
 
 def test_an_estimate_has_an_amount_a_rate_and_a_time(device):
@@ -218,31 +206,40 @@ def test_a_stopped_search_says_what_is_left(device, monkeypatch):
     assert any(isinstance(event, Notice) and "nodes are left" in event.message for event in events)
 
 
-def test_an_estimate_averages_its_rounds_and_tightens():
-    worker = WorkerState(SimpleNamespace(info=None), 5)
+def a_worker(index=0):
+    worker = WorkerState(SimpleNamespace(info=None), 5, index)
     worker.active = 1
-    estimate = progress.SearchEstimate(began=0.0, seed=1, items=5)
-    assert estimate.remaining(10) is None
-    spans = []
-    for nodes, left in ((100, (500, 1300)), (500, (450, 550)), (900, (80, 120))):
-        estimate._due = 0.0
-        estimate.begin_round([worker], 1.0)
+    return worker
+
+
+def with_round(estimate, samples, nodes, upper=7, coarseness=1.0, since=0):
+    """Take a round: the estimates of each worker, or None, when so many nodes are decomposed; what is left then.
+
+    Each has decomposed so many of them ``since`` its sample.
+    """
+    estimate._due = 0.0
+    estimate.begin_round(list(samples), 1.0)
+    for worker, left in samples.items():
         assert estimate.sample_for(worker, Units.none(5)) is not None
         assert estimate.sample_for(worker, Units.none(5)) is None
-        report = SimpleNamespace(remaining=np.array(left, float), nodes=nodes, sampling=0.1, coarseness=1.0)
+        values = None if left is None else np.array(left, float)
+        report = SimpleNamespace(remaining=values, nodes=worker.nodes - since, sampling=0.1, coarseness=coarseness)
+        estimate.take(worker, report, upper, nodes)
+    return estimate.remaining(nodes)
+
+
+def test_an_estimate_averages_its_rounds_and_tightens():
+    worker, estimate, spans = a_worker(), progress.SearchEstimate(began=0.0, seed=1, items=5), []
+    assert estimate.remaining(10) is None
+    for nodes, left in ((100, (500, 1300)), (500, (450, 550)), (900, (80, 120))):
         worker.nodes = nodes
-        estimate.take(worker, report, 7, nodes)
-        found = estimate.remaining(nodes)
+        found = with_round(estimate, {worker: left}, nodes)
         assert found.low < 1000 - nodes < found.high
         spans.append(found.high - found.low)
     assert spans == sorted(spans, reverse=True)
     assert found.nodes == pytest.approx(100, rel=0.1)
-    report = SimpleNamespace(remaining=np.array([20.0, 30.0]), nodes=900, sampling=0.1, coarseness=1.0)
-    estimate._due = 0.0
-    estimate.begin_round([worker], 2.0)
-    estimate.sample_for(worker, Units.none(5))
-    estimate.take(worker, report, 6, 900)  # a better solution: only what is estimated since counts
-    assert estimate.remaining(900).nodes == pytest.approx(25)
+    # A better solution: only what is estimated since counts.
+    assert with_round(estimate, {worker: (20, 30)}, 900, upper=6).nodes == pytest.approx(25)
 
 
 def test_a_device_that_is_too_slow_for_samples_takes_none():
@@ -251,31 +248,19 @@ def test_a_device_that_is_too_slow_for_samples_takes_none():
     fewer = plan.within(0.3, 2e5, 50)
     assert 8 <= fewer.deep_nodes < fewer.nodes < plan.nodes
     assert plan.within(0.3, 1e3, 50) is None
-    slow, fast = (WorkerState(SimpleNamespace(info=None), 5, index) for index in range(2))
-    slow.active = fast.active = 1
-    estimate = progress.SearchEstimate(began=0.0, seed=1, items=5)
-    estimate.begin_round([slow, fast], 2.0)
-    for worker, values in ((slow, None), (fast, np.array([80.0, 120.0]))):
-        assert estimate.sample_for(worker, Units.none(5)) is not None
-        estimate.take(worker, SimpleNamespace(remaining=values, nodes=5, sampling=0.1, coarseness=1.0), 7, 10)
-    found = estimate.remaining(10)
-    assert found.nodes == pytest.approx(105)  # five of these nodes have been decomposed since
+    slow, fast = a_worker(), a_worker(1)
+    fast.nodes = 10
+    found = with_round(progress.SearchEstimate(0.0, 1, 5), {slow: None, fast: (80, 120)}, 10, since=5)
+    assert found.nodes == pytest.approx(95)
 
 
 def test_a_sample_of_fewer_nodes_counts_less_and_has_wider_limits():
     found = []
     for coarseness in (1.0, 16.0):
-        worker = WorkerState(SimpleNamespace(info=None), 20)
-        worker.active = 1
-        estimate = progress.SearchEstimate(began=0.0, seed=1, items=20)
-        for left, drawn in (((900.0, 1100.0), coarseness), ((1900.0, 2100.0), 1.0)):
-            estimate._due = 0.0
-            estimate.begin_round([worker], 1.0)
-            estimate.sample_for(worker, Units.none(20))
-            report = SimpleNamespace(remaining=np.array(left), nodes=0, sampling=0.1, coarseness=drawn)
-            estimate.take(worker, report, 7, 0)
-            found.append(estimate.remaining(0))
-    first, both, coarse, joined = (one for one in found if one is not None)
+        worker, estimate = a_worker(), progress.SearchEstimate(began=0.0, seed=1, items=20)
+        found.append(with_round(estimate, {worker: (900, 1100)}, 0, coarseness=coarseness))
+        found.append(with_round(estimate, {worker: (1900, 2100)}, 0))
+    first, both, coarse, joined = found
     assert (first.nodes, coarse.nodes) == pytest.approx((1000, 1000))
     assert coarse.high / coarse.nodes > 2 * first.high / first.nodes
     assert both.nodes == pytest.approx(1500)
@@ -370,19 +355,6 @@ def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(
 
 
 @pytest.mark.full
-def test_an_estimate_keeps_about_to_its_time_limit(device, monkeypatch):
-    limits = []
-    monkeypatch.setattr(_Estimator, "trial", recorded(_Estimator.trial, limits))
-    monkeypatch.setattr(_Estimator, "estimates", recorded(_Estimator.estimates, limits))
-    problem = engine.Flowshop.taillard(56)
-    for limit in (None, 0.5):
-        engine.estimate(problem, devices=[device.info.id], upper_bound=3679, time_limit=limit)
-    assert limits == pytest.approx([0.3, 3.0, 0.1, 0.2])
-    with pytest.raises(InputError, match="time_limit"):
-        engine.estimate(problem, devices=[device.info.id], time_limit=-1)
-
-
-@pytest.mark.full
 def test_an_estimate_without_time_makes_one_pass(device, monkeypatch):
     passes = []
     method = TreeSampler._pass
@@ -395,21 +367,13 @@ def test_an_estimate_without_time_makes_one_pass(device, monkeypatch):
     is_gpu = device.info.capabilities.simt  # which searches the smaller tree while it tries it
     problem, best = (engine.Flowshop.taillard(56), 3679) if is_gpu else (engine.Flowshop.taillard(21), 2297)
     chosen = {"devices": [device.info.id], "upper_bound": best}
+    with pytest.raises(InputError, match="time_limit"):
+        engine.estimate(problem, time_limit=-1, **chosen)
     wide = engine.estimate(problem, time_limit=0.01, **chosen)
     assert len(passes) == 1
     narrow = engine.estimate(problem, **chosen)
     assert len(passes) == 1 + 4
     assert wide.high / wide.low > narrow.high / narrow.low
-
-
-def recorded(method, limits):
-    """The method, whose last argument is noted."""
-
-    def call(*arguments):
-        limits.append(arguments[-1])
-        return method(*arguments)
-
-    return call
 
 
 def test_where_there_is_nothing_to_search_no_rate_is_reported(device, capsys):
@@ -430,17 +394,6 @@ def test_a_search_that_ends_at_once_is_estimated_exactly(device):
 def test_a_solver_without_estimates_says_so(device):
     with pytest.raises(InputError, match="the solver knapsack makes no estimates"):
         engine.estimate(engine.Knapsack([1, 2], [1, 1], 1), devices=[device.info.id])
-
-
-@pytest.mark.full
-def test_the_command_prints_an_estimate(device, capsys):
-    sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
-    words = ["estimate", str(sample), "--upper-bound", "2178", "--devices", device.info.id]
-    assert command_line([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert 1e6 < found["amount"] < 5e6
-    assert command_line(words) == 0
-    assert "nodes/s, as measured on these devices" in click.unstyle(capsys.readouterr().out)
 
 
 @pytest.mark.full

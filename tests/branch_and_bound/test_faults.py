@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import engine
-from engine.errors import DeviceError, OutOfDeviceMemory, RunFolderError
+from engine.errors import AuditError, DeviceError, OutOfDeviceMemory, RunFolderError
 from engine.events import Notice
-from engine.solvers.branch_and_bound.checkpoint import Incumbent, Progress, restore, save
+from engine.solvers.branch_and_bound.checkpoint import Incumbent, Progress, audit, restore, save
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.search import coordinator
 from tests.support.faults import failing
@@ -64,6 +64,28 @@ def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device, t
     with pytest.raises(OutOfDeviceMemory, match="set ivms to fewer"):
         engine.solve(problem, devices=[device.info.id] * 200, initial="neh", ivms=1 << 20, run_folder=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+# --- the audit at the end of a search ---------------------------------------------------------------------------------
+
+
+def audited(visited, pushed, improved, devices):
+    tree, whole = problem().tree(), cut(6, 0)
+    explored = (whole.end.astype(np.int64) - whole.begin).sum(axis=0)
+    counters = {"nodes": visited - 2, "leaves": 2, "pushed": pushed - 1}
+    audit(tree, explored, Units.none(6), counters, improved, devices, stopped=False)
+
+
+def test_a_device_may_visit_what_another_pruned_by_a_solution_it_had_not_heard_of():
+    audited(11, 10, improved=True, devices=2)
+
+
+@pytest.mark.parametrize(
+    ("visited", "improved", "devices"), [(11, False, 2), (11, True, 1), (11, False, 1), (9, False, 1), (9, False, 2)]
+)
+def test_nodes_lost_or_visited_twice_are_an_error(visited, improved, devices):
+    with pytest.raises(AuditError, match=f"{visited} nodes and leaves were visited"):
+        audited(visited, 10, improved, devices)
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------------------

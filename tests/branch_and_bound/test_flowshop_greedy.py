@@ -272,4 +272,15 @@ def test_the_other_devices_go_on_where_one_fails_during_the_first_schedule(devic
     assert failures[0]
     assert (result.status, result.objective) == ("optimal", optimum(times))
     said = [event.message for event in events if isinstance(event, Notice)]
-    assert any("first schedule has ended early" in message for message in said)
+    assert any("#2 has failed and is left out; the search for schedules continues" in message for message in said)
+
+
+@pytest.mark.parametrize("where", ["at_launch", "at_allocation"])
+def test_many_jobs_get_a_schedule_from_the_other_devices_where_one_fails(device, where):
+    problem, events, name = engine.Flowshop(np.arange(1, 131)[None]), [], device.info.id
+    with failing(f"{name}#2", **{where: 1}) as failures:
+        result = engine.solve(problem, devices=[name] * 2, on_event=events.append)
+    assert failures[0]
+    assert (result.status, result.objective) == ("optimal", 131 * 65)
+    assert problem.evaluate(result.solution) == result.objective
+    assert [event.message for event in events if isinstance(event, Notice)][-1].startswith(f"{name}#2 has failed")

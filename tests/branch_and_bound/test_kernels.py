@@ -1,7 +1,6 @@
 """Claims about the search kernels: on every device they visit exactly the nodes that the host reference visits."""
 
 import dataclasses
-import functools
 import itertools
 
 import numpy as np
@@ -39,12 +38,6 @@ def random_flowshop(jobs, machines, seed, largest=99):
     return Flowshop(np.random.default_rng(seed).integers(0, largest, (machines, jobs), endpoint=True))
 
 
-@functools.cache
-def optimum_of(jobs, machines, seed):
-    """The best makespan of a random flowshop, which no bound or branching rule changes."""
-    return brute_force(random_flowshop(jobs, machines, seed).tree("one_machine", "forward"))
-
-
 def random_atsp(n, seed):
     return ATSP(np.random.default_rng(seed).integers(0, 100, (n, n)))
 
@@ -64,10 +57,11 @@ def test_small_boards_agree_with_the_reference(device, n):
     assert counts(explore(device, tree)) == counts(search(tree))
 
 
+@pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_strategy_changes_who_works_and_not_what_is_visited(device, strategy):
+def test_a_strategy_changes_who_works_and_not_what_is_visited(device, strategy, gpu):
     tree = Queens(11).tree("auto", "auto")
-    found = explore(device, tree, strategy=strategy)
+    found = explore(device, tree, strategy=strategy, capabilities=as_gpu(device) if gpu else None)
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[11], factorial_of(tree))
 
 
@@ -122,26 +116,35 @@ def test_the_number_of_ivms_does_not_change_what_is_visited(device, strategy, iv
     assert (found.solutions, found.nodes) == QUEENS[10]
 
 
+ATSP_BOUNDS = ("partial", "cheapest_arcs", "assignment", "subtour")
+
 # Every bound and every rule, and the pairs that have code of their own.
 RULES = [("one_machine", rule) for rule in BRANCHINGS]
 RULES += [("two_machine", "forward"), ("two_machine", "min_branch"), ("mixed", "forward"), ("mixed", "min_branch")]
 
 
-@pytest.mark.few(2)
+FORMS = {
+    "own": lambda _: {},
+    "of GPUs": lambda device: {"capabilities": dataclasses.replace(as_gpu(device), packed_i16=False)},
+    "in half words": lambda device: {"capabilities": dataclasses.replace(as_gpu(device), packed_i16=True)},
+    "in parallel": lambda _: {"variant": "pte_peb"},
+}
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("largest", [99, pytest.param(9_999_999, marks=pytest.mark.full)], ids=["16 bits", "32 bits"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("bound", "branching"), RULES)
-def test_flowshop_visits_the_nodes_of_the_reference(device, bound, branching):
-    tree = random_flowshop(8, 4, seed=3).tree(bound, branching)
-    optimum = optimum_of(8, 4, 3)
-    for upper in (optimum, optimum + 1):
-        reference = search(tree, upper, share_best=False)
-        found = explore(device, tree, upper)
-        assert counts(found)[4] == factorial_of(tree)
-        if upper == optimum:
-            assert counts(found) == counts(reference)
-            assert found.path is None
-        else:
-            assert found.best == optimum
-            assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
+def test_flowshop_visits_the_nodes_of_the_reference(device, bound, branching, form, largest):
+    tree = random_flowshop(7, 4, 3, largest).tree(bound, branching)
+    optimum = brute_force(tree)
+    options = FORMS[form](device)
+    found = explore(device, tree, optimum, **options)
+    assert counts(found) == counts(search(tree, optimum, share_best=False))
+    assert found.path is None
+    found = explore(device, tree, optimum + 1, **options)
+    assert (found.best, found.explored) == (optimum, factorial_of(tree))
+    assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
 
 
 def test_a_pair_of_machines_begins_when_each_is_done(device):
@@ -173,15 +176,6 @@ def test_times_too_long_for_sixteen_bits_are_searched_with_thirty_two(device):
     assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("bound", "largest"), [("two_machine", 99), ("mixed", 9_999_999)], ids=["16 bits", "32 bits"])
-def test_bounding_together_works_with_times_of_any_length(device, bound, largest):
-    tree = random_flowshop(7, 4, seed=2, largest=largest).tree(bound, "max_sum")
-    optimum = brute_force(tree)
-    assert counts(explore(device, tree, optimum, capabilities=as_gpu(device))) == counts(search(tree, optimum))
-    assert explore(device, tree, capabilities=as_gpu(device)).best == optimum
-
-
 # The sizes are fixed, so that one compiled kernel serves all examples.
 @given(hnp.arrays(np.int64, (4, 6), elements=st.integers(0, 40)), st.sampled_from(["one_machine", "mixed"]))
 @examples(10)
@@ -192,10 +186,7 @@ def test_any_small_flowshop_is_solved_as_by_trying_all_orders(device, times, bou
         assert explore(device, tree, capabilities=capabilities, ivms=32).best == best
 
 
-@given(
-    hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)),
-    st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]),
-)
+@given(hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)), st.sampled_from(ATSP_BOUNDS))
 @examples(12)
 def test_any_small_tsp_is_solved_as_by_held_and_karp(device, costs, bound):
     problem = ATSP(costs)
@@ -215,28 +206,23 @@ def test_more_than_32_jobs_take_wide_masks(device):
     assert explore(device, tree, 2001).path is None
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("bound", ["partial", "cheapest_arcs", "assignment", "subtour"])
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    ("bound", "gpu"), [*((bound, False) for bound in ATSP_BOUNDS), ("partial", True), ("cheapest_arcs", True)]
+)
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 9])
-def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device, bound, n):
+def test_atsp_visits_the_reference_nodes_and_finds_held_and_karps_tour(device, bound, gpu, n):
     problem = random_atsp(n, seed=n)
     tree = problem.tree(bound, "auto")
     tree.prepare(lambda: False)
-    optimum = held_karp(problem.costs)
-    assert counts(explore(device, tree, optimum)) == counts(search(tree, optimum))
-    found = explore(device, tree)
+    optimum, capabilities = held_karp(problem.costs), as_gpu(device) if gpu else None
+    assert counts(explore(device, tree, optimum, capabilities=capabilities)) == counts(search(tree, optimum))
+    found = explore(device, tree, capabilities=capabilities)
     assert found.best == optimum
     assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
 
 
 # --- the kernels of GPUs, on whatever device there is -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "adapt"])
-def test_many_ivms_a_group_visit_the_same_nodes(device, strategy):
-    tree = Queens(10).tree("auto", "auto")
-    found = explore(device, tree, capabilities=as_gpu(device), strategy=strategy)
-    assert (found.solutions, found.nodes, found.explored) == (*QUEENS[10], factorial_of(tree))
 
 
 @pytest.mark.few(1)
@@ -248,29 +234,6 @@ def test_searching_the_last_levels_in_one_go_visits_the_same_nodes(device, level
     found = explore(device, tree, capabilities=as_gpu(device) if gpu else None, ivms=64 if gpu else None)
     assert (found.solutions, found.nodes, found.explored) == (*QUEENS[12], factorial_of(tree))
     assert found.pushed + 1 == found.nodes + found.leaves
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("packed", [False, True], ids=["in words", "in half words"])
-@pytest.mark.parametrize("branching", BRANCHINGS)
-def test_the_flowshop_of_gpus_visits_the_nodes_of_the_reference(device, branching, packed):
-    tree = random_flowshop(7, 5, seed=11).tree("one_machine", branching)
-    optimum = brute_force(tree)
-    gpu = dataclasses.replace(as_gpu(device), packed_i16=packed)
-    found = explore(device, tree, optimum, capabilities=gpu)
-    assert counts(found) == counts(search(tree, optimum))
-    assert explore(device, tree, capabilities=gpu).best == optimum
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [random_flowshop(7, 4, seed=5).tree(bound, "max_sum") for bound in ("two_machine", "mixed")]
-    + [random_atsp(9, seed=4).tree("cheapest_arcs")],
-    ids=["two_machine", "mixed", "atsp"],
-)
-def test_other_bounds_of_gpus_visit_the_nodes_of_the_reference(device, tree):
-    optimum = search(tree).best
-    assert counts(explore(device, tree, optimum, capabilities=as_gpu(device))) == counts(search(tree, optimum))
 
 
 @pytest.mark.few(1)
@@ -334,27 +297,14 @@ def test_an_arborescence_is_the_lightest_choice_of_parents_without_a_cycle():
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("strategy", ["siblings", "hypercube"])
-@pytest.mark.parametrize("kind", ["queens", "atsp", "flowshop"])
-def test_children_bounded_in_parallel_are_the_same_children(device, kind, strategy):
-    tree = {
-        "queens": lambda: Queens(8).tree(),
-        "atsp": lambda: random_atsp(8, seed=6).tree("cheapest_arcs"),
-        "flowshop": lambda: random_flowshop(7, 4, seed=2).tree(),
-    }[kind]()
+@pytest.mark.parametrize("problem", [Queens(8), random_flowshop(7, 4, 2), random_atsp(8, 6)], ids=lambda one: one.kind)
+def test_children_bounded_in_parallel_are_the_same_children(device, problem, strategy):
+    tree = problem.tree("cheapest_arcs" if isinstance(problem, ATSP) else "auto")
     upper = INFINITY if tree.counts else search(tree).best
     reference = counts(search(tree, upper))
     for capabilities in (None, as_gpu(device)):
         found = explore(device, tree, upper, variant="pte_peb", strategy=strategy, capabilities=capabilities)
         assert counts(found) == reference
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("bound", "branching"), RULES)
-def test_every_flowshop_bound_can_be_taken_in_parallel(device, bound, branching):
-    tree = random_flowshop(7, 4, seed=9).tree(bound, branching)
-    optimum = brute_force(tree)
-    assert counts(explore(device, tree, optimum, variant="pte_peb")) == counts(search(tree, optimum))
-    assert explore(device, tree, variant="pte_peb").best == optimum
 
 
 # --- published counts -------------------------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import engine
 from engine.base.context import QuietContext
@@ -14,7 +12,6 @@ from engine.errors import OptionError, ProblemError
 from engine.formats import knapsack as formats
 from engine.formats import lolib, qaplib, taillard, tsplib
 from engine.generators.branch_and_bound import ATSPFamily, FlowshopFamily, generate_atsp, generate_flowshop
-from engine.references.branch_and_bound import search
 from engine.solvers import problem_classes, recognize
 from engine.solvers.branch_and_bound.heuristics.search import first_solution
 from engine.solvers.branch_and_bound.options import FlowshopOptions
@@ -25,8 +22,6 @@ from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain, iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
-from tests.support.examples import examples
-from tests.support.searching import brute_force, held_karp
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 
@@ -221,30 +216,6 @@ def test_a_problem_comes_back_from_its_arrays(problem):
     again = type(problem).from_arrays(problem.to_arrays(), problem.name)
     assert again.describe() == problem.describe()
     assert type(problem).__name__ in problem_classes()
-
-
-@given(
-    st.integers(1, 6),
-    st.integers(1, 5),
-    st.integers(0, 2**32),
-    st.sampled_from(["one_machine", "two_machine", "mixed"]),
-)
-@examples(40)
-def test_the_flowshop_reference_finds_the_best_order(jobs, machines, seed, bound):
-    problem = Flowshop(np.random.default_rng(seed).integers(0, 20, (machines, jobs)))
-    tree = problem.tree(bound, "auto")
-    assert search(tree).best == brute_force(tree)
-    assert tree.lower_bound() <= brute_force(tree)
-
-
-@given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from(["partial", "cheapest_arcs", "assignment", "subtour"]))
-@examples(50)
-def test_the_atsp_reference_finds_held_and_karps_tour(n, seed, bound):
-    problem = ATSP(np.random.default_rng(seed).integers(0, 30, (n, n)))
-    tree = problem.tree(bound, "auto")
-    tree.prepare(lambda: False)
-    assert search(tree).best == held_karp(problem.costs)
-    assert tree.lower_bound() <= held_karp(problem.costs)
 
 
 @pytest.mark.full

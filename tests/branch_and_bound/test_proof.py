@@ -57,25 +57,6 @@ def nodes_below(tree, depth):
     return found
 
 
-def best_below(tree, state, path):
-    """The best leaf below a node, whichever sides its descendants are placed on."""
-    left = [item for item in range(tree.items) if item not in path]
-    if len(path) == tree.leaf_depth:
-        return tree.leaf(state, left)
-    return min(best_below(tree, tree.place(state, len(path), item, 0), (*path, item)) for item in left)
-
-
-@pytest.mark.parametrize("name", trees())
-@pytest.mark.parametrize("left", [2, 4, 5])
-def test_a_bound_is_not_above_any_leaf_below_its_node(name, left):
-    tree = trees()[name]
-    nodes = nodes_below(tree, tree.items - left)
-    paths, sides = (np.array([node[part] for node in nodes], np.int64) for part in (1, 2))
-    bounds = tree.bounds(paths, sides)
-    for bound, (state, path, _) in zip(bounds.tolist(), nodes, strict=True):
-        assert bound <= best_below(tree, state, path)
-
-
 def test_the_bounds_of_many_nodes_are_those_the_search_prunes_by():
     for bound in ("one_machine", "two_machine"):
         tree = flowshop(5).tree(bound, "max_sum")
@@ -196,19 +177,6 @@ def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(devi
     reporter = Reporting(*given, lambda: best[0], lambda: proved.append(reporter.bound))
     reporter.prove(workers[0], None, 0.0)
     assert proved == [159]
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("prompt_snapshots")
-@pytest.mark.parametrize("devices", [pytest.param(1, marks=pytest.mark.full), 2])
-def test_the_proven_bound_passes_that_of_the_root(device, devices):
-    problem, events = engine.Flowshop.taillard(30), []
-    root = problem.tree("auto", "auto").lower_bound()
-    engine_of(device, devices).solve(problem, upper_bound=2178, ivms=32, on_event=events.append)
-    bounds = bounds_of(events)
-    assert bounds[0] == root
-    assert bounds == sorted(bounds)
-    assert root < bounds[-1] <= 2178
 
 
 @pytest.mark.usefixtures("prompt_snapshots")

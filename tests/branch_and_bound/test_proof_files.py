@@ -63,21 +63,11 @@ def test_the_proofs_among_the_samples_are_sound():
 
 def altered(value):
     """Another value of the same type."""
-    match value:
-        case bool():
-            return not value
-        case int():
-            return value + 1
-        case float():
-            return value + 0.5
-        case str():
-            return f"{value}x"
-        case list():
-            return [*value[:-1], altered(value[-1])] if value else ["x"]
-        case dict():
-            name = sorted(value)[0] if value else "x"
-            return {**value, name: altered(value.get(name, 0))}
-    return 0
+    if isinstance(value, (int, float)):
+        return value + 1
+    if isinstance(value, dict):
+        return {**value, "x": 0}
+    return value + (value[-1:] or "x")
 
 
 def test_a_file_altered_in_any_field_is_refused(proved, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine.cli import command_line
 from engine.errors import AuditError, OptionError, RunFolderError
-from engine.events import Incumbent, Metric, Notice, Progress
+from engine.events import Incumbent, Metric, Notice
 from engine.references.branch_and_bound import search
 from engine.runs.clock import RunClock
 from engine.runs.folder.run_folder import RunFolder
@@ -163,29 +163,9 @@ def test_every_strategy_proves_the_same_optimum(device, strategy):
     assert warned == (strategy == "ring")
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("variant", ["pte", "pte_peb"])
-def test_every_variant_proves_the_same_optimum(device, variant):
-    problem = engine.Flowshop(np.random.default_rng(4).integers(1, 99, (6, 9)))
-    best = search(problem.tree("one_machine", "auto")).best
-    result = solve(device, problem, 2, variant=variant, bound="two_machine", initial="neh")
-    assert (result.status, result.objective) == ("optimal", best)
-
-
 def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device, assignment):
     with pytest.raises(OptionError, match="needs a problem whose kernel functions include child_bounds"):
         solve(device, assignment.grid(2, 3, seed=1), variant="pte_peb")
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("name", "optimum"), [("br17", 39), ("ftv33", 1286), ("ftv35", 1473)])
-def test_the_assignment_bound_solves_tsplib_instances(device, shared_data, name, optimum):
-    problem = engine.ATSP.read(shared_data / "atsp" / f"{name}.atsp")
-    result = solve(device, problem, time_limit=300)
-    assert (result.status, result.objective) == ("optimal", optimum)
-    tour = result.solution
-    assert sorted(tour.tolist()) == list(range(problem.n))
-    assert int(problem.costs[tour, np.roll(tour, -1)].sum()) == optimum
 
 
 @pytest.mark.full
@@ -228,30 +208,34 @@ def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(device, uppe
         stop_at(patch, wanted)
         first = solve(device, engine.Flowshop.taillard(30), upper_bound=upper, run_folder=folder, ivms=64)
     assert (first.status, first.objective) == ("interrupted", value)
-    kept = RunFolder.open(folder)
-    checkpoint = kept.checkpoint()
-    assert checkpoint.state.value == 2178
-    kept.acquire()
-    kept.save_checkpoint(dataclasses.replace(checkpoint, state=checkpoint.state.model_copy(update={"bound": 2178})))
-    kept.release()
+    assert with_bound(folder, 2178) == 2178
     result = resume(device, folder)
     assert (result.status, result.objective) == (status, value)
     assert length_of_levels(result.arrays["explored"]) == math.factorial(20)
     assert value is not None or result.counters["nodes"] == 2_415_747
 
 
-@pytest.mark.full
-def test_a_stopped_count_resumes_to_the_same_solutions(device, tmp_path):
+def test_a_search_from_a_first_solution_ends_where_that_is_as_good_as_the_bound(device, tmp_path):
+    folder = tmp_path / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
-        stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.done > 0)
-        first = solve(device, engine.Queens(15), run_folder=tmp_path / "run", **few_ivms(device))
-    assert stops
+        stop_at(patch, lambda event: isinstance(event, Metric))
+        first = solve(device, engine.Flowshop.taillard(21), initial="neh", run_folder=folder, ivms=64)
     assert first.status == "interrupted"
-    assert 0 < first.counters["nodes"] < 90634738
-    assert first.bound is None
-    resumed = resume(device, tmp_path / "run", 2)
-    assert (resumed.objective, resumed.counters["nodes"]) == (2279184, 90634738)
+    assert first.bound < first.objective
+    with_bound(folder, first.objective)
+    result = resume(device, folder)
+    assert (result.status, result.objective, result.bound) == ("optimal", first.objective, first.objective)
+    assert length_of_levels(result.arrays["explored"]) < math.factorial(20)
+
+
+def with_bound(folder, bound):
+    """Write a proven bound into a checkpoint."""
+    kept = RunFolder.open(folder)
+    checkpoint = kept.checkpoint()
+    kept.acquire()
+    kept.save_checkpoint(dataclasses.replace(checkpoint, state=checkpoint.state.model_copy(update={"bound": bound})))
+    kept.release()
+    return checkpoint.state.value
 
 
 def test_a_checkpoint_while_running_changes_nothing(device, tmp_path):
@@ -310,12 +294,6 @@ def test_a_problem_of_ones_own_visits_the_nodes_of_its_reference(device, assignm
     assert problem.tree("auto", "auto").evaluate(found.solution) == reference.best
     proof = solve(device, problem, upper_bound=reference.best)
     assert proof.counters["nodes"] == search(problem.tree("auto", "auto"), reference.best).nodes
-
-
-@pytest.mark.full
-def test_a_problem_of_ones_own_solves_qaplib(device, assignment, shared_data):
-    problem = assignment.Assignment.read(shared_data / "qaplib" / "nug12.dat")
-    assert solve(device, problem, upper_bound=579).objective == 578
 
 
 @pytest.mark.few(1)

@@ -86,17 +86,6 @@ def test_kernels_visit_the_nodes_of_the_reference(device, kind):
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_bounds_of_nodes_are_below_all_their_leaves(kind):
-    problem = instance(kind, 6, 3, seed=4)
-    tree = problem.tree()
-    for depth in range(4):
-        for path in itertools.permutations(range(6), depth):
-            bound = tree.bounds(np.array([path], np.int64).reshape(1, depth), np.zeros((1, depth), np.int64))[0]
-            left = [job for job in range(6) if job not in path]
-            assert bound <= min(problem.evaluate([*path, *rest]) for rest in itertools.permutations(left))
-
-
-@pytest.mark.parametrize("kind", CLASSES)
 def test_a_heuristic_finds_good_orders_and_keeps_the_seed(kind):
     problem = instance(kind, 12, 4, seed=6)
     order = problem.first_solution("heuristic", 1)

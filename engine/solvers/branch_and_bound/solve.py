@@ -80,6 +80,11 @@ def _search(
             known = incumbent.solution is not None
             run.incumbent(incumbent.value if known else None, search.bound, incumbent.solution)
 
+    def settled() -> bool:
+        """Whether the best solution is as good as the bound: with an upper bound a search ends with its tree alone."""
+        ends = not tree.counts and getattr(options, "upper_bound", None) is None
+        return ends and incumbent.solution is not None and incumbent.value <= search.bound
+
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
         done = before.explored + explored
         progress = Progress(units, done, before.added(counters), search.bound, before.prepared)
@@ -92,16 +97,16 @@ def _search(
         try:
             publish()
             if needed:
-                search.run(keep)
+                open_units = search.run(keep, settled)
         except (StopRequested, DeviceError) as reason:
             open_units = search.halt()
             keep(open_units, search.explored, search.counters)
             if isinstance(reason, DeviceError):
                 raise
-            status = reason.status if len(open_units) else None  # else the stop came when nothing was left to search
+            status = reason.status if len(open_units) and not settled() else None  # else the stop came at the end
     counters, explored = before.added(search.counters), before.explored + search.explored
     if needed:
-        stopped, devices = status is not None, len(pool)
+        stopped, devices = len(open_units) > 0, len(pool)
         checkpoint.audit(tree, explored, open_units, counters, incumbent.improved, devices, stopped=stopped)
     if status is None and incumbent.solution is None and not tree.counts:
         run.notice(_without_solution(tree, incumbent)[1])
@@ -123,7 +128,7 @@ def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
 
 
 def _is_needed(tree: Tree, incumbent: Incumbent, before: Progress) -> bool:
-    """Whether anything can be better; a search that has begun ends whatever is proved, to account for its intervals."""
+    """Whether anything can be better, or a search has begun, all of whose intervals are accounted for."""
     return tree.counts or before.counters.get("nodes", 0) > 0 or max(tree.lower_bound(), before.bound) < incumbent.value
 
 

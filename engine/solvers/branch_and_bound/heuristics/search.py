@@ -16,7 +16,7 @@ from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
 from ....devices import Device, DevicePool
 from ....devices.pool.group import WorkerGroup
-from ....errors import AuditError, DeviceError, RunFolderError
+from ....errors import AuditError, DeviceError, DeviceLost, RunFolderError
 from ..checkpoint import Incumbent, Progress, save
 from ..intervals import Units
 from ..options import Options
@@ -100,24 +100,44 @@ def improve(
     """Search on all devices, from ``known`` or from schedules that are built, until ``proceed`` says no.
 
     ``found`` takes a better schedule, whose makespan has been computed again; ``proceed`` the insertions tried so far.
+    Where a device fails, the others begin again from the best schedule.
     """
     shapes = [greedy_shape(member.info.capabilities, problem.machines) for member in pool.members]
     first = np.cumsum([0, *(shape.chains for shape in shapes)])
-    arguments = [(problem.times, run.seed, rank, int(first[rank])) for rank in range(len(pool))]
-    tried = 0
-    with WorkerGroup(pool.members, ScheduleSearch, arguments) as group:
-        group.each(ScheduleSearch.begin, known)
-        while proceed(tried):
-            if known is not None:
-                group.each(ScheduleSearch.adopt, known)
-            for better, count in group.each(ScheduleSearch.turn, seconds, INFINITY if known is None else known.value):
-                tried += count
-                if better is not None and (known is None or better.value < known.value):
-                    value = problem.evaluate(better.order)
-                    if value != better.value:
-                        raise AuditError(f"a schedule of makespan {value} was reported with {better.value}")
-                    known = better
-                    found(better)
+    left, tried = list(range(len(pool))), 0
+
+    def search() -> None:
+        nonlocal known, tried
+        members = [pool.members[rank] for rank in left]
+        arguments = [(problem.times, run.seed, rank, int(first[rank])) for rank in left]
+        with WorkerGroup(members, ScheduleSearch, arguments, tolerant=True) as group:
+            group.each(ScheduleSearch.begin, known)
+            while proceed(tried):
+                if known is not None:
+                    group.each(ScheduleSearch.adopt, known)
+                value = INFINITY if known is None else known.value
+                for better, count in group.each(ScheduleSearch.turn, seconds, value):
+                    tried += count
+                    if better is not None and (known is None or better.value < known.value):
+                        value = problem.evaluate(better.order)
+                        if value != better.value:
+                            raise AuditError(f"a schedule of makespan {value} was reported with {better.value}")
+                        known = better
+                        found(better)
+
+    while True:
+        try:
+            search()
+            return
+        except DeviceLost as lost:
+            if len(left) == 1:
+                raise lost.error from lost
+            del left[lost.index]
+            run.notice(
+                f"{lost.label} has failed and is left out; the search for schedules continues on the other devices: "
+                f"{lost.error}",
+                level="warning",
+            )
 
 
 def first_schedule(

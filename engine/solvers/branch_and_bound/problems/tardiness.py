@@ -67,8 +67,13 @@ class Tardiness(ArrayProblem):
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, weights: ArrayLike, due: ArrayLike, name: str | None = None) -> None:
+        vectors: list[NDArray[Any]] = []
         try:
-            stacked = np.stack([np.asarray(values) for values in (times, weights, due)])
+            vectors += map(np.asarray, (times, weights, due))
+            stacked = np.stack(vectors)
+        except TypeError as error:  # dates, say, which have no type in common with numbers
+            kinds = ", ".join(str(vector.dtype) for vector in vectors)
+            raise ProblemError(f"times, weights and due dates must be integers; got arrays of {kinds}") from error
         except ValueError as error:
             raise ProblemError(f"times, weights and due dates must be vectors of one length: {error}") from error
         matrix = whole_matrix(stacked, "times, weights and due dates", ("row", "job"))
@@ -162,7 +167,8 @@ class TardinessTree(Tree):
     @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
         problem = self._problem
-        parts = [problem.times, problem.weights, problem.due, self._by_time]
+        due = np.minimum(problem.due, problem.times.sum())  # later ones are never missed, and may need 64 bits
+        parts = [problem.times, problem.weights, due, self._by_time]
         table = np.concatenate(parts).astype(np.int32)
         return DeviceTree("branch_and_bound/tardiness", "", {}, table, False, retract=True, threads_per_unit=_THREADS)
 

@@ -145,11 +145,18 @@ class Coordinator:
         moved = self._sharing.moved
         return {**totals, "exchanged": sum(moved.values()), **moved}
 
-    def run(self, keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None] | None = None) -> None:
-        """Search until nothing is left; ``keep`` takes open intervals, explored levels and counters for checkpoints."""
+    def run(
+        self,
+        keep: Callable[[Units, NDArray[np.int64], dict[str, int]], None] | None = None,
+        settled: Callable[[], bool] = lambda: False,
+    ) -> Units:
+        """Search until nothing is left, or what is left does not matter, as ``settled`` says; the open intervals.
+
+        ``keep`` takes open intervals, explored levels and counters for checkpoints.
+        """
         self._upper = self._incumbent.initial if self._tree.counts else self._incumbent.value
         self._start_workers()
-        while not self._has_ended():
+        while not self._has_ended() and not settled():
             self._run.poll()
             if keep is not None and self._run.checkpoint_due():
                 units = self._open_units()
@@ -167,8 +174,9 @@ class Coordinator:
                 self._process_reports()
                 self._restore()
                 self._start_workers()
-        self._open_units()
+        units = self._open_units()
         self._reporting.end(self.counters["nodes"])
+        return units
 
     def lower_upper(self, value: int) -> None:
         """A solution of this value is known from elsewhere; the devices prune by it from their next turns on."""

@@ -84,6 +84,7 @@ class Reporting:
         """Publish that nothing is left."""
         nodes += self._nodes_before
         if nodes:
+            self._run.metric("explored_share", 1.0)
             self._run.progress("search", nodes, nodes, "nodes", seconds_left=(0.0, 0.0, 0.0))
 
     def _announce_dropped(self) -> None:
