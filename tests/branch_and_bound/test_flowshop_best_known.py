@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
+from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound
 from engine.solvers.branch_and_bound.problems.flowshop_best_known import published_flowshops
 from engine.solvers.branch_and_bound.proofs.record import Proof
 

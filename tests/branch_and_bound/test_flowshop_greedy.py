@@ -1,4 +1,4 @@
-"""Schedules of flowshops that no tree takes: every step of the kernel, bounds, and runs that end, stop and resume."""
+"""Schedules of flowshops without a tree: the steps of the kernel, beam search, bounds, runs that end and resume."""
 
 import itertools
 import threading
@@ -12,10 +12,12 @@ from engine.devices import DevicePool
 from engine.errors import DeviceError, OptionError, ProblemError
 from engine.events import Notice
 from engine.solvers.branch_and_bound.heuristics import search
-from engine.solvers.branch_and_bound.heuristics.bounds import flowshop_bound
 from engine.solvers.branch_and_bound.heuristics.chains import ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
+from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound
 from engine.solvers.branch_and_bound.intervals import Units
+from engine.solvers.branch_and_bound.problems import flowshop_beam
+from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan, neh
 from engine.solvers.branch_and_bound.search import worker as search_worker
 from engine.solvers.branch_and_bound.search.messages import Found, Report
@@ -284,3 +286,50 @@ def test_many_jobs_get_a_schedule_from_the_other_devices_where_one_fails(device,
     assert (result.status, result.objective) == ("optimal", 131 * 65)
     assert problem.evaluate(result.solution) == result.objective
     assert [event.message for event in events if isinstance(event, Notice)][-1].startswith(f"{name}#2 has failed")
+
+
+# --- beam search from both ends ---------------------------------------------------------------------------------------
+
+
+def test_bounds_are_those_of_the_tree():
+    random = np.random.default_rng(3)
+    times = random.integers(1, 99, (6, 9))
+    tree = engine.Flowshop(times).tree("one_machine", "min_branch")
+    for count in range(8):
+        state, jobs = tree.root(), random.permutation(9).tolist()
+        for job in jobs[:count]:
+            state = tree.place(state, 0, job, int(random.integers(2)))
+        front, back = tree.one_machine(state, jobs[count:])
+        given = (state.front[None], state.rest[None], state.back[None])
+        found, means, _ = flowshop_beam._placed_first(*given, times)
+        assert found[0, jobs[count:]].tolist() == front.tolist()
+        turned = (array[:, ::-1] for array in reversed(given))
+        found, means, _ = flowshop_beam._placed_first(*turned, times[::-1])
+        assert found[0, jobs[count:]].tolist() == back.tolist()
+        assert (means <= found).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_beam_of_all_nodes_finds_an_optimum(seed, monkeypatch):
+    monkeypatch.setattr(flowshop_beam, "_MOST_NODES", 10**6)
+    times = np.random.default_rng(seed).integers(1, 30, (4, 6))
+    best = optimum(times)
+    order = beam_search(times, best + 1, lambda: False)
+    assert sorted(order.tolist()) == list(range(6))
+    assert makespan(times, order) == best
+    assert beam_search(times, best, lambda: False) is None
+
+
+@pytest.mark.full
+def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone():
+    flowshop = engine.Flowshop.taillard(41)
+    inserted = makespan(flowshop.times, neh(flowshop.times))
+    order = beam_search(flowshop.times, inserted, lambda: False)
+    assert makespan(flowshop.times, order) < inserted - 50
+    improved = flowshop.first_solution("iterated_greedy", 0)
+    assert makespan(flowshop.times, improved) <= makespan(flowshop.times, order)
+
+
+def test_a_beam_search_ends_when_time_is_up():
+    asked = iter([False] * 3 + [True])
+    assert beam_search(engine.Flowshop.taillard(41).times, 10**6, lambda: next(asked)) is None

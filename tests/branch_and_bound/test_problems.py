@@ -19,9 +19,9 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
 from engine.solvers.branch_and_bound.problems.atsp_heuristics import guided, improve, patched, tour_cost
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.flowshop_best_known import SIZES
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import _Chain, iterated_greedy, makespan, neh
 from engine.solvers.branch_and_bound.problems.queens import Queens
-from engine.solvers.branch_and_bound.problems.taillard_seeds import SIZES
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +103,12 @@ def estimate(
     def expired() -> bool:
         return time.monotonic() >= began + _FIRST_SHARE * seconds
 
-    initial, lower = _initial(problem, tree, options, seed, pool, expired)
+    given, lower = getattr(options, "upper_bound", None), tree.lower_bound()
+    if tree.counts or given is not None:
+        initial = INFINITY if given is None else min(int(given), INFINITY)
+    else:
+        solution, found = first_solution(problem, options, QuietContext(seed), expired, pool)
+        initial, lower = INFINITY if solution is None else tree.evaluate(solution), max(lower, found)
     if lower < initial:
         tree.prepare(expired)
     if initial <= max(lower, tree.lower_bound()) and not tree.counts:
@@ -119,22 +123,10 @@ def estimate(
         else:
             left = min(_SAMPLE_SECONDS, (1 - _FIRST_SHARE - _TRIAL_SHARE) * seconds)
             seeds = [(upper, seed * len(pool) + index, began + seconds, left) for index in range(len(pool))]
-            found = group.map(_Estimator.estimates, seeds)
-            samples = [sample for sample in found if sample is not None]
+            samples = [one for one in group.map(_Estimator.estimates, seeds) if one is not None]
             values = np.concatenate([part for part, _ in samples])
             coarseness = np.array([np.mean([one for _, one in samples])])
             factor = error_factor(values[None, :], tree.items, coarseness=coarseness)
             amount = float(values.mean())
             low, high = amount / factor, amount * factor
     return Estimate("nodes", amount, low, high, rate)
-
-
-def _initial(
-    problem: PermutationProblem, tree: Tree, options: Options, seed: int, pool: DevicePool, expired: Callable[[], bool]
-) -> tuple[int, int]:
-    """The upper and the lower bound that a search begins with."""
-    upper, lower = getattr(options, "upper_bound", None), tree.lower_bound()
-    if tree.counts or upper is not None:
-        return INFINITY if upper is None else min(int(upper), INFINITY), lower
-    solution, found = first_solution(problem, options, QuietContext(seed), expired, pool)
-    return INFINITY if solution is None else tree.evaluate(solution), max(lower, found)

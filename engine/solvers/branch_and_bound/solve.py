@@ -41,10 +41,7 @@ def _without_search(options: Options, value: int, solution: NDArray[np.int64] | 
 
 
 def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: RunContext) -> Result:
-    """Search the whole tree of a permutation problem, or count its solutions.
-
-    With ``all_solutions`` counters and intervals are those of the second search.
-    """
+    """Search a permutation problem's tree, or count its solutions; with ``all_solutions`` in a second search."""
     only = problem.only_solution()
     if only is not None:
         return _without_search(options, *only)

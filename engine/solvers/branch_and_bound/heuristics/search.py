@@ -1,4 +1,4 @@
-"""A run that improves a schedule on all devices, with a bound from the root: for more jobs than trees take."""
+"""First solutions, and runs that improve a schedule on all devices: for more jobs than trees take."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ..problems.flowshop_heuristics import iterated_greedy, neh
 from ..problems.flowshop_tree import FlowshopTree
 from ..schema import state_of
 from ..tree import INFINITY, PermutationProblem
-from .bounds import flowshop_bound
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
-__all__ = ["expiry", "first_schedule", "first_solution", "improve", "improves", "solve_without_tree"]
+__all__ = ["expiry", "first_schedule", "first_solution", "flowshop_bound", "improve", "improves", "solve_without_tree"]
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
 _FIRST_SHARE = 0.2
 _FEWEST_JOBS, _FEWEST_JOBS_OF_CPUS = 50, 8
+_CHUNK = 64
 
 
 def expiry(run: RunContext) -> Callable[[], bool]:
@@ -86,6 +86,35 @@ def _may_improve(options: Options) -> bool:
     """Unless the options say which schedule or upper bound to begin with."""
     initial: object = getattr(options, "initial", "")
     return getattr(options, "upper_bound", None) is None and initial == "iterated_greedy"
+
+
+def flowshop_bound(times: NDArray[np.int64], expired: Callable[[], bool] = lambda: False) -> int:
+    """The largest of three bounds: one machine, two machines, and one machine between a first and a last job.
+
+    The last is min over a, b of max over i of h_ia + P_i + t_ib: a before machine i, all jobs on it, b behind it.
+    """
+    machines, jobs = times.shape
+    tree = FlowshopTree(times, "one_machine", "forward")
+    found = tree.lower_bound()
+    if jobs > 1:
+        done = np.cumsum(times, axis=0)
+        heads, tails = (done - times).T, (done[-1] - done).T
+        least = np.iinfo(np.int64).max
+        for begin in range(0, jobs, _CHUNK):
+            if expired():
+                return found
+            rows = np.arange(begin, min(begin + _CHUNK, jobs))
+            bounds = np.zeros((len(rows), jobs), np.int64)
+            for machine in range(machines):
+                ends = heads[rows, machine, None] + (tree.totals[machine] + tails[None, :, machine])
+                np.maximum(bounds, ends, out=bounds)
+            bounds[np.arange(len(rows)), rows] = least
+            least = min(least, int(bounds.min()))
+        found = max(found, least)
+    if machines > 1 and not expired():
+        none = np.zeros((1, 0), np.int64)
+        found = max(found, int(FlowshopTree(times, "two_machine", "forward").bounds(none, none)[0]))
+    return found
 
 
 def improve(
@@ -265,9 +294,8 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
 
 def _begin(problem: Flowshop, options: Options, run: RunContext) -> tuple[Improvement | None, int, int]:
     """The schedule to start from, the jobs tried so far, and the lower bound."""
-    restored = run.restored
-    if restored is not None:
-        return _restored(problem, restored.arrays, restored.state)
+    if run.restored is not None:
+        return _restored(problem, run.restored.arrays, run.restored.state)
     initial = getattr(options, "initial", "")
     known = None
     if not isinstance(initial, str):

@@ -18,10 +18,9 @@ from ....util.text import counted
 from ..tree import LARGEST_TREE, require_permutation
 from .arrays import ArrayProblem, order_of_jobs, require_size, whole_matrix
 from .flowshop_beam import beam_search
-from .flowshop_best_known import published_flowshops
+from .flowshop_best_known import SIZES, TIME_SEEDS, published_flowshops
 from .flowshop_heuristics import iterated_greedy, makespan, neh
 from .flowshop_tree import BRANCHINGS, FlowshopTree
-from .taillard_seeds import SIZES, TIME_SEEDS
 
 __all__ = ["Flowshop"]
 

@@ -94,10 +94,7 @@ def neh(times: NDArray[np.int64], expired: Callable[[], bool] = lambda: False) -
 def iterated_greedy(
     times: NDArray[np.int64], start: NDArray[np.int64], seed: int, expired: Callable[[], bool] = lambda: False
 ) -> NDArray[np.int64]:
-    """Several searches side by side: remove random jobs, insert each at its best place, improve, accept; repeat.
-
-    The number of iterations depends on the instance's size alone, and the same seed gives the same schedule.
-    """
+    """Searches side by side: remove random jobs, insert each at its best place, improve, accept; a number of times."""
     machines, jobs = times.shape
     random = np.random.Generator(np.random.PCG64(seed))
     search = _Searches(times, np.tile(start, (_SEARCHES, 1)), random, expired)

@@ -133,7 +133,8 @@ class Coordinator:
     @property
     def remaining(self) -> Remaining | None:
         """What is left of the search, where that has been estimated."""
-        return self._reporting.remaining(self.counters["nodes"])
+        with self._changed:
+            return self._reporting.estimate.remaining(self.counters["nodes"])
 
     @property
     def counters(self) -> dict[str, int]:

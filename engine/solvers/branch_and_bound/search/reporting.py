@@ -12,7 +12,7 @@ from .frontier import FrontierSnapshot, IntervalBounds, proven_bound
 from .members import SnapshotSchedule, Store, WorkerState, share_of
 from .messages import Report
 from .profile import DepthProfiles
-from .progress import Remaining, SearchEstimate
+from .progress import SearchEstimate
 from .sharing import Sharing
 
 __all__ = ["Reporting"]
@@ -74,11 +74,6 @@ class Reporting:
         for worker, report, _ in reports:
             if report.frontier is not None:
                 self.prove(worker, report.frontier, _SNAPSHOT_SECONDS)
-
-    def remaining(self, nodes: int) -> Remaining | None:
-        """What is left of the search after so many nodes; None where it is not known."""
-        with self._changed:
-            return self.estimate.remaining(nodes)
 
     def end(self, nodes: int) -> None:
         """Publish that nothing is left."""

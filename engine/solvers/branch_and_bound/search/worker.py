@@ -74,10 +74,7 @@ class _Improving:
 
 
 class SearchWorker:
-    """The search of one device; it takes memory, and compiles, when it is opened or first used.
-
-    With ``seed`` and ``rank``, the device's in the pool, better solutions are searched for beside the tree.
-    """
+    """The search of one device, with ``seed`` also beside the tree; it compiles when it is opened or first used."""
 
     def __init__(
         self,
@@ -216,13 +213,11 @@ class SearchWorker:
     def _sampled(
         self, sample: Sample, upper: int, halted: Callable[[], bool] = lambda: False
     ) -> NDArray[np.float64] | None:
-        """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long.
-
-        A device too slow for a whole sample takes none while its node rate rises, as it does while few IVMs have work.
-        """
+        """Estimates of the nodes that are left, from a sample of the open ones; None if that would take too long."""
         items = self._tree.items
         whole = short_plan_for(items, self._simt)
         plan = whole.within(_SAMPLE_SECONDS, self._rate, items)
+        # a device too slow for a whole sample takes none while its node rate rises, as it does while few IVMs have work
         if plan is None or (plan != whole and self._rate > _RISING * self._rate_before):
             return None
         plan = plan.within_host(_SAMPLE_SECONDS, items)
