@@ -96,7 +96,7 @@ def test_what_a_slice_makes_is_counted_for_every_member_that_had_a_part(simt):
     slices = list(planner.slices(0, end, goal, alone=False))
     assert (len(slices) == 1) == simt
     assert slices[-1][-1].parts[1] == (capacity, capacity)
-    assert not slices[-1][-1].is_shared
+    assert sum(low <= high for low, high in slices[-1][-1].parts) == 1
     for present in slices:
         made = planner.cells_made(present, goal)
         work = int(schedule.work(present[0].begin, present[-1].end, goal).sum())

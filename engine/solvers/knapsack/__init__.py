@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SOLVER", "kernel_variants"]
 
+_CHOICE = f"{PACKAGE}.generators.multiple_choice"
 _METHODS = {Knapsack: "solve", MultidimensionalKnapsack: "constraints.solve", MultipleChoiceKnapsack: "choice.solve"}
 
 
@@ -98,13 +99,10 @@ SOLVER = Solver(
     generators={
         "knapsack": Generator.of_module(f"{PACKAGE}.generators.knapsack", "GeneratorOptions", "generate", "write"),
         "multiple-choice-knapsack": Generator.of_module(
-            f"{PACKAGE}.generators.multiple_choice",
-            "MultipleChoiceOptions",
-            "multiple_choice",
-            "write_multiple_choice",
+            _CHOICE, "MultipleChoiceOptions", "multiple_choice", "write_multiple_choice"
         ),
         "multidimensional-knapsack": Generator.of_module(
-            f"{PACKAGE}.generators.multiple_choice",
+            _CHOICE,
             "MultidimensionalOptions",
             "multidimensional",
             "write_multidimensional",

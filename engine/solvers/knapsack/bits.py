@@ -22,7 +22,7 @@ from .presolve import Reduced
 from .problem import Knapsack
 from .task import TableTask
 
-__all__ = ["BitTable", "SubsetSums", "kernel_variants"]
+__all__ = ["SubsetSums", "kernel_variants", "solve_sums"]
 
 _WORDS_PER_SECOND = {True: 5e10, False: 5e8}  # by `simt`
 _MEMORY_SHARE = 0.9
@@ -166,57 +166,48 @@ class BitWorker:
         return found
 
 
-class BitTable:
-    """The search of one run, on one device; fills in what is known."""
+def solve_sums(task: TableTask, sums: SubsetSums) -> None:
+    """Find the greatest sum and its items, on one device. A run that is stopped begins again when it is resumed."""
+    pool, progress, reduced, groups = task.pool, task.progress, task.reduced, sums.groups()
+    advice = "add a device with more memory"
+    members = [member for member in pool.members if sums.shortage(member.info) is None]
+    if not members:
+        raise OutOfDeviceMemory(f"{sums.shortage(pool.members[0].info)}; {advice}")
+    member = min(members, key=lambda member: not member.info.capabilities.simt)
+    pool.require_memory({member.label: sums.bytes_needed}, "the row of subset sums", advice)
+    progress.device_bytes = max(progress.device_bytes, sums.bytes_needed)
+    with WorkerGroup([member], BitWorker, [(sums.weights, groups, sums.capacity)]) as workers:
+        _sweep(task, sums, workers, groups)
+        total = workers.first(BitWorker.largest)
+        optimum = max(reduced.objective, int(task.problem.profits[reduced.taken].sum()) + total * sums.profit)
+        reduced.bound = optimum
+        task.publish()
+        if optimum > reduced.objective and task.options.items:
+            chosen = sums.items[workers.first(BitWorker.trace, total)]
+            reduced.improve(np.concatenate([reduced.taken, chosen]), optimum)
+        if optimum <= reduced.objective:
+            reduced.close()
 
-    def __init__(self, task: TableTask, sums: SubsetSums) -> None:
-        self._task, self._sums = task, sums
-        pool, progress = task.pool, task.progress
-        members = [member for member in pool.members if sums.shortage(member.info) is None]
-        if not members:
-            raise OutOfDeviceMemory(f"{sums.shortage(pool.members[0].info)}; add a device with more memory")
-        self._member = min(members, key=lambda member: not member.info.capabilities.simt)
-        advice = "add a device with more memory"
-        pool.require_memory({self._member.label: sums.bytes_needed}, "the row of subset sums", advice)
-        progress.device_bytes = max(progress.device_bytes, sums.bytes_needed)
 
-    def run(self) -> None:
-        """Find the greatest sum and its items. A run that is stopped begins its row again when it is resumed."""
-        sums, reduced = self._sums, self._task.reduced
-        groups = sums.groups()
-        with WorkerGroup([self._member], BitWorker, [(sums.weights, groups, sums.capacity)]) as workers:
-            self._sweep(workers, groups)
-            total = workers.first(BitWorker.largest)
-            fixed = int(self._task.problem.profits[reduced.taken].sum())
-            optimum = max(reduced.objective, fixed + total * sums.profit)
-            reduced.bound = optimum
-            self._task.publish()
-            if optimum > reduced.objective and self._task.options.items:
-                chosen = sums.items[workers.first(BitWorker.trace, total)]
-                reduced.improve(np.concatenate([reduced.taken, chosen]), optimum)
-            if optimum <= reduced.objective:
-                reduced.close()
-
-    def _sweep(self, workers: WorkerGroup[BitWorker], groups: list[tuple[int, int]]) -> None:
-        """All launches, or as many as it takes until the whole capacity is reached."""
-        run = self._task.run
-        length = SliceLength(8, most=_MOST_LAUNCHES)
-        at, complete = 0, False
-        reached = np.minimum(np.cumsum(self._sums.weights), self._sums.capacity)
-        while at < len(groups) and not complete:
-            try:
-                run.poll()
-            except StopRequested:
-                save(run, self._task.progress, self._task.reduced)
-                raise
-            if run.checkpoint_due():
-                save(run, self._task.progress, self._task.reduced)
-            end = min(at + length.amount, len(groups))
-            seconds, complete = workers.first(BitWorker.advance, at, end)
-            length.took(seconds, end - at)
-            cells = int((reached[groups[at][0] : groups[end - 1][1]] + 1).sum())
-            self._task.progress.cells += cells
-            run.metric("cells_per_second", cells / max(seconds, 1e-9), workers.members[0].label)
-            run.metric("items_done", groups[end - 1][1])
-            run.progress("items", groups[end - 1][1], len(self._sums.weights), "items")
-            at = end
+def _sweep(task: TableTask, sums: SubsetSums, workers: WorkerGroup[BitWorker], groups: list[tuple[int, int]]) -> None:
+    """All launches, or as many as it takes until the whole capacity is reached."""
+    run, length = task.run, SliceLength(8, most=_MOST_LAUNCHES)
+    at, complete = 0, False
+    reached = np.minimum(np.cumsum(sums.weights), sums.capacity)
+    while at < len(groups) and not complete:
+        try:
+            run.poll()
+        except StopRequested:
+            save(run, task.progress, task.reduced)
+            raise
+        if run.checkpoint_due():
+            save(run, task.progress, task.reduced)
+        end = min(at + length.amount, len(groups))
+        seconds, complete = workers.first(BitWorker.advance, at, end)
+        length.took(seconds, end - at)
+        cells = int((reached[groups[at][0] : groups[end - 1][1]] + 1).sum())
+        task.progress.cells += cells
+        run.metric("cells_per_second", cells / max(seconds, 1e-9), workers.members[0].label)
+        run.metric("items_done", groups[end - 1][1])
+        run.progress("items", groups[end - 1][1], len(sums.weights), "items")
+        at = end

@@ -129,26 +129,20 @@ def audit(problem: Knapsack, arrays: Mapping[str, NDArray[Any]], state: Checkpoi
         are_open = _is_set(done, problem.n) and bool(np.isin(done, open_).all())
         _require(are_open, "the items of its table are not open items")
         if state.phase == "row":
-            _audit_row(problem, done, arrays["row"], open_, state)
+            row, weight_done = arrays["row"], int(problem.weights[done].sum())
+            later = int(problem.weights[open_].sum()) - weight_done
+            low, high = max(0, state.capacity - later), min(state.capacity, weight_done)
+            _require(state.low == low and len(row) == high - low + 1, "its row has not the range of its items")
+            most = int(problem.profits[done].sum())
+            are_profits = bool((np.diff(row) >= 0).all()) and int(row[0]) >= 0 and int(row[-1]) <= most
+            _require(are_profits, "its row is not a row of profits")
+            if len(done) * high <= _QUICK_CELLS:
+                again = _row(problem.profits[done], problem.weights[done], high)[low:]
+                _require(np.array_equal(row, again), "its row is not that of its items")
         else:
             tiles = arrays["tiles"]
             are_tiles = len(tiles) > 0 and _is_set(tiles, state.capacity + 1)
             _require(are_tiles, "its tiles are not distinct, or there are none")
-
-
-def _audit_row(
-    problem: Knapsack, done: NDArray[np.int64], row: NDArray[Any], open_: NDArray[np.int64], state: CheckpointState
-) -> None:
-    weight_done = int(problem.weights[done].sum())
-    later = int(problem.weights[open_].sum()) - weight_done
-    low, high = max(0, state.capacity - later), min(state.capacity, weight_done)
-    _require(state.low == low and len(row) == high - low + 1, "its row has not the range of its items")
-    most = int(problem.profits[done].sum())
-    are_profits = bool((np.diff(row) >= 0).all()) and int(row[0]) >= 0 and int(row[-1]) <= most
-    _require(are_profits, "its row is not a row of profits")
-    if len(done) * high <= _QUICK_CELLS:
-        again = _row(problem.profits[done], problem.weights[done], high)[low:]
-        _require(np.array_equal(row, again), "its row is not that of its items")
 
 
 def _all_fits(problem: Knapsack, open_: NDArray[np.int64], state: CheckpointState) -> bool:

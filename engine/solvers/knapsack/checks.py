@@ -71,12 +71,13 @@ def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:
         raise origin.error(f"{plural} must be a one-dimensional array of integers; got {shown(values)}") from error
-    if np.ma.is_masked(values):
+    if hasattr(values, "mask") and np.ma.is_masked(values):  # asked for last: NumPy imports its module then
         raise origin.error(f"{plural} must be integers; got a masked array that lacks some")
-    if array.ndim == 0:
-        raise origin.error(f"{plural} must be a one-dimensional array of integers; got {shown(values)}")
     if array.ndim != 1:
-        raise origin.error(f"{plural} must be one-dimensional; got an array of shape {array.shape}")
+        rule = "one-dimensional" if array.ndim else "a one-dimensional array of integers"
+        raise origin.error(
+            f"{plural} must be {rule}; got {f'an array of shape {array.shape}' if array.ndim else shown(values)}"
+        )
     if array.dtype.kind == "b":
         raise origin.error(f"{plural} must be integers; got an array of booleans")
     if array.dtype.kind in "iu" or (array.dtype.kind == "f" and isinstance(values, np.ndarray)):
@@ -215,7 +216,8 @@ def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError):  # the check of integers says what is wrong
         return values, 1
-    if array.ndim != 1 or array.dtype.kind in "iub" or (array.dtype.kind == "f" and _all_whole(array)):
+    is_whole = array.dtype.kind == "f" and bool((np.isfinite(array) & (np.floor(array) == array)).all())
+    if array.ndim != 1 or array.dtype.kind in "iub" or is_whole:
         return values, 1
     elements = values if isinstance(values, (list, tuple)) else array if array.dtype.kind == "f" else array.tolist()
     fractions = [_fraction(element) for element in elements]
@@ -228,10 +230,6 @@ def scaled(values: ArrayLike) -> tuple[ArrayLike, int]:
     if scale == 1 and any(is_float):
         return values, 1
     return [int(fraction * scale) for fraction in known], scale
-
-
-def _all_whole(array: NDArray[Any]) -> bool:
-    return bool((np.isfinite(array) & (np.floor(array) == array)).all())
 
 
 def _fraction(value: Any) -> Fraction | None:

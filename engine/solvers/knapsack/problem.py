@@ -23,7 +23,6 @@ from .checks import (
     integers,
     item_indices,
     scalar,
-    scale_of,
     scaled_profits,
 )
 from .choice.problems import ItemProblem
@@ -323,10 +322,7 @@ class Knapsack(ItemProblem):
         }
         if self.counts is not None:
             arrays["counts"] = self.counts
-        if self.scale != 1:
-            arrays["scale"] = np.array(str(self.scale))
-        if self.optimum is not None:
-            arrays["optimum"] = np.array(self.optimum, np.int64)
+        arrays |= self._known_arrays()
         if self.format is not None:
             arrays["format"] = np.array(self.format)
         return arrays
@@ -336,7 +332,5 @@ class Knapsack(ItemProblem):
         """The inverse of :meth:`to_arrays`; everything is checked again."""
         require_arrays(arrays, ("profits", "weights", "capacity"), "a knapsack instance")
         problem = cls(arrays["profits"], arrays["weights"], scalar(arrays, "capacity"), name, arrays.get("counts"))
-        problem.scale = scale_of(arrays)
-        problem.optimum = capacity_of(scalar(arrays, "optimum"), Origin(), "optimum") if "optimum" in arrays else None
         problem.format = str(arrays["format"]) if "format" in arrays else None
-        return problem
+        return problem._restore_known(arrays)

@@ -12,7 +12,7 @@ from ...base.context import RunContext, StopRequested
 from ...base.result import Result, Status
 from ...devices import DevicePool
 from ...errors import AuditError, OutOfDeviceMemory
-from .bits import BitTable, SubsetSums
+from .bits import SubsetSums, solve_sums
 from .checkpoint import Progress, StartRow, StartTiles, restore, save
 from .core import MOST_STATES, search_core
 from .dense.table import DenseTable, Plan, plan
@@ -50,7 +50,8 @@ def solve(problem: Knapsack, options: Options, pool: DevicePool, run: RunContext
     try:
         session.solve()
     except StopRequested as stop:
-        session.save_without_table()
+        if not session.progress.is_saved:  # nor has it begun a table
+            save(run, session.progress, session.reduced, session.start)
         status = stop.status
     return session.result(status)
 
@@ -65,30 +66,30 @@ class _Solving:
         self._options = options
         self._pool = pool
         self._run = run
-        self._start: Any = None
-        self._progress = Progress()
+        self.start: Any = None
+        self.progress = Progress()
         self._route = ""
         self._profile: NDArray[np.int64] | None = None
         if run.restored is not None:
-            self._reduced, self._progress, self._start = restore(problem, run.restored)
+            self.reduced, self.progress, self.start = restore(problem, run.restored)
         else:
             given = given_solution(self._original, options)
             initial = None if given is None else self._packs.packs(given)
             # A checkpoint is made of what presolve has finished, so that it is cut short only where there is none.
-            self._reduced = presolve(
+            self.reduced = presolve(
                 problem,
                 options.reduce,
                 initial,
                 lambda: not run.keeps_checkpoints and run.overdue > 0.0,
                 self._packs.copies,
             )
-            self._progress.items_fixed = self._packs.decided(self._original.n, self._reduced.open)
+            self.progress.items_fixed = self._packs.decided(self._original.n, self.reduced.open)
         if options.items:
-            self._packs.require_listable(self._reduced.best)
+            self._packs.require_listable(self.reduced.best)
 
     def solve(self) -> None:
         """Take the shortest route that is open; what is known is kept up to date for a stop at any time."""
-        reduced, run = self._reduced, self._run
+        reduced, run = self.reduced, self._run
         self._publish()
         if self._options.profile:
             with stops_before_compiling(self._pool, run):
@@ -98,42 +99,37 @@ class _Solving:
             return
         run.poll()
         if self._options.reduce and run.restored is None:
-            run.notice(f"{self._progress.items_fixed} of {self._original.n} items fixed by bounds")
+            run.notice(f"{self.progress.items_fixed} of {self._original.n} items fixed by bounds")
             if self._search_core() or self._search_kinds():
                 return
             run.poll()
         with stops_before_compiling(self._pool, run):
             self._make_table()
-        optimum = self._progress.optimum
+        optimum = self.progress.optimum
         if optimum is not None and reduced.bound != optimum:
             raise AuditError(
                 f"the capacity in the checkpoint allows {reduced.bound}, but its bound is {optimum}; begin again "
                 "with --from-start"
             )
 
-    def save_without_table(self) -> None:
-        """Write the checkpoint of a run that was stopped before it has begun a table."""
-        if not self._progress.is_saved:
-            save(self._run, self._progress, self._reduced, self._start)
-
     def _make_table(self) -> None:
         """Solve what is left by the table that suits it."""
-        reduced, run = self._reduced, self._run
+        reduced, run = self.reduced, self._run
         table, reason = self._choose_table()
         size = f"{len(reduced.open):,} open items x {reduced.capacity + 1:,} capacities"
         kind = "sparse table" if table is None else "row of bits" if isinstance(table, SubsetSums) else "dense table"
         self._say(f"{kind} of {size}, {reason}")
-        task = TableTask(self._problem, self._options, self._pool, run, reduced, self._progress, self._publish)
+        task = TableTask(self._problem, self._options, self._pool, run, reduced, self.progress, self._publish)
         if isinstance(table, SubsetSums):
-            BitTable(task, table).run()
+            solve_sums(task, table)
         elif table is None:
-            sparse = SparseTable(task, self._start)
+            sparse = SparseTable(task, self.start)
             try:
                 sparse.solve()
             finally:
                 self._route += sparse.places
         else:
-            DenseTable(task, table, self._start).run()
+            DenseTable(task, table, self.start).run()
 
     def _values_of_all_capacities(self) -> NDArray[np.int64]:
         everything = undecided(self._problem)
@@ -142,22 +138,22 @@ class _Solving:
         devices = [member.info for member in self._pool.members]
         options = self._options.model_copy(update={"items": False})
         whole = plan(self._problem, options, everything, devices, profile=True)
-        task = TableTask(self._problem, options, self._pool, self._run, everything, self._progress, self._publish)
+        task = TableTask(self._problem, options, self._pool, self._run, everything, self.progress, self._publish)
         return DenseTable(task, whole).profile()
 
     def _choose_table(self) -> tuple[Plan | SubsetSums | None, str]:
         """That of a checkpoint, or the one that suits the open items."""
         devices = [member.info for member in self._pool.members]
-        if isinstance(self._start, StartTiles):
+        if isinstance(self.start, StartTiles):
             return None, "from a checkpoint"
-        if isinstance(self._start, StartRow):
-            done = np.isin(self._reduced.open, self._start.done)
-            return plan(self._problem, self._options, self._reduced, devices, done), "from a checkpoint"
-        return choose_table(self._problem, self._options, self._reduced, devices)
+        if isinstance(self.start, StartRow):
+            done = np.isin(self.reduced.open, self.start.done)
+            return plan(self._problem, self._options, self.reduced, devices, done), "from a checkpoint"
+        return choose_table(self._problem, self._options, self.reduced, devices)
 
     def _search_core(self) -> bool:
         """Whether a search of the core on the host solves the problem."""
-        reduced, run = self._reduced, self._run
+        reduced, run = self.reduced, self._run
         cells = len(reduced.open) * reduced.capacity
         rate = sum(_CELLS_PER_SECOND[member.info.capabilities.simt] for member in self._pool.members)
         states = _FEW_STATES if cells <= _QUICK_SECONDS * rate else MOST_STATES  # beyond, a table is the quicker way
@@ -165,7 +161,7 @@ class _Solving:
         self._publish()
         if not reduced.solved:
             reduced.fix(self._problem)
-            self._progress.items_fixed = self._packs.decided(self._original.n, reduced.open)
+            self.progress.items_fixed = self._packs.decided(self._original.n, reduced.open)
             self._publish()
         if reduced.solved:
             self._say("core of the items, searched on the host")
@@ -173,7 +169,7 @@ class _Solving:
 
     def _search_kinds(self) -> bool:
         """Whether HiGHS's branch and bound, with one integer for all copies of an item, solves the problem."""
-        reduced, packs, run = self._reduced, self._packs, self._run
+        reduced, packs, run = self.reduced, self._packs, self._run
         if not packs.is_for_mip(MOST_KINDS, self._options.variant):
             return False
         copies = packs.copies_of(reduced.open)
@@ -213,7 +209,7 @@ class _Solving:
         self._run.notice(f"route: {route}")
 
     def _publish(self) -> None:
-        self._run.incumbent(self._in_units(self._reduced.objective), self._in_units(self._reduced.bound))
+        self._run.incumbent(self._in_units(self.reduced.objective), self._in_units(self.reduced.bound))
 
     def _in_units(self, profit: int) -> int | float:
         """A profit of packs as one of the original problem, in the unit of the given profits."""
@@ -221,7 +217,7 @@ class _Solving:
 
     def result(self, status: Status) -> Result:
         """The answer, audited."""
-        reduced, progress, units = self._reduced, self._progress, self._in_units
+        reduced, progress, units = self.reduced, self.progress, self._in_units
         counters: dict[str, int | float] = {
             "items": self._original.n,
             "items_fixed": progress.items_fixed,
@@ -247,9 +243,9 @@ class _Solving:
 
     def _audited(self) -> NDArray[np.int64]:
         """The solution, added up again in exact integers."""
-        items = self._packs.original(self._reduced.best)
+        items = self._packs.original(self.reduced.best)
         profit, weight = self._original.sums(items)
-        computed = self._reduced.objective + self._packs.free_profit
+        computed = self.reduced.objective + self._packs.free_profit
         if profit != computed or weight > self._original.capacity:
             raise AuditError(
                 f"the items found have profit {profit} and weight {weight}, but profit {computed} within "

@@ -117,10 +117,9 @@ def choose_table(
     items = sparse_items(problem, reduced)
     no_sparse = fault(items, min(devices, key=preference))
     if short is not None:
-        if options.variant != "auto" and no_sparse is None:
-            raise OutOfDeviceMemory(f'{short}; add devices, or set variant = "sparse"')
         if options.variant != "auto" or no_sparse is not None:
-            raise OutOfDeviceMemory(f"{short}; add devices")
+            instead = ', or set variant = "sparse"' if no_sparse is None else ""
+            raise OutOfDeviceMemory(f"{short}; add devices{instead}")
         return None, "since a dense table does not fit the devices"
     if no_sparse is not None:
         return dense, f"since a sparse table is impossible: {no_sparse}"

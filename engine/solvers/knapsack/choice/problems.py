@@ -34,9 +34,15 @@ class ItemProblem(Problem):
         """A sum of :attr:`profits` in the unit of the profits that were given: exact, or the nearest float."""
         return profit if self.scale == 1 else profit / self.scale
 
-    def _scale_array(self) -> dict[str, NDArray[Any]]:
-        """The scale among the arrays of a problem, unless it is 1."""
-        return {} if self.scale == 1 else {"scale": np.array(str(self.scale))}
+    def _known_arrays(self) -> dict[str, NDArray[Any]]:
+        """The scale, unless it is 1, and the optimum, if it is known, among the arrays of a problem."""
+        arrays = {} if self.scale == 1 else {"scale": np.array(str(self.scale))}
+        return arrays if self.optimum is None else {**arrays, "optimum": np.array(self.optimum, np.int64)}
+
+    def _restore_known(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        self.scale = scale_of(arrays)
+        self.optimum = capacity_of(scalar(arrays, "optimum"), Origin(), "optimum") if "optimum" in arrays else None
+        return self
 
     def _set(self, items: ArrayLike) -> NDArray[np.int64]:
         """Indices of distinct items, checked."""
@@ -170,7 +176,7 @@ class MultipleChoiceKnapsack(ItemProblem):
             "weights": self.weights,
             "classes": self.classes,
             "capacity": np.array(self.capacity, np.int64),
-            **self._scale_array(),
+            **self._known_arrays(),
         }
 
     @classmethod
@@ -178,5 +184,4 @@ class MultipleChoiceKnapsack(ItemProblem):
         """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "classes", "capacity"), "a knapsack instance")
         problem = cls(arrays["profits"], arrays["weights"], arrays["classes"], scalar(arrays, "capacity"), name)
-        problem.scale = scale_of(arrays)
-        return problem
+        return problem._restore_known(arrays)

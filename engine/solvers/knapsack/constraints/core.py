@@ -13,20 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bounds import Relaxation
 from .problem import MultidimensionalKnapsack
 
-__all__ = ["Core", "Relaxation"]
+__all__ = ["Core"]
 
 _MOST_SUM = 2.0**61
-
-
-@dataclass(frozen=True)
-class Relaxation:
-    """The Lagrangian bound of a core: ``bound / scale``, and reduced profits times ``scale``, shape (n,)."""
-
-    bound: int
-    scale: int
-    gains: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -96,18 +88,18 @@ class Core:
 
     def bound(self, relaxation: Relaxation) -> int:
         """The bound on solutions of the problem that take what is taken and leave what is left."""
-        return self.base + relaxation.bound // relaxation.scale
+        return self.base + relaxation.bound
 
     def shrink(self, relaxation: Relaxation, objective: int) -> Core:
         """Without the items that no better solution takes, or leaves."""
         least = relaxation.scale * (objective - self.base + 1)
-        settled = relaxation.bound - np.abs(relaxation.gains) < least
+        settled = relaxation.scaled_bound - np.abs(relaxation.gains) < least
         return self.decide(settled & (relaxation.gains > 0), settled & (relaxation.gains <= 0))
 
     def numbers(self, relaxation: Relaxation, objective: int) -> list[tuple[int, int]]:
         """How many of the items a better solution may take: bounds and numbers, the greatest bound first."""
         ordered = np.sort(relaxation.gains)[::-1]
-        constant = relaxation.bound - int(np.maximum(relaxation.gains, 0).sum())
+        constant = relaxation.scaled_bound - int(np.maximum(relaxation.gains, 0).sum())
         bounds = self.base + (constant + np.concatenate([[0], np.cumsum(ordered)])) // relaxation.scale
         able = np.flatnonzero(bounds > objective)
         middle = len(able) / 2  # neighbours of the relaxation's own number have equal bounds

@@ -14,7 +14,7 @@ from ....errors import ProblemError
 from ....formats.instances import instance_name, located
 from ....formats.knapsack import choice as formats
 from ....util.text import counted, shown
-from ..checks import Origin, capacity_of, check_range, integers, scalar, scale_of, scaled_profits
+from ..checks import Origin, capacity_of, check_range, integers, scaled_profits
 from ..choice.problems import ItemProblem
 
 __all__ = ["MultidimensionalKnapsack"]
@@ -149,24 +149,15 @@ class MultidimensionalKnapsack(ItemProblem):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``profits``: shape (n,); ``weights``: (m, n); ``capacities``: (m,); ``optimum``, ``scale`` (if any): ()."""
-        arrays = {
-            "profits": self.profits,
-            "weights": self.weights,
-            "capacities": np.array(self.capacities, np.int64),
-            **self._scale_array(),
-        }
-        if self.optimum is not None:
-            arrays["optimum"] = np.array(self.optimum, np.int64)
-        return arrays
+        capacities = np.array(self.capacities, np.int64)
+        return {"profits": self.profits, "weights": self.weights, "capacities": capacities, **self._known_arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
         """The inverse of :meth:`to_arrays`; everything is checked again. See :meth:`Problem.from_arrays`."""
         require_arrays(arrays, ("profits", "weights", "capacities"), "a knapsack instance")
         problem = cls(arrays["profits"], list(arrays["weights"]), arrays["capacities"].tolist(), name)
-        problem.scale = scale_of(arrays)
-        problem.optimum = capacity_of(scalar(arrays, "optimum"), Origin(), "optimum") if "optimum" in arrays else None
-        return problem
+        return problem._restore_known(arrays)
 
 
 def _listed(values: Any, noun: str) -> list[Any]:

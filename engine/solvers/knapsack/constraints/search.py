@@ -11,6 +11,7 @@ import heapq
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,11 +132,10 @@ class _Tree:
         self.pivots = 0
 
     def __enter__(self) -> _Tree:
-        self._workers.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
-        self._workers.__exit__(kind, error, None)
+    def __exit__(self, *error: Any) -> None:
+        self._workers.__exit__(*error)
 
     def step(self, most: float = math.inf) -> bool:
         """One slice, of at most so many pivots of each search; whether anything is left to search."""

@@ -76,6 +76,7 @@ class _ConstraintRun:
         self, problem: MultidimensionalKnapsack, options: ConstraintOptions, pool: DevicePool, run: RunContext
     ) -> None:
         self._problem, self._options, self._pool, self._run = problem, options, pool, run
+        self._able = [member for member in pool.members if member.info.capabilities.fp64]
         self._core = Core.of(problem)
         self._best = np.zeros(0, np.int64)
         self._objective, self._nodes, self._fixed, self._route = 0, 0, 0, ""
@@ -111,7 +112,7 @@ class _ConstraintRun:
         try:
             if self._objective >= self._bound:
                 self._say("all items that fit alone fit together, or none brings profit")
-            elif self._options.variant == "highs" or not self._searches():
+            elif self._options.variant == "highs" or self._problem.m >= MOST_ROWS or not self._able:
                 self._by_highs()
             else:
                 with stops_before_compiling(self._pool, self._run):
@@ -126,13 +127,8 @@ class _ConstraintRun:
             stages.save_solution(self._run, self._best, self._objective, self._bound, 0)
         return self._result(status)
 
-    def _searches(self) -> bool:
-        """Whether the kernel can search the problem on a device of the pool."""
-        return self._problem.m < MOST_ROWS and any(member.info.capabilities.fp64 for member in self._pool.members)
-
     def _by_search(self, began: float) -> None:
-        able = [member for member in self._pool.members if member.info.capabilities.fp64]
-        member = min(able, key=lambda member: member.info.capabilities.simt)
+        member = min(self._able, key=lambda member: member.info.capabilities.simt)
         self._say(f"branch and bound over {self._size()}")
         table_seconds = self._table_seconds()
         saved = time.monotonic()
@@ -192,11 +188,7 @@ class _ConstraintRun:
         self._run.notice(f"route: {route}")
 
     def _result(self, status: Status) -> Result:
-        counters: dict[str, int | float] = {
-            "items": self._problem.n,
-            "items_fixed": self._fixed,
-            "nodes": self._nodes,
-        }
+        counters: dict[str, int | float] = {"items": self._problem.n, "items_fixed": self._fixed, "nodes": self._nodes}
         arrays = {"route": np.array(self._route)}
         if stages.evaluated(self._problem, self._best) != self._objective:
             raise AuditError(f"the items found do not have the profit {self._objective} that was computed")

@@ -81,19 +81,14 @@ class Backtracker:
         if not found(self._top(row, goal)):
             return None
         if len(keep) == end - start.stage - 1 and len(self._sweep.members) == 1:
-            left = self._trace_all(start, goal, rows)
+            lo, hi = self._schedule.range(start.stage, goal)
+            first = self._sweep.bring(start.row(), lo, hi)  # once more: the last row of the sweep may lie where it was
+            left = self._sweep.trace([first, *rows.values()], goal.high, goal)
+            if start.origin == 0:
+                self._passed(start.stage, left)
         else:
             left = self._back(start, goal, rows, keep)
         self._used = before
-        return left
-
-    def _trace_all(self, start: Start, goal: Goal, kept: dict[int, Row]) -> int:
-        """Walk from the goal to the row ``start`` where every row between them is kept; the capacity left there."""
-        lo, hi = self._schedule.range(start.stage, goal)
-        first = self._sweep.bring(start.row(), lo, hi)  # once more: the last row of the sweep may lie where it was
-        left = self._sweep.trace([first, *kept.values()], goal.high, goal)
-        if start.origin == 0:
-            self._passed(start.stage, left)
         return left
 
     def _top(self, row: Row, goal: Goal) -> int:

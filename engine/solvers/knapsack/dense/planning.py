@@ -31,11 +31,6 @@ class Stretch:
     parts: tuple[tuple[int, int], ...]
     needs: tuple[tuple[int, int], ...]
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether several members have a part."""
-        return sum(first <= last for first, last in self.parts) > 1
-
 
 Slice = list[Stretch]
 """Stretches that the devices do without the run's thread."""
@@ -88,7 +83,8 @@ class Planner:
             first = collected[0].begin
             done = int(work[stretch.end - begin] - work[first - begin])
             full = done > self._slice.amount or stretch.end - first > _MOST_LAUNCHES
-            if full or not (self._even and stretch.is_shared):
+            is_shared = sum(low <= high for low, high in stretch.parts) > 1
+            if full or not (self._even and is_shared):
                 yield collected
                 collected = []
         if collected:
@@ -171,8 +167,10 @@ class Planner:
         parts: dict[int, list[Part]] = {index: [] for index in members}
         for stretch, after in zip(present, following, strict=True):
             steps = self._steps(stretch, after, goal, keep)
+            lacking = list(self._lacking(stretch, after))
             for index, own in parts.items():
-                own.append(Part(stretch.needs[index], steps.get(index, []), self._sent(index, stretch, after)))
+                sent = [(lo, hi) for _, sender, lo, hi in lacking if sender == index]
+                own.append(Part(stretch.needs[index], steps.get(index, []), sent))
         return parts
 
     def _steps(
@@ -211,9 +209,6 @@ class Planner:
                 a, b = max(lo, first), min(hi, last)
                 if sender != receiver and a <= b:
                     yield receiver, sender, a, b
-
-    def _sent(self, sender: int, present: Stretch, upcoming: Stretch | None) -> list[tuple[int, int]]:
-        return [(lo, hi) for _, source, lo, hi in self._lacking(present, upcoming) if source == sender]
 
     def cells_sent(self, present: Slice, upcoming: Slice | None) -> int:
         """Cells that move between members in a slice and before the next."""

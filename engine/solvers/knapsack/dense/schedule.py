@@ -102,14 +102,13 @@ class Schedule:
         """Order and group items, first those ``done``, which a checkpoint has; and how many groups hold these."""
         order = by_weight(profits, weights)
         mask = np.zeros(len(weights), dtype=bool) if done is None else done[order]
-        parts = [_Grouping.of(members, weights, profits, rules) for members in (order[mask], order[~mask])]
-        order = np.concatenate([part.order for part in parts])
-        kinds, counts = (np.concatenate(columns) for columns in zip(*((p.kinds, p.counts) for p in parts), strict=True))
+        parts = [_grouped(members, weights, profits, rules) for members in (order[mask], order[~mask])]
+        order, kinds, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         firsts = np.cumsum(counts) - counts
         sums = np.concatenate([[0], np.cumsum(weights[order])])
         columns = ([_KINDS[kind] for kind in kinds.tolist()], firsts, counts, sums[firsts + counts] - sums[firsts])
         groups = list(map(Group._make, zip(columns[0], *(values.tolist() for values in columns[1:]), strict=True)))
-        return cls(indices[order], weights[order], profits[order], groups), len(parts[0].counts)
+        return cls(indices[order], weights[order], profits[order], groups), len(parts[0][2])
 
     def range(self, stage: int, goal: Goal) -> tuple[int, int]:
         """Cells (lo, hi) of the row before group ``stage`` that matter for the goal."""
@@ -151,51 +150,42 @@ _KINDS: tuple[Literal["row", "tile", "class", "window"], ...] = ("row", "tile", 
 _ROW, _TILE, _CLASS, _WINDOW = range(4)
 
 
-@dataclass(frozen=True)
-class _Grouping:
-    """Items in processing order, and the kind and the number of items of each group."""
+def _grouped(
+    members: NDArray[np.intp], weights: NDArray[np.int64], profits: NDArray[np.int64], rules: GroupRules
+) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
+    """Items in processing order, the kind of each group, and how many items it has.
 
-    order: NDArray[np.intp]
-    kinds: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls, members: NDArray[np.intp], weights: NDArray[np.int64], profits: NDArray[np.int64], rules: GroupRules
-    ) -> _Grouping:
-        """Group items that are given by descending weight, those of one weight by descending profit.
-
-        Of each weight, first the long runs of equal profits form windows; of the others, as many items as possible form
-        groups of the greatest depths; the rest are rows, or are collected for tiles. A tile stands where the first item
-        that does not fit it is met.
-        """
-        all_weights = weights[members]
-        windows, sizes, others = _windows(all_weights, profits[members], rules)
-        own = all_weights[others]
-        at, depths = _chains(own, rules)
-        single = np.ones(len(own), bool)
-        for first, depth in zip(at, depths, strict=True):
-            single[(first[:, None] + np.arange(depth)).ravel()] = False
-        places = np.flatnonzero(single)
-        rows = places[2 * own[places] > rules.halo]
-        tiled = places[2 * own[places] <= rules.halo]
-        cuts = cut_into_runs(own[tiled], rules.halo, MOST_FUSED)
-        tiles = np.arange(len(cuts) - 1)
-        next_tile = np.append(tiled[cuts[1:-1]], len(own))[: len(tiles)]  # a tile stands where the next one begins
-        begins = [windows, *(len(members) + first for first in (*at, rows)), len(members) + len(own) + cuts[tiles]]
-        standing = np.append(others, len(members))
-        where = np.concatenate([windows, *(standing[first] for first in (*at, rows, next_tile))])
-        lengths = [sizes, *(np.full(len(first), depth) for first, depth in zip(at, depths, strict=True))]
-        lengths += [np.ones(len(rows), np.int64), np.diff(cuts)]
-        kinds = np.repeat([_WINDOW, _CLASS, _ROW, _TILE], [len(windows), sum(map(len, at)), len(rows), len(tiles)])
-        sequence = np.lexsort((kinds != _TILE, where))
-        counts = np.concatenate(lengths)
-        kinds[(kinds == _TILE) & (counts == 1)] = _ROW
-        ordered = counts[sequence]
-        pool = np.concatenate([np.arange(len(members)), others, others[tiled]])  # places; each kind's in its order
-        within = np.arange(int(ordered.sum())) - np.repeat(np.cumsum(ordered) - ordered, ordered)
-        offset = np.concatenate(begins)[sequence]
-        return cls(members[pool[np.repeat(offset, ordered) + within]], kinds[sequence], ordered)
+    They are given by descending weight, those of one weight by descending profit. Of each weight, first the long runs
+    of equal profits form windows; of the others, as many items as possible form groups of the greatest depths; the rest
+    are rows, or are collected for tiles. A tile stands where the first item that does not fit it is met.
+    """
+    all_weights = weights[members]
+    windows, sizes, others = _windows(all_weights, profits[members], rules)
+    own = all_weights[others]
+    at, depths = _chains(own, rules), rules.depths
+    single = np.ones(len(own), bool)
+    for first, depth in zip(at, depths, strict=True):
+        single[(first[:, None] + np.arange(depth)).ravel()] = False
+    places = np.flatnonzero(single)
+    rows = places[2 * own[places] > rules.halo]
+    tiled = places[2 * own[places] <= rules.halo]
+    cuts = cut_into_runs(own[tiled], rules.halo, MOST_FUSED)
+    tiles = np.arange(len(cuts) - 1)
+    next_tile = np.append(tiled[cuts[1:-1]], len(own))[: len(tiles)]  # a tile stands where the next one begins
+    begins = [windows, *(len(members) + first for first in (*at, rows)), len(members) + len(own) + cuts[tiles]]
+    standing = np.append(others, len(members))
+    where = np.concatenate([windows, *(standing[first] for first in (*at, rows, next_tile))])
+    lengths = [sizes, *(np.full(len(first), depth) for first, depth in zip(at, depths, strict=True))]
+    lengths += [np.ones(len(rows), np.int64), np.diff(cuts)]
+    kinds = np.repeat([_WINDOW, _CLASS, _ROW, _TILE], [len(windows), sum(map(len, at)), len(rows), len(tiles)])
+    sequence = np.lexsort((kinds != _TILE, where))
+    counts = np.concatenate(lengths)
+    kinds[(kinds == _TILE) & (counts == 1)] = _ROW
+    ordered = counts[sequence]
+    pool = np.concatenate([np.arange(len(members)), others, others[tiled]])  # places; each kind's in its order
+    within = np.arange(int(ordered.sum())) - np.repeat(np.cumsum(ordered) - ordered, ordered)
+    offset = np.concatenate(begins)[sequence]
+    return members[pool[np.repeat(offset, ordered) + within]], kinds[sequence], ordered
 
 
 def _windows(
@@ -222,8 +212,8 @@ def _windows(
     return firsts, each + (number < more), np.flatnonzero(np.repeat(~chosen, sizes))
 
 
-def _chains(weights: NDArray[np.int64], rules: GroupRules) -> tuple[list[NDArray[np.int64]], list[int]]:
-    """Places of the first items of groups of equal weight, for each depth, and those depths."""
+def _chains(weights: NDArray[np.int64], rules: GroupRules) -> list[NDArray[np.int64]]:
+    """Places of the first items of groups of equal weight, for each depth."""
     starts = np.flatnonzero(np.diff(weights, prepend=-1)) if len(weights) else np.zeros(0, np.int64)
     ends = np.append(starts[1:], len(weights))[: len(starts)]
     may_fuse = weights[starts] < 2**31  # such launches take the weight in 32 bits
@@ -236,4 +226,4 @@ def _chains(weights: NDArray[np.int64], rules: GroupRules) -> tuple[list[NDArray
         number = np.arange(int(groups.sum())) - np.repeat(np.cumsum(groups) - groups, groups)
         at.append(np.repeat(starts, groups) + number * depth)
         starts = starts + groups * depth
-    return at, list(rules.depths)
+    return at

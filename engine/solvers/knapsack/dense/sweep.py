@@ -43,14 +43,7 @@ class Row:
 class Sweep:
     """Runs the dynamic program on a pool. Made and used on the run's thread."""
 
-    def __init__(
-        self,
-        pool: DevicePool,
-        run: RunContext,
-        plan: Plan,
-        store_cells: int,
-        minimum_share: int,
-    ) -> None:
+    def __init__(self, pool: DevicePool, run: RunContext, plan: Plan, store_cells: int, minimum_share: int) -> None:
         self.members: list[Member] = pool.members
         self.run, self.schedule = run, plan.schedule
         self.row_cells, self.store_cells = plan.row_cells, store_cells
@@ -75,7 +68,6 @@ class Sweep:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        """Give the devices' memory back."""
         self._workers.__exit__(*error)
 
     def load(self, stage: int, lo: int, values: NDArray[Any]) -> Row:
@@ -92,10 +84,8 @@ class Sweep:
         """Cells [lo, hi] of a row, on the host."""
         values = np.empty(hi - lo + 1, np.int64 if self._item_bytes == 8 else np.int32)
         for index, first, last in _cover(row.pieces, lo, hi):
-            part = self._workers.gather(
-                {index: self._workers.submit(index, RowWorker.read, row.pieces[index], first, last)}
-            )
-            values[first - lo : last - lo + 1] = part[index]
+            future = self._workers.submit(index, RowWorker.read, row.pieces[index], first, last)
+            values[first - lo : last - lo + 1] = self._workers.gather({index: future})[index]
         return values
 
     def advance(
@@ -224,6 +214,9 @@ class Sweep:
             run.metric("range_low", first, label)
             run.metric("range_high", last, label)
             run.metric("share", cells / sum(made.values()), label)
+        for idle in set(range(len(self.members))) - made.keys():
+            run.metric("cells_per_second", 0.0, self.members[idle].label)
+            run.metric("share", 0.0, self.members[idle].label)
         for idle in set(range(len(self.members))) - made.keys():
             run.metric("cells_per_second", 0.0, self.members[idle].label)
             run.metric("share", 0.0, self.members[idle].label)

@@ -18,7 +18,7 @@ from ....devices import Buffer, Communicator, Device
 from ....devices.kernels.program import Launch
 from ....errors import AuditError
 from ..programs import NUMPY_TYPES, PAD, TRACED, Shapes
-from .schedule import MOST_FUSED, Group, Schedule
+from .schedule import MOST_FUSED, Schedule
 
 __all__ = ["Message", "Part", "Report", "RowView", "RowWorker", "Step", "Trace"]
 
@@ -34,68 +34,6 @@ class RowView(NamedTuple):
     base: int
     lo: int
     hi: int
-
-
-class RowPrograms:
-    """The kernels on rows, on one device; made and used on its thread."""
-
-    def __init__(self, device: Device, shapes: Shapes, schedule: Schedule, weights: Buffer, profits: Buffer) -> None:
-        self.shapes, self._profits = shapes, schedule.profits
-        self._items = {"weights": weights, "profits": profits}
-        self._trace = device.program("knapsack/trace", **shapes.constants("knapsack/trace"))
-        kinds = {group.kind for group in schedule.groups}
-        depths = {group.items for group in schedule.groups if group.kind == "class"}
-
-        def launch(template: str, kernel: str, *names: str, depth: int = 0) -> Launch:
-            program = device.program(template, **shapes.constants(template, depth))
-            return program.kernel(kernel).ordered(*_VIEWS, *names)
-
-        if "row" in kinds:
-            self._row = launch("knapsack/rows", "advance_row", "span", "weight", "profit")
-        if "tile" in kinds:
-            tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
-            self._tile = launch(tiles, "advance_tile", "weights", "profits", "span", "first", "count", "halo")
-        if "window" in kinds:
-            own = ("items", "weight", "profit", "columns", "length")
-            self._window = launch("knapsack/windows", "advance_window", *own)
-        own = ("profits", "first", "weight", "columns", "length")
-        self._class = {depth: launch("knapsack/classes", "advance_class", *own, depth=depth) for depth in depths}
-
-    def advance(self, source: RowView, full: int, target: RowView, group: Group) -> None:
-        """``target`` becomes the row after the items of a group, from ``source`` before them."""
-        shapes, views = self.shapes, (*source, full, *target)
-        cells, block = target.hi - target.lo + 1, shapes.block
-        kind, first, items, weight = group
-        if kind == "row":
-            span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else block * shapes.cells_per_item
-            self._row(_groups(cells, span), block, (*views, span, weight, int(self._profits[first])))
-        elif kind == "tile":
-            block, at_once = shapes.tile_block, shapes.units * shapes.tile_groups_per_unit
-            span = _share(cells, at_once, block, most=shapes.tile_cells - weight)
-            values = (*views, *self._items.values(), span, first, items, weight)
-            self._tile(_groups(cells, span), block, values)
-        elif kind == "window":
-            block, weight = shapes.window_block, weight // items
-            columns, length, chains = self._chains(cells, weight, shapes.window_items_per_unit, 2 * items)
-            values = (*views, items, weight, int(self._profits[first]), columns, length)
-            self._window(_groups(chains, block), block, values)
-        else:
-            weight //= items
-            columns, length, chains = self._chains(cells, weight, shapes.class_items_per_unit, 4 * items)
-            values = (*views, self._items["profits"], first, weight, columns, length)
-            self._class[items](_groups(chains, block), block, values)
-
-    def _chains(self, cells: int, weight: int, each_unit: int, least: int) -> tuple[int, int, int]:
-        """Columns of residues, the length of their segments (``least`` or all their cells), and segments in all."""
-        columns, steps = _groups(weight, self.shapes.lanes), _groups(cells, weight)
-        segments = max(1, min(self.shapes.units * each_unit // columns, steps // least))
-        length = _groups(steps, segments)
-        return columns, length, columns * _groups(steps, length)
-
-    def trace(self, **arguments: Any) -> None:
-        """Walk back through groups; the other arguments of the kernel."""
-        block = int(self.shapes.constants("knapsack/trace")["block"])
-        self._trace.trace_items(1, block, **self._items, **arguments)
 
 
 def _groups(count: int, each: int) -> int:
@@ -177,20 +115,41 @@ class RowWorker:
         rank: int,
         peer: bool,
     ) -> None:
-        self.device, self.schedule = device, schedule
+        self.device, self.shapes, self.schedule = device, shapes, schedule
         self._communicator, self._rank = communicator, rank
         self._peer = peer  # whether the devices read each other's memory
         self._type = np.dtype(NUMPY_TYPES[shapes.value])
         self._rows = [device.empty(row_cells + PAD, self._type) for _ in range(2)]
         self.store = device.empty(store_cells + PAD, self._type)
         fused = np.where(schedule.weights < 2**31, schedule.weights, 0).astype(np.int32)
-        self._weights = device.put(fused)
-        self._profits = device.put(schedule.profits.astype(self._type))
-        self._programs = RowPrograms(device, shapes, schedule, self._weights, self._profits)
+        self._items = {"weights": device.put(fused), "profits": device.put(schedule.profits.astype(self._type))}
+        self._prepare()
         self._choice = device.put(np.zeros(len(schedule.order), np.uint8))
         self._taken = device.empty(MOST_FUSED * shapes.trace_reach, np.uint8)
         self._outboxes: list[Buffer | NDArray[Any] | None] = [None, None]
         self._posted = 0
+
+    def _prepare(self) -> None:
+        """The kernels for the kinds of groups that there are."""
+        shapes, groups = self.shapes, self.schedule.groups
+        kinds = {group.kind for group in groups}
+
+        def launch(template: str, kernel: str, *names: str, depth: int = 0) -> Launch:
+            program = self.device.program(template, **shapes.constants(template, depth))
+            return program.kernel(kernel).ordered(*_VIEWS, *names)
+
+        self._trace = self.device.program("knapsack/trace", **shapes.constants("knapsack/trace"))
+        if "row" in kinds:
+            self._row = launch("knapsack/rows", "advance_row", "span", "weight", "profit")
+        if "tile" in kinds:
+            tiles = "knapsack/tiles_serial" if shapes.serial else "knapsack/tiles"
+            self._tile = launch(tiles, "advance_tile", "weights", "profits", "span", "first", "count", "halo")
+        if "window" in kinds:
+            own = ("items", "weight", "profit", "columns", "length")
+            self._window = launch("knapsack/windows", "advance_window", *own)
+        own = ("profits", "first", "weight", "columns", "length")
+        depths = {group.items for group in groups if group.kind == "class"}
+        self._class = {depth: launch("knapsack/classes", "advance_class", *own, depth=depth) for depth in depths}
 
     @property
     def nowhere(self) -> RowView:
@@ -199,7 +158,7 @@ class RowWorker:
 
     def close(self) -> None:
         """Give the memory back."""
-        shared = (self.store, self._weights, self._profits, self._choice, self._taken)
+        shared = (self.store, *self._items.values(), self._choice, self._taken)
         for memory in (*self._rows, *shared, *self._outboxes):
             self._release(memory)
 
@@ -272,11 +231,7 @@ class RowWorker:
         return self._rows[1] if buffer is self._rows[0] else self._rows[0]
 
     def advance(
-        self,
-        source: RowView,
-        received: Sequence[Message],
-        parts: Sequence[Part],
-        best_cell: int | None,
+        self, source: RowView, received: Sequence[Message], parts: Sequence[Part], best_cell: int | None
     ) -> Report:
         """One slice: in each part complete the row, launch the steps, set aside what others need next; then wait.
 
@@ -327,14 +282,43 @@ class RowWorker:
             target = RowView(self.store, step.lo - step.keep, step.lo, step.hi)
         if step.lo < target.base or step.hi - target.base >= target.buffer.size:
             raise AuditError(f"cells {step.lo} to {step.hi} were planned for a row of {target.buffer.size}")
-        self._programs.advance(source, step.full, target, self.schedule.groups[step.group])
+        shapes, views = self.shapes, (*source, step.full, *target)
+        cells, block = step.hi - step.lo + 1, shapes.block
+        kind, first, items, weight = self.schedule.groups[step.group]
+        profit = int(self.schedule.profits[first])
+        if kind == "row":
+            span = _share(cells, 2 * shapes.units, 4096) if shapes.serial else block * shapes.cells_per_item
+            self._row(_groups(cells, span), block, (*views, span, weight, profit))
+        elif kind == "tile":
+            block, at_once = shapes.tile_block, shapes.units * shapes.tile_groups_per_unit
+            span = _share(cells, at_once, block, most=shapes.tile_cells - weight)
+            self._tile(_groups(cells, span), block, (*views, *self._items.values(), span, first, items, weight))
+        elif kind == "window":
+            block, each = shapes.window_block, weight // items
+            columns, length, chains = self._chains(cells, each, shapes.window_items_per_unit, 2 * items)
+            self._window(_groups(chains, block), block, (*views, items, each, profit, columns, length))
+        else:
+            each = weight // items
+            columns, length, chains = self._chains(cells, each, shapes.class_items_per_unit, 4 * items)
+            values = (*views, self._items["profits"], first, each, columns, length)
+            self._class[items](_groups(chains, block), block, values)
         return target
+
+    def _chains(self, cells: int, weight: int, each_unit: int, least: int) -> tuple[int, int, int]:
+        """Columns of residues, the length of their segments (``least`` or all their cells), and segments in all."""
+        columns, steps = _groups(weight, self.shapes.lanes), _groups(cells, weight)
+        segments = max(1, min(self.shapes.units * each_unit // columns, steps // least))
+        length = _groups(steps, segments)
+        return columns, length, columns * _groups(steps, length)
 
     def trace(self, steps: Sequence[Trace], capacity: int) -> int:
         """Walk back from ``capacity`` through consecutive groups whose input rows lie in one buffer; what is left."""
         about = self.device.put(np.array([self._traced(step) for step in steps], TRACED.dtype))
         present = self.device.put(np.array([capacity], np.int64))
-        self._programs.trace(
+        self._trace.trace_items(
+            1,
+            int(self.shapes.constants("knapsack/trace")["block"]),
+            **self._items,
             source=steps[0].view.buffer,
             groups=about,
             group_count=len(steps),

@@ -102,32 +102,15 @@ class Buffers:
         self._owned.clear()
 
     @property
-    def _allocated(self) -> int:
-        return sum(buffer.size * buffer.dtype.itemsize for buffer in self._owned)
-
-    @property
-    def _tile_bytes(self) -> int:
-        """Of one tile in both tables, and of three candidates."""
-        return 2 * (TILE * self._type.itemsize + 4) + 3 * (20 + self._type.itemsize)
-
-    @property
     def _slot_limit(self) -> int:
-        return max(
-            _LEAST_SLOTS,
-            min(
-                self._memory * self._tile_percent // 100 // self._tile_bytes,
-                self._allocation // (TILE * self._type.itemsize),
-            ),
-        )
+        size, most = self._type.itemsize, self._memory * self._tile_percent // 100
+        each = 2 * (TILE * size + 4) + 3 * (20 + size)  # of one tile in both tables, and of three candidates
+        return max(_LEAST_SLOTS, min(most // each, self.device.info.max_allocation // (TILE * size)))
 
     @property
     def _decision_limit(self) -> int:
         most = self._memory * _DECISION_PERCENT // 100 if self._kept is None else self._kept
-        return max(1, min(most // DECISION_BYTES, self._allocation // (TILE // 8)))
-
-    @property
-    def _allocation(self) -> int:
-        return self.device.info.max_allocation
+        return max(1, min(most // DECISION_BYTES, self.device.info.max_allocation // (TILE // 8)))
 
     def _resize(self, step: int, count: int, slots: int, decisions: int) -> None:
         """More tiles, or more decisions; all decisions stay, and the first ``count`` tiles of the table of a step."""

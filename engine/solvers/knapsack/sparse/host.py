@@ -52,17 +52,12 @@ class HostDecisions:
         taken: list[bool] = []
         while step > self.oldest:
             number, at = divmod(cell, tile)
-            part, place = next(_found(self._steps.get(step, ()), number))
+            parts = self._steps.get(step, ())
+            part, place = next((part, place) for part in parts for place in np.flatnonzero(part.tiles == number))
             taken.append(bool(part.words[place, at // 32] >> np.uint32(at % 32) & 1))
             step -= 1
             cell -= int(weights[step]) if taken[-1] else 0
         return np.array(taken[::-1], bool), step, cell
-
-
-def _found(parts: Iterable[Decisions], number: int) -> Iterator[tuple[Decisions, int]]:
-    for part in parts:
-        for place in np.flatnonzero(part.tiles == number):
-            yield part, int(place)
 
 
 @dataclass(frozen=True)
@@ -94,10 +89,8 @@ class HostTable:
 
     def whole(self) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """All tiles, sorted by number."""
-        return (
-            np.concatenate([tiles for tiles, _ in self._pieces]),
-            np.concatenate([values for _, values in self._pieces]),
-        )
+        tiles, values = zip(*self._pieces, strict=True)
+        return np.concatenate(tiles), np.concatenate(values)
 
     def ranges(self, shift: int, last_tile: int, most: int) -> Iterator[Range]:
         """Ranges of the next table, the last first; each is made from at most ``most`` tiles of this one, at least 4.

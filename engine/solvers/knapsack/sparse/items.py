@@ -83,14 +83,10 @@ class SparseItems:
         return "i32" if int(np.abs(self.gains).sum()) < 2**28 and self.multiplier < 2**31 else "i64"
 
     @cached_property
-    def weight_left(self) -> NDArray[np.int64]:
-        """Weight of the items from each on; shape (n + 1,)."""
-        return np.concatenate([np.cumsum(self.weights[::-1])[::-1], [0]]).astype(np.int64)
-
-    @cached_property
-    def profit_left(self) -> NDArray[np.int64]:
-        """Profit of the items from each on; shape (n + 1,)."""
-        return np.concatenate([np.cumsum(self.profits[::-1])[::-1], [0]]).astype(np.int64)
+    def left(self) -> NDArray[np.int64]:
+        """Weight and profit of the items from each on; shape (2, n + 1)."""
+        both = np.stack([self.weights, self.profits])
+        return np.concatenate([np.cumsum(both[:, ::-1], axis=1)[:, ::-1], np.zeros((2, 1), np.int64)], axis=1)
 
     @cached_property
     def relaxations(self) -> Relaxations:

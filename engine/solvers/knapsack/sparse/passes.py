@@ -187,15 +187,13 @@ class Pass:
             if self._kept_bytes is None:
                 self._decisions.most_bytes = self._host_bytes // 2
         if size > self._host_bytes:
+            names = ", ".join(sorted({member.info.id for member in self._workers.members}))
             raise OutOfDeviceMemory(
                 f"the sparse table needs {bytes_text(size)} after {self._step} of {len(self._items)} items, more than "
-                f"{self._names()} and the {bytes_text(self._host_bytes)} of the host's memory that may be used hold; "
+                f"{names} and the {bytes_text(self._host_bytes)} of the host's memory that may be used hold; "
                 "add memory or devices"
             )
         self._decisions.keep(self._host_bytes - size)
-
-    def _names(self) -> str:
-        return ", ".join(sorted({member.info.id for member in self._workers.members}))
 
     def _advance_on_host(self, table: HostTable) -> None:
         """One item, range by range, each on the device that is free first."""
@@ -307,15 +305,10 @@ class Pass:
     def _checkpoint(self) -> None:
         """Save the table, if it is small enough and does not depend on a solution whose items are unknown."""
         whole = self._best is None or self._owner.improved(self._found(self._best))
-        start = None
-        if whole and self._is_whole and self._step and self._run.keeps_checkpoints:
-            start = self._start_tiles()
+        start, size = None, self._tiles * TILE * self._workers.worker(0).cell_bytes
+        keeps = self._run.keeps_checkpoints and 0 < size <= _CHECKPOINT_BYTES
+        if whole and self._is_whole and self._step and keeps:
+            table = HostTable(self._tables(None)) if self._table is None else self._table
+            tiles, values = table.whole()
+            start = StartTiles(self._items.indices[: self._step], tiles.astype(np.int64), values)
         self._owner.save(start)
-
-    def _start_tiles(self) -> StartTiles | None:
-        """The present table, by number; None if it is large."""
-        if not 0 < self._tiles * TILE * self._workers.worker(0).cell_bytes <= _CHECKPOINT_BYTES:
-            return None
-        table = HostTable(self._tables(None)) if self._table is None else self._table
-        tiles, values = table.whole()
-        return StartTiles(self._items.indices[: self._step], tiles.astype(np.int64), values)

@@ -7,7 +7,7 @@ move when the devices' numbers of tiles differ much: a tile then simply is made 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from ....devices import Buffer, Communicator, Device, StreamEvent
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
-from ..programs import TILE, SparseShapes
+from ..programs import TILE
 from .buffers import DECISION_BYTES
-from .items import SparseItems
 from .worker import Best, Decisions, Report, Shortage, SparseWorker
 
 __all__ = ["Part", "SharedWorker"]
@@ -82,21 +81,11 @@ class SharedWorker(SparseWorker):
 
     _tile_percent = 30
 
-    def __init__(
-        self,
-        device: Device,
-        shapes: SparseShapes,
-        items: SparseItems,
-        incumbent: int,
-        memory: int,
-        decision_memory: int | None,
-        communicator: Communicator,
-        rank: int,
-        direct: bool,
-    ) -> None:
+    def __init__(self, device: Device, communicator: Communicator, rank: int, direct: bool, *table: Any) -> None:
+        """``table``: what :class:`.buffers.Buffers` takes besides the device."""
         if communicator.size == 1:
             self._tile_percent = SparseWorker._tile_percent
-        super().__init__(device, shapes, items, incumbent, memory, decision_memory)
+        super().__init__(device, *table)
         self._communicator, self._rank, self._direct = communicator, rank, direct
         self._cuts = self._all_to_the_first
         self._moved = 0  # the step before which they were made
@@ -250,7 +239,7 @@ class SharedWorker(SparseWorker):
     def _pack(self, present: int, wanted: _Wanted) -> tuple[dict[int, _Message], bool]:
         """As many of the selected tiles as the outbox holds, by receiver; and whether there are more."""
         tile_bytes = TILE * self._type.itemsize + 4
-        limit = min(self._memory * _OUTBOX_PERCENT // 100, self._allocation) // tile_bytes
+        limit = min(self._memory * _OUTBOX_PERCENT // 100, self.device.info.max_allocation) // tile_bytes
         room = min(sum(wanted.counts) - sum(wanted.sent), max(_LEAST_OUTBOX, limit))
         if room and ("tiles" not in self._outbox or self._outbox["tiles"].size < room):
             count = min(room + room // 2, max(_LEAST_OUTBOX, limit))
@@ -275,18 +264,16 @@ class SharedWorker(SparseWorker):
                 ranges.append((rank, at, size))
                 wanted.sent[rank] += size
                 at += size
-        return dict(self._messages(ranges)), wanted.sent != wanted.counts
-
-    def _messages(self, ranges: list[tuple[int, int, int]]) -> Iterator[tuple[int, _Message]]:
-        device = self.device
-        event = device.record_event() if ranges and self._direct else None
+        event = self.device.record_event() if ranges and self._direct else None
+        messages = {}
         for rank, at, count in ranges:
             tiles, values = self._outbox["tiles"], self._outbox["values"]
             if event is not None:
-                yield rank, _Message(count, tiles, values, at, event)
+                messages[rank] = _Message(count, tiles, values, at, event)
             else:
-                cells = device.get(values, at * TILE, count * TILE)
-                yield rank, _Message(count, device.get(tiles, at, count), cells)
+                cells = self.device.get(values, at * TILE, count * TILE)
+                messages[rank] = _Message(count, self.device.get(tiles, at, count), cells)
+        return messages, wanted.sent != wanted.counts
 
     def _take(self, message: _Message, present: int, at: int) -> None:
         """Put another device's tiles into the slots from ``at`` on."""

@@ -117,19 +117,12 @@ class SparseTable:
             communicator = Communicator(len(members))
             direct = len(members) > 1 and self._task.pool.enable_peers()
             _ = items.relaxations  # once for all devices
+            shapes = [SparseShapes.of(member.info.capabilities, items.value) for member in members]
             handles = Counter(member.info.id for member in members)
+            room = [usable_memory(member) // handles[member.info.id] for member in members]
             arguments = [
-                (
-                    SparseShapes.of(member.info.capabilities, items.value),
-                    items,
-                    incumbent,
-                    usable_memory(member) // handles[member.info.id],
-                    kept,
-                    communicator,
-                    rank,
-                    direct,
-                )
-                for rank, member in enumerate(members)
+                (communicator, rank, direct, shape, items, incumbent, memory, kept)
+                for rank, (shape, memory) in enumerate(zip(shapes, room, strict=True))
             ]
             try:
                 with WorkerGroup(members, SharedWorker, arguments, tolerant=True) as workers:

@@ -207,7 +207,7 @@ class SparseWorker(Buffers):
             self._read(self._counts, until),
             self._slot_limit,
             candidates * TILE,
-            self._allocated,
+            sum(buffer.size * buffer.dtype.itemsize for buffer in self._owned),
             self._best,
             shortage,
             exchanged,
@@ -218,6 +218,7 @@ class SparseWorker(Buffers):
     ) -> None:
         items, shapes = self._items, self._shapes
         weight = int(items.weights[step - 1])
+        weight_left, profit_left = items.left[:, step].tolist()
         shift, offset = divmod(weight, TILE)
         self._stamp += 1
         self._expand[step % 2](
@@ -240,8 +241,8 @@ class SparseWorker(Buffers):
             tile_shift=shift,
             offset=offset,
             gain=int(items.gains[step - 1]),
-            complete=items.capacity - int(items.weight_left[step]),
-            complete_profit=int(items.profit_left[step]) - self._incumbent,
+            complete=items.capacity - weight_left,
+            complete_profit=profit_left - self._incumbent,
         )
 
     def _read_best(self) -> Best | None:
