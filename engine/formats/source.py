@@ -25,7 +25,7 @@ from typing import IO
 from ..errors import ProblemError
 from ..util.files import open_regular, reason_of, write_to
 from ..util.memory import total_memory
-from ..util.text import bytes_text
+from ..util.text import bytes_text, shown
 
 __all__ = [
     "COMPRESSED",
@@ -102,6 +102,9 @@ def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
     """
     try:
         path = Path(path)
+    except TypeError as error:
+        raise ProblemError(f"{what} must be named by its path; got {shown(path)}") from error
+    try:
         if path.is_dir():
             raise ProblemError(f"{what} is a folder", path)
         size = path.stat().st_size

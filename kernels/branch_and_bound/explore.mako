@@ -245,15 +245,6 @@ ${load_table()}
         if (pruned) {
 ${ivm.next_open_sibling("rows[AT(depth)]")}
         }
-        sides[ivm] = path_sides;
-        depths[ivm] = depth;
-        if (nodes) {
-            ATOMIC_ADD_U64(&counters->nodes, nodes);
-            ATOMIC_ADD_U64(&counters->pushed, pushed);
-        }
-        if (depth >= 0)
-            ATOMIC_ADD_I32(&control->active, 1);
-        else
-            add_explored(explored, begins, ends, ivm, slots);
+${ivm.leave_path()}
     }
 }

@@ -179,15 +179,6 @@ ${ivm.next_open_sibling("group->rows[depth]")}
             if (level < depth)
                 rows[AT(level)] = group->rows[level];
         }
-        sides[ivm] = path_sides;
-        depths[ivm] = depth;
-        if (nodes) {
-            ATOMIC_ADD_U64(&counters->nodes, nodes);
-            ATOMIC_ADD_U64(&counters->pushed, pushed);
-        }
-        if (depth >= 0)
-            ATOMIC_ADD_I32(&control->active, 1);
-        else
-            add_explored(explored, begins, ends, ivm, slots);
+${ivm.leave_path()}
     }
 }

@@ -116,3 +116,15 @@ FUNCTION mask_t items_within(mask_t row, mask_t open, i32 begin, i32 end, u32 bo
     ATOMIC_ADD_U64(&counters->solutions, solutions);
 % endif
 </%def>
+<%def name="leave_path()">
+        sides[ivm] = path_sides;
+        depths[ivm] = depth;
+        if (nodes) {
+            ATOMIC_ADD_U64(&counters->nodes, nodes);
+            ATOMIC_ADD_U64(&counters->pushed, pushed);
+        }
+        if (depth >= 0)
+            ATOMIC_ADD_I32(&control->active, 1);
+        else
+            add_explored(explored, begins, ends, ivm, slots);
+</%def>

@@ -101,3 +101,16 @@ FUNCTION void cost_of_columns(const i32* costs, i32 count, const i32* u, const i
         growth[j] += costs[j] - u[0] - v[j];
 }
 </%def>
+<%def name="keep_columns()">
+    const i32 enough = upper - state->cost;
+    const i32 value = assign_rows(costs, count, enough, u, v, row_of);
+    if (value >= enough)
+        return 0;
+    cost_of_columns(costs, count, u, v, row_of, growth);
+    mask_t kept = 0;
+    column = 0;
+    for (mask_t left = open; left; left &= left - ONE, ++column)
+        if (value + growth[column] < enough)
+            kept |= LOWEST(left);
+    return kept;
+</%def>

@@ -68,17 +68,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
             costs[(i - depth) * ${n} + column] = cost;
         }
     }
-    const i32 enough = upper - state->cost;
-    const i32 value = assign_rows(costs, count, enough, u, v, row_of);
-    if (value >= enough)
-        return 0;
-    cost_of_columns(costs, count, u, v, row_of, growth);
-    mask_t kept = 0;
-    column = 0;
-    for (mask_t left = open; left; left &= left - ONE, ++column)
-        if (value + growth[column] < enough)
-            kept |= LOWEST(left);
-    return kept;
+${linear.keep_columns()}
 }
 
 FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)

@@ -9,24 +9,11 @@
 // Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past target_hi may be written,
 // up to ${lanes - 1} of them.
 ${row.declarations()}
-<%
-    wide = lanes > 1
-    word = "cells_t" if wide else "value_t"
-%>
-% if wide:
-FUNCTION ${word} read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c)
-{
-    if (c >= source_lo && c + ${lanes - 1} <= source_hi)
-        return LOAD(GLOBAL, source + (c - source_base));
-    value_t lane[${lanes}];
-    for (i32 i = 0; i < ${lanes}; ++i)
-        lane[i] = READ(c + i);
-    return LOAD(, lane);
-}
-#define READ_CELLS(c) read_lanes(source, source_base, source_lo, source_hi, full, c)
+<% word = "cells_t" if lanes > 1 else "value_t" %>
+${row.cells()}
+% if lanes > 1:
 #define WRITE_CELLS(cells, c) STORE(GLOBAL, target + ((c) - target_base), cells)
 % else:
-#define READ_CELLS(c) READ(c)
 #define WRITE_CELLS(cells, c) target[(c) - target_base] = (cells)
 % endif
 

@@ -23,6 +23,22 @@ typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32"
 % endif
 #define READ(c) ((c) > source_hi ? full : (c) < source_lo ? (value_t)NEGATIVE : source[(c) - source_base])
 </%def>
+<%def name="cells()">
+% if lanes > 1:
+FUNCTION cells_t read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c)
+{
+    if (c >= source_lo && c + ${lanes - 1} <= source_hi)
+        return LOAD(GLOBAL, source + (c - source_base));
+    value_t lane[${lanes}];
+    for (i32 i = 0; i < ${lanes}; ++i)
+        lane[i] = READ(c + i);
+    return LOAD(, lane);
+}
+#define READ_CELLS(c) read_lanes(source, source_base, source_lo, source_hi, full, c)
+% else:
+#define READ_CELLS(c) READ(c)
+% endif
+</%def>
 <%def name="arguments()">
     const GLOBAL value_t* RESTRICT source, i64 source_base, i64 source_lo, i64 source_hi, value_t full,
     GLOBAL value_t* RESTRICT target, i64 target_base, i64 target_lo, i64 target_hi</%def>

@@ -14,27 +14,14 @@
 // items <= ${slots - 2}, w < 2^24. Where ${lanes} does not divide w, neighbours make some cells twice, with equal values;
 // cells past target_hi may be written, up to ${lanes - 1} of them.
 ${row.declarations()}
-<%
-    wide = lanes > 1
-    word = "cells_t" if wide else "value_t"
-%>
-% if wide:
-FUNCTION ${word} read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c)
-{
-    if (c >= source_lo && c + ${lanes - 1} <= source_hi)
-        return LOAD(GLOBAL, source + (c - source_base));
-    value_t lane[${lanes}];
-    for (i32 i = 0; i < ${lanes}; ++i)
-        lane[i] = READ(c + i);
-    return LOAD(, lane);
-}
-#define READ_CELLS(c) read_lanes(source, source_base, source_lo, source_hi, full, c)
+<% word = "cells_t" if lanes > 1 else "value_t" %>
+${row.cells()}
+% if lanes > 1:
 #define AT(pointer) LOAD(GLOBAL, pointer)
 #define TO(pointer, cells) STORE(GLOBAL, pointer, cells)
 #define FROM_SLOT(t) LOAD(LOCAL, slots + (t) * ${lanes})
 #define TO_SLOT(t, cells) STORE(LOCAL, slots + (t) * ${lanes}, cells)
 % else:
-#define READ_CELLS(c) READ(c)
 #define AT(pointer) (*(pointer))
 #define TO(pointer, cells) (*(pointer) = (cells))
 #define FROM_SLOT(t) slots[(t) * ${block} + LOCAL_ID]

@@ -74,17 +74,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) form_sparse(i64 m, i32 longest, const GLOBAL i
     if (row_starts[i + 1] - row_starts[i] > longest)
         return;
     GLOBAL f64* to = M + i * m;
-    for (i64 k = LOCAL_ID; k <= i; k += ${block})
-        to[k] = 0.0;
-    BARRIER();
-    for (i32 e = row_starts[i]; e < row_starts[i + 1]; ++e) {
-        const i32 j = columns[e];
-        const f64 factor = row_values[e] * theta[j];
-        for (i32 k = column_starts[j] + LOCAL_ID; k < column_starts[j + 1]; k += ${block})
-            if (rows[k] <= i)
-                to[rows[k]] += factor * column_values[k];
-        BARRIER();
-    }
+${add_entries("row_starts[i]", "row_starts[i + 1]")}
 }
 
 // What the entries begin[c], ..., end[c] - 1 of the long row row[c] give, in sums[c m ...]. Launch: a group a chunk c.
@@ -94,17 +84,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) form_chunks(i64 m, const GLOBAL i32* row, cons
 {
     const i64 i = row[GROUP_ID];
     GLOBAL f64* to = sums + GROUP_ID * m;
-    for (i64 k = LOCAL_ID; k <= i; k += ${block})
-        to[k] = 0.0;
-    BARRIER();
-    for (i32 e = begin[GROUP_ID]; e < end[GROUP_ID]; ++e) {
-        const i32 j = columns[e];
-        const f64 factor = row_values[e] * theta[j];
-        for (i32 k = column_starts[j] + LOCAL_ID; k < column_starts[j + 1]; k += ${block})
-            if (rows[k] <= i)
-                to[rows[k]] += factor * column_values[k];
-        BARRIER();
-    }
+${add_entries("begin[GROUP_ID]", "end[GROUP_ID]")}
 }
 
 // The long rows of M, from their chunks first[l], ..., first[l + 1] - 1 in this order. Launch: a group a long row l.
@@ -175,3 +155,16 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) fill(i64 count, f64 value, GLOBAL f64* values)
     for (i64 e = GLOBAL_ID; e < count; e += GLOBAL_SIZE)
         values[e] = value;
 }
+<%def name="add_entries(begin, end)">
+    for (i64 k = LOCAL_ID; k <= i; k += ${block})
+        to[k] = 0.0;
+    BARRIER();
+    for (i32 e = ${begin}; e < ${end}; ++e) {
+        const i32 j = columns[e];
+        const f64 factor = row_values[e] * theta[j];
+        for (i32 k = column_starts[j] + LOCAL_ID; k < column_starts[j + 1]; k += ${block})
+            if (rows[k] <= i)
+                to[rows[k]] += factor * column_values[k];
+        BARRIER();
+    }
+</%def>

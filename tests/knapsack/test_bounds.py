@@ -1,4 +1,4 @@
-"""The host's bounds: exact integers, never wrong."""
+"""The host's bounds, exact integers and never wrong; and orders of items, against sorting all of them by their keys."""
 
 import itertools
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.solvers.knapsack.bounds import Relaxation, greedy
-from engine.solvers.knapsack.ordering import by_efficiency
+from engine.solvers.knapsack.ordering import by_efficiency, by_weight
 
 pytestmark = pytest.mark.smoke
 
@@ -73,3 +73,16 @@ def test_a_solution_better_by_one_is_not_lost():
     for _ in range(30):
         profits, weights = random.integers(1, 9, (2, 6))
         assert_no_better_solution_is_lost(profits, weights, int(weights.sum()) // 2, None)
+
+
+@pytest.mark.parametrize(
+    ("n", "most"), [(1, 5), (300, 20), (20_000, 3), (20_000, 1000), (20_000, 10**7), (70_000, 300), (9000, 10**12)]
+)
+def test_orders_are_those_of_sorting_all_items(n, most):
+    """Equal keys by the second and by their places: half of the second profits have equal efficiencies."""
+    random = np.random.default_rng(n + most)
+    weights, profits = random.integers(1, most, (2, n), endpoint=True)
+    equal = 3 * np.where(random.random(n) < 0.5, 2 * weights, profits - 1)
+    for w, p in ((weights, profits - 1), (2 * weights, equal)):
+        assert (by_weight(p, w) == np.lexsort((-p, -w))).all()
+        assert (by_efficiency(p, w) == np.lexsort((w, -p / w))).all()

@@ -193,7 +193,8 @@ def test_wrong_counts_are_refused(arguments, message):
         Knapsack([5, 4], [3, 2], 20, **arguments)
 
 
-def test_more_copies_than_there_are_are_refused():
+def test_more_copies_than_there_are_are_refused_and_others_summed_exactly():
+    assert Knapsack([1], [2**62], 2**62, counts=[10]).evaluate([0] * 4) == (4, 2**64)
     with pytest.raises(ProblemError, match="item 0 is given 3 times; it can be taken 2 times"):
         Knapsack([5, 4], [3, 2], 20, counts=[2, 9]).evaluate([0, 0, 0])
     with pytest.raises(ProblemError, match="the profits of all copies sum to"):

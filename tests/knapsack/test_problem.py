@@ -80,22 +80,12 @@ REFUSED = [
     ([1, 2], [5, 5], None, "capacity must be an integer; got None"),
     ([1, 2], [5, 5], LIMIT + 1, f"capacity must fit a 64-bit signed integer; got {LIMIT + 1}"),
     ([1, 2], [5, 5], 10**5000, "capacity must fit a 64-bit signed integer; got one of thousands of digits"),
-    (
-        [1, 2],
-        [5, 5],
-        1e17,
-        "capacity must be given as an integer, as floating-point numbers are not exact beyond 2**53",
-    ),
+    ([1, 2], [5, 5], 1e17, "capacity must be given as an integer, as floating-point numbers are not exact beyond 2"),
     ([1, 2, 3], [5, 5], 9, "profits and weights must have one entry per item; got 3 profits and 2 weights"),
     ([[1, 2]], [5, 5], 9, "profits must be one-dimensional; got an array of shape (1, 2)"),
     ([[1], [2, 3]], [5, 5], 9, "profits must be a one-dimensional array of integers"),
     (7, [5], 9, "profits must be a one-dimensional array of integers; got 7"),
-    (
-        [1, 2],
-        np.ma.array([5, 6], mask=[False, True]),
-        9,
-        "weights must be integers; got a masked array that lacks some",
-    ),
+    ([1, 2], np.ma.array([5, 6], mask=[False, True]), 9, "weights must be integers; got a masked array that lacks"),
     ([1, 2], (w for w in (5, 5)), 9, "weights must be a one-dimensional array of integers; got <generator"),
     ([1, 2], [1.0, 2.5], 9, "the weight of item 1 must be an integer; got 2.5"),
     ([0.5, -0.25], [1, 2], 9, "item 1 has profit -0.25; profits must be at least 0"),
@@ -207,10 +197,9 @@ def test_a_garbled_file_is_reported_with_the_line_of_its_fault(tmp_path):
     path.write_text("3\n1 5 2\n2 x 3\n3 7 4\n10\n")
     with pytest.raises(InputError, match=r"(?s)cannot tell what kind .* read as Knapsack: .*'x'.* line 3"):
         recognize(path)
-
-
-def test_another_kind_of_file_is_not_recognized():
     assert not Knapsack.recognizes(Path("looks-right.kp"), "p cnf 2 1\n1 -2 0\n")
+    with pytest.raises(ProblemError, match="the knapsack file must be named by its path; got None"):
+        Knapsack.read(None)
 
 
 def test_arrays_carry_the_whole_instance():
@@ -272,48 +261,28 @@ def test_a_solution_that_is_none_is_refused(items, rule):
     with pytest.raises(ProblemError) as caught:
         Knapsack([60, 100, 120], [10, 20, 30], 50).evaluate(items)
     assert rule in str(caught.value)
-
-
-def test_a_solution_of_an_empty_instance_has_no_items():
     with pytest.raises(ProblemError, match="there is no item 0; there are no items"):
         Knapsack([], [], 5).evaluate([0])
 
 
 @pytest.mark.parametrize("largest", [1, 7, 10, 499, 1000, 12345])
 @pytest.mark.parametrize("type", TYPES)
-def test_each_class_obeys_its_definition(type, largest):
-    problem = generate(GeneratorOptions(type=type, n=2000, max_weight=largest, seed=3))
-    p, w = problem.profits, problem.weights
-    tenth, twentieth, narrow = max(1, largest // 10), max(1, largest // 20), largest // 500
-    drawn = p if type == "inverse-strongly-correlated" else w
-    assert drawn.min() >= 1
-    assert drawn.max() <= largest
-    rules = {
-        "uncorrelated": (p >= 1) & (p <= largest),
-        "weakly-correlated": (p >= 1) & (abs(p - w) <= tenth),
-        "strongly-correlated": p == w + twentieth,
-        "inverse-strongly-correlated": w == p + tenth,
-        "almost-strongly-correlated": abs(p - w - tenth) <= narrow,
-        "subset-sum": p == w,
-    }
-    assert rules[type].all()
-
-
-@pytest.mark.parametrize("type", TYPES)
-def test_the_draws_are_in_the_documented_order(type):
-    problem = generate(GeneratorOptions(type=type, n=30, max_weight=1000, seed=11))
+def test_each_class_obeys_its_definition_in_draws_of_the_documented_order(type, largest):
+    problem = generate(GeneratorOptions(type=type, n=300, max_weight=largest, seed=11))
     random = np.random.Generator(np.random.PCG64(11))
-    first = random.integers(1, 1000, size=30, endpoint=True)
+    first = random.integers(1, largest, size=300, endpoint=True)
+    tenth, twentieth, narrow = max(1, largest // 10), max(1, largest // 20), largest // 500
+    profits, weights = first, first  # of subset sums
     if type == "inverse-strongly-correlated":
-        profits, weights = first, first + 100
+        weights = first + tenth
     elif type == "uncorrelated":
-        profits, weights = random.integers(1, 1000, size=30, endpoint=True), first
+        profits = random.integers(1, largest, size=300, endpoint=True)
     elif type == "weakly-correlated":
-        profits, weights = np.maximum(1, first + random.integers(-100, 100, size=30, endpoint=True)), first
+        profits = np.maximum(1, first + random.integers(-tenth, tenth, size=300, endpoint=True))
     elif type == "almost-strongly-correlated":
-        profits, weights = first + 100 + random.integers(-2, 2, size=30, endpoint=True), first
-    else:
-        profits, weights = first + (50 if type == "strongly-correlated" else 0), first
+        profits = first + tenth + random.integers(-narrow, narrow, size=300, endpoint=True)
+    elif type == "strongly-correlated":
+        profits = first + twentieth
     assert problem.profits.tolist() == profits.tolist()
     assert problem.weights.tolist() == weights.tolist()
 
@@ -337,11 +306,7 @@ def test_the_largest_weights_do_not_overflow():
     [
         ({"n": 0}, "greater than or equal to 1"),
         ({"n": 10**9}, "less than or equal to 10000000"),
-        ({"max_weight": 0}, "greater than or equal to 1"),
-        ({"max_weight": 10**16}, "less than or equal to 1000000000000000"),
-        ({"seed": -1}, "greater than or equal to 0"),
         ({"capacity_fraction": 0.0}, "greater than 0"),
-        ({"capacity_fraction": 1.5}, "less than or equal to 1"),
         ({"capacity_fraction": NAN}, "finite number"),
         ({"type": "spanner"}, "'uncorrelated', 'weakly-correlated'"),
         ({"size": 3}, "Extra inputs are not permitted"),

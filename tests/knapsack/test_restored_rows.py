@@ -1,12 +1,16 @@
-"""A row of the dense table that a checkpoint holds is that of its items, or the checkpoint is refused."""
+"""A row of the dense table that a checkpoint holds is that of its items, or refused; and one that a failure left."""
 
 import numpy as np
 import pytest
 
 import engine
+from engine import Engine, Status
 from engine.base.context import Checkpoint
-from engine.errors import RunFolderError
+from engine.errors import DeviceError, RunFolderError
+from engine.generators.knapsack import GeneratorOptions, generate
+from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.checkpoint import StartRow, restore
+from tests.support.faults import failing
 
 PROBLEM = engine.Knapsack([60, 100, 120, 30], [10, 20, 30, 7], 50)
 DONE = [1, 2]
@@ -40,3 +44,20 @@ def test_a_row_of_its_items_is_restored():
 def test_another_row_is_refused(changes, message):
     with pytest.raises(RunFolderError, match=message):
         restore(PROBLEM, checkpoint(**changes))
+
+
+@pytest.mark.parametrize("launch", [1, 60])
+def test_the_last_device_of_a_dense_table_fails_with_its_error_and_another_run_resumes(device, tmp_path, launch):
+    problem, name = generate(GeneratorOptions(type="strongly-correlated", n=1000, seed=4)), device.info.id
+    kept = {"run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
+    with Engine(devices=[name]) as owner, failing(name, at_launch=launch) as failures:
+        run = owner.start(problem, variant="rows", reduce=False, **kept)
+        with pytest.raises(DeviceError, match="fallen off the bus"):
+            run.wait(60)
+    assert failures[0] > 0
+    with Engine(devices=[name]) as owner:
+        result = owner.resume(tmp_path / "run").wait()
+    assert result.status is Status.OPTIMAL
+    assert result.objective == optimal_value(problem)
+    if launch > 1:
+        assert result.counters["cells"] > 0

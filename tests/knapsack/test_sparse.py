@@ -27,46 +27,35 @@ from tests.support.examples import examples
 from tests.support.knapsacks import assert_optimal, assert_solved, problems
 from tests.support.stopping import stop_at
 
-some = examples(60)
 
-
-@some
-@given(problem=problems(), reduce=st.booleans(), keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]))
-def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(one_device, problem, reduce, keep):
-    assert_optimal(one_device, problem, variant="sparse", reduce=reduce, keep_memory=keep)
-
-
-@pytest.mark.few(1)
-@examples(25)
-@given(problem=problems())
-@pytest.mark.parametrize("value", ["i32", "i64"])
-def test_lock_step_shapes_find_the_same(one_device, monkeypatch, problem, value):
+def lock_step(value):
     """Groups of 64 work-items, as on a GPU, on whatever device there is; and 64-bit values where 32 would do."""
+    return lambda _, needed: SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
 
-    def lock_step(capabilities, needed):
-        return SparseShapes("i64" if "i64" in (needed, value) else "i32", 1, 64, 3, 64, 2)
 
+OWN = SparseShapes.of
+SHAPES = {
+    "own": OWN,
+    "lock step of 32 bits": lock_step("i32"),
+    "lock step of 64 bits": lock_step("i64"),
+    "vectors of 64 bits": lambda capabilities, _: OWN(capabilities, "i64"),
+}
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("grows", [False, True], ids=["large at first", "growing"])
+@pytest.mark.parametrize("shape", SHAPES)
+@examples(40)
+@given(problem=problems(), reduce=st.booleans(), keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]))
+def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
+    one_device, monkeypatch, shape, grows, problem, reduce, keep
+):
     with monkeypatch.context() as patch:
-        patch.setattr(SparseShapes, "of", staticmethod(lock_step))
-        assert_optimal(one_device, problem, variant="sparse", reduce=False)
-
-
-@some
-@given(problem=problems(), keep=st.sampled_from([None, 1e-3]))
-def test_tables_that_grow_on_the_way_lose_nothing(one_device, monkeypatch, problem, keep):
-    with monkeypatch.context() as patch:
-        patch.setattr(buffers, "_FIRST_SLOTS", 1)
-        patch.setattr(buffers, "_FIRST_DECISIONS", 1)
-        assert_optimal(one_device, problem, variant="sparse", reduce=False, keep_memory=keep)
-
-
-@examples(25)
-@given(problem=problems())
-def test_vectors_of_64_bit_values_find_the_same(one_device, monkeypatch, problem):
-    original = SparseShapes.of
-    with monkeypatch.context() as patch:
-        patch.setattr(SparseShapes, "of", staticmethod(lambda capabilities, value: original(capabilities, "i64")))
-        assert_optimal(one_device, problem, variant="sparse", reduce=False)
+        patch.setattr(SparseShapes, "of", staticmethod(SHAPES[shape]))
+        if grows:
+            patch.setattr(buffers, "_FIRST_SLOTS", 1)
+            patch.setattr(buffers, "_FIRST_DECISIONS", 1)
+        assert_optimal(one_device, problem, variant="sparse", reduce=reduce, keep_memory=keep)
 
 
 @given(problem=problems(), entries=st.sampled_from([1 << 22, 40]))

@@ -102,10 +102,7 @@ SOLVER = Solver(
             _CHOICE, "MultipleChoiceOptions", "multiple_choice", "write_multiple_choice"
         ),
         "multidimensional-knapsack": Generator.of_module(
-            _CHOICE,
-            "MultidimensionalOptions",
-            "multidimensional",
-            "write_multidimensional",
+            _CHOICE, "MultidimensionalOptions", "multidimensional", "write_multidimensional"
         ),
     },
     bench=LazyImport(f"{PACKAGE}.benchmarks.knapsack.command", "bench"),

@@ -132,9 +132,7 @@ class BatchWorker:
     """Solves a share on one device."""
 
     def __init__(self, device: Device, shapes: BatchShapes, packed: Packed) -> None:
-        self.device = device
-        self._shapes = shapes
-        self._packed = packed
+        self.device, self._shapes, self._packed = device, shapes, packed
         most_items, most_capacity = int(packed.sizes.max()), int(packed.capacities.max())
         self._row_cells = shapes.row_cells(most_capacity)
         self._bit_words = shapes.bit_words(most_items, most_capacity)
@@ -146,53 +144,43 @@ class BatchWorker:
         if self._groups < 1 or needed > free - self._groups * each:
             raise OutOfDeviceMemory(f"a batch needs {needed + each} bytes on {device.info.id}, which has {free} free")
         self._kernel = device.program("knapsack/batch", **shapes.constants()).solve_batch
-        self._buffers: list[Buffer] = []
+        self._buffers: dict[str, Buffer] = {}
 
     def close(self) -> None:
         """Give the memory back."""
-        for buffer in self._buffers:
+        for buffer in self._buffers.values():
             self.device.release(buffer)
         self._buffers.clear()
 
     def solve(self, done: Callable[[int], None], stopped: Callable[[], bool]) -> Answers:
         """Solve all problems; answers that are missing once ``stopped`` returns True are not valid."""
         packed, device = self._packed, self.device
-        starts, weights, profits, capacities = (
-            self._keep(device.put(array))
-            for array in (packed.starts, packed.weights, packed.profits, packed.capacities)
-        )
-        rows = self._keep(
-            device.empty(self._groups * (2 if self._shapes.lanes == 1 else 1) * self._row_cells, np.int32)
-        )
-        bits = self._keep(device.empty(self._groups * self._bit_words, np.uint32))
-        queue = self._keep(device.empty(1, np.int32))
-        chosen = self._keep(device.empty(len(packed.items), np.uint8))
-        answers = self._keep(device.empty(len(packed), BATCH_ANSWER.dtype))
+        row_cells = (2 if self._shapes.lanes == 1 else 1) * self._row_cells
+        buffers = self._buffers
+        for name in ("starts", "weights", "profits", "capacities"):
+            buffers[name] = device.put(getattr(packed, name))
+        buffers["rows"] = device.empty(self._groups * row_cells, np.int32)
+        buffers["bit_space"] = device.empty(self._groups * self._bit_words, np.uint32)
+        buffers["next"] = device.empty(1, np.int32)  # a queue
+        buffers["chosen"] = device.empty(len(packed.items), np.uint8)
+        buffers["answers"] = device.empty(len(packed), BATCH_ANSWER.dtype)
         for first, end in self._slices():
             if stopped():
                 break
-            device.zero(queue)
+            device.zero(buffers["next"])
             self._kernel(
                 min(self._groups, end - first),
                 self._shapes.block,
-                next=queue,
                 first=first,
                 end=end,
-                starts=starts,
-                weights=weights,
-                profits=profits,
-                capacities=capacities,
-                rows=rows,
                 row_cells=self._row_cells,
-                bit_space=bits,
                 bit_words=self._bit_words,
-                chosen=chosen,
-                answers=answers,
+                **buffers,
             )
             device.sync()
             done(end - first)
-        found = device.get(answers)
-        return Answers(found["profit"], found["open_items"], found["cells"], device.get(chosen) == 1)
+        found, chosen = device.get(buffers["answers"]), device.get(buffers["chosen"])
+        return Answers(found["profit"], found["open_items"], found["cells"], chosen == 1)
 
     def _slices(self) -> Iterator[tuple[int, int]]:
         """First and end of the problems of each launch, so many that it takes about as long as a slice should."""
@@ -207,22 +195,13 @@ class BatchWorker:
             length.took(time.perf_counter() - began, int(work[end - 1]) - before)
             first = end
 
-    def _keep(self, buffer: Buffer) -> Buffer:
-        self._buffers.append(buffer)
-        return buffer
-
 
 def solve_batch(
     problems: Sequence[Knapsack], options: Options, pool: DevicePool, control: BatchControl
 ) -> dict[int, Result]:
     """Solve the small ones (see :class:`Packed`) of many problems together, divided among devices."""
-    if (
-        not problems
-        or options.variant != "auto"
-        or options.profile
-        or not options.reduce
-        or options.initial is not None
-    ):
+    is_default = options.reduce and options.initial is None and not options.profile and options.variant == "auto"
+    if not problems or not is_default:
         return {}
     began = time.perf_counter()
     packs = {place: ZeroOne.of(problem) for place, problem in enumerate(problems) if _is_packed(problem)}

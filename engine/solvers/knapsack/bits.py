@@ -105,8 +105,7 @@ class BitWorker:
         self._program = device.program("knapsack/bits", **constants)
         self._program.kernel("add_items")  # compiled before anything is begun
         self._most_groups = device.capabilities.compute_units * (16 if device.capabilities.simt else 1)
-        self._capacity = capacity
-        self._groups = groups
+        self._capacity, self._groups = capacity, groups
         self._sums = np.concatenate([[0], np.cumsum(weights)]).tolist()
         self._host_weights = weights.tolist()
         self._rows = [device.empty(capacity // 64 + 1, np.uint64) for _ in range(2)]

@@ -89,10 +89,6 @@ class ZeroOne:
         order = np.argsort(self.kind, kind="stable").astype(np.int64)
         return order, self.kind[order]
 
-    def is_for_mip(self, most: int, variant: str) -> bool:
-        """Whether the packs are copies of at most ``most`` different items, and no table was chosen."""
-        return variant == "auto" and bool((self.copies > 1).any()) and len(np.unique(self.item)) <= most
-
     def decided(self, n: int, packs: NDArray[np.int64]) -> int:
         """How many of the n items of the original problem have none among some packs."""
         undecided = np.zeros(n, bool)
@@ -124,8 +120,7 @@ class ZeroOne:
         self.require_listable(packs)
         if self.kind is None:
             repeated = np.repeat(self.item[packs], self.copies[packs])
-            found: NDArray[np.int64] = np.sort(np.concatenate([repeated, self.free]))
-            return found
+            return np.asarray(np.sort(np.concatenate([repeated, self.free])))
         taken = np.zeros(len(self.kind), np.int64)
         taken[: int(self.item.max(initial=-1)) + 1] = self.copies_of(packs)
         order, kinds = self._members

@@ -108,13 +108,14 @@ class Relaxation:
         Multipliers are searched for on one of ``every`` so many items; ``copies``: as how many items each counts.
         """
         copies = np.ones(len(weights), np.int64) if copies is None else copies
-        counts = _counts(profits, weights, copies, capacity, objective)
         sample = (profits[::every], weights[::every], copies[::every], capacity // every)
-        sample_counts = counts if every == 1 else _counts(*sample, objective // every)
         best: Relaxation | None = None
-        for count, sample_count, sign in zip(counts, sample_counts, (1, -1), strict=True):
+        for sign in (1, -1):  # the most items that fit, and the fewest that solutions better than `objective` have
+            sizes, limit, more = (weights, capacity, 0) if sign > 0 else (profits, objective, 1)
+            count = _within(sizes, copies, limit, sign) + more
             if not 0 < count < int(copies.sum()):
                 continue
+            sample_count = count if every == 1 else _within(sizes[::every], sample[2], limit // every, sign) + more
             for multipliers in _multipliers(*sample, sample_count, sign, is_over):
                 found = cls.at(profits, weights, capacity, multipliers, count, copies)
                 if best is None or found.scaled_bound * best.scale < best.scaled_bound * found.scale:
@@ -131,13 +132,6 @@ class Relaxation:
         least = self.scale * (objective + 1)
         settled = np.asarray(self.scaled_bound - abs(self.gains) < least, dtype=bool)
         return settled & np.asarray(self.gains > 0), settled & np.asarray(self.gains < 0)
-
-
-def _counts(
-    profits: NDArray[np.int64], weights: NDArray[np.int64], copies: NDArray[np.int64], capacity: int, objective: int
-) -> tuple[int, int]:
-    """The most items that fit, and the fewest that solutions better than ``objective`` have."""
-    return _within(weights, copies, capacity, 1), _within(profits, copies, objective, -1) + 1
 
 
 def _within(sizes: NDArray[np.int64], copies: NDArray[np.int64], limit: int, sign: int) -> int:
@@ -232,10 +226,12 @@ def exchange(
     shuffled = np.random.Generator(np.random.PCG64(len(weights))).permutation(len(weights))
     distance = np.abs(gains.astype(np.float64))
     chosen = inside[shuffled]
-    out, into = (
-        _Moves.up_to_two(_nearest(shuffled[which], distance, candidates), profits, weights)
-        for which in (chosen, ~chosen)
-    )
+    sides = []
+    for items in (shuffled[chosen], shuffled[~chosen]):
+        if len(items) > candidates:
+            items = items[np.argpartition(distance[items], candidates - 1)[:candidates]]
+        sides.append(_Moves.up_to_two(items, profits, weights))
+    out, into = sides
     residual = capacity - int(weights[solution].sum())
     order = np.argsort(into.weights)
     best_so_far = np.maximum.accumulate(into.profits[order])
@@ -251,14 +247,6 @@ def exchange(
     inside[out.items(leaving)] = False
     inside[into.items(entering)] = True
     return np.flatnonzero(inside).astype(np.int64)
-
-
-def _nearest(items: NDArray[np.int64], distance: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Up to so many of the items, those of least distance."""
-    if len(items) <= most:
-        return items
-    nearest: NDArray[np.int64] = items[np.argpartition(distance[items], most - 1)[:most]]
-    return nearest
 
 
 @functools.lru_cache(maxsize=8)

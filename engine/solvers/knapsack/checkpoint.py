@@ -19,8 +19,7 @@ from .schema import SCHEMA, CheckpointState
 __all__ = ["Progress", "StartRow", "StartTiles", "audit", "checked_state", "restore", "save"]
 
 
-_QUICK_CELLS = 1 << 27
-"""A row of so many cells is computed again on the host, in some tenths of a second."""
+_QUICK_CELLS = 1 << 27  # a row of so many cells is computed again on the host, in some tenths of a second
 
 
 @dataclass(frozen=True)

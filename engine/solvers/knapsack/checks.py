@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.problem import frozen
-from ...errors import OptionError, ProblemError
+from ...errors import AuditError, OptionError, ProblemError
 from ...util.memory import total_memory
 from ...util.text import bytes_text, shown
 
@@ -30,6 +30,8 @@ __all__ = [
     "capacity_of",
     "check_range",
     "device_shortage",
+    "evaluated",
+    "given_solution",
     "integers",
     "item_indices",
     "require_host_memory",
@@ -240,3 +242,25 @@ def _fraction(value: Any) -> Fraction | None:
         return Fraction(value) if isinstance(value, (numbers.Rational, Decimal)) else Fraction(str(value))
     except (ValueError, OverflowError, TypeError):
         return None
+
+
+def evaluated(problem: Any, items: NDArray[np.int64]) -> int:
+    """The profit of items of a problem of any class; ``AuditError`` if they do not fit."""
+    profit, weights = problem.sums(items)
+    limits = problem.capacities if isinstance(weights, tuple) else (problem.capacity,)
+    weights = weights if isinstance(weights, tuple) else (weights,)
+    if any(weight > limit for weight, limit in zip(weights, limits, strict=True)):
+        text = [" and ".join(map(str, values)) for values in (weights, limits)]
+        raise AuditError(f"its items weigh {text[0]}, more than {text[1]}")
+    return int(profit)
+
+
+def given_solution(problem: Any, initial: tuple[int, ...] | None) -> tuple[NDArray[np.int64], int] | None:
+    """The solution of the option ``initial``, checked, and its profit."""
+    if initial is None:
+        return None
+    try:
+        items = integers(sorted(initial), "solution", Origin())
+        return items, evaluated(problem, items)
+    except (ProblemError, AuditError) as error:
+        raise OptionError(f"initial is not a solution: {error}") from error

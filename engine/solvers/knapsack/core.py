@@ -22,8 +22,7 @@ from .problem import Knapsack
 
 __all__ = ["MOST_STATES", "Core", "search_core"]
 
-MOST_STATES = 1 << 15
-"""Where a core is solved at all, it has rarely more; where it is not, soon."""
+MOST_STATES = 1 << 15  # where a core is solved at all, it has rarely more; where it is not, soon
 
 
 def search_core(

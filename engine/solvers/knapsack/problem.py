@@ -306,8 +306,8 @@ class Knapsack(ItemProblem):
             item = int(repeated[0])
             most = "an item can be taken once" if self.counts is None else f"it can be taken {self.counts[item]} times"
             raise ProblemError(f"item {item} is given {seen[item]} times; {most}")
-        # The sums over all items fit 64 bits, so those over some of them do.
-        return int(self.profits[indices].sum()), int(self.weights[indices].sum())
+        copies = seen if self.counts is None else seen.astype(object)  # more copies than fit may not fit 64 bits
+        return int(copies @ self.profits), int(copies @ self.weights)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The instance as named arrays.

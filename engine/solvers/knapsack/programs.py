@@ -39,20 +39,12 @@ def _vectors(value: ValueType, lanes: int) -> dict[str, Any]:
     return {"value": value, "lanes": lanes, "vector": ("int" if value == "i32" else "long") + str(lanes)}
 
 
-DEPTHS = (32, 16, 8, 4, 2)
-"""How many items of one weight a launch of ``classes`` may fuse."""
-
+DEPTHS = (32, 16, 8, 4, 2)  # how many items of one weight a launch of ``classes`` may fuse
 _VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machines: its vectors are split
 
-TILE = 1024
-"""Capacities of a tile of the sparse table."""
-
-MOST_BATCH_ITEMS = 256
-"""Items that a group of the kernel for batches has room for."""
-
-PAD = 64
-"""Cells past the end of a row that a launch may write."""
-
+TILE = 1024  # capacities of a tile of the sparse table
+MOST_BATCH_ITEMS = 256  # items that a group of the kernel for batches has room for
+PAD = 64  # cells past the end of a row that a launch may write
 TRACED = Record(
     "traced", **dict.fromkeys(("first", "count", "stride", "base", "lo", "hi", "full", "width", "alike"), "i64")
 )
@@ -61,31 +53,25 @@ TRACED = Record(
 
 @dataclass(frozen=True)
 class Shapes:
-    """How the kernels are cut for one device and one value type.
-
-    ``lanes`` cells are handled as one explicit vector (1 on GPUs); a tile of ``tiles`` holds ``tile_cells`` cells, and
-    ``units`` groups of it run at once. A launch of ``windows`` has room for ``window_slots`` cells of each chain. It
-    pays for at least ``least_windowed`` equal items, and ``least_window_weight`` of them together: there are as many
-    chains as their weight says, and few chains keep few work-items busy.
-    """
+    """How the kernels are cut for one device and one value type."""
 
     value: ValueType
     serial: bool
-    lanes: int
+    lanes: int  # cells handled as one explicit vector; 1 on GPUs
     block: int
     tile_block: int
     tile_cells_each: int
     tile_groups_per_unit: int
-    units: int
+    units: int  # groups of a tile that run at once
     cells_per_item: int = 8
     class_unroll: int = 1
     class_items_per_unit: int = 16
     window_block: int = 1
-    window_slots: int = 256
+    window_slots: int = 256  # cells of each chain that a launch of windows has room for
     window_unroll: int = 4
     window_items_per_unit: int = 16
-    least_windowed: int = 5
-    least_window_weight: int = 24
+    least_windowed: int = 5  # equal items for which a launch of windows pays, if they weigh so much together:
+    least_window_weight: int = 24  # there are as many chains as their weight, and few keep few work-items busy
 
     @property
     def tile_cells(self) -> int:

@@ -13,20 +13,16 @@ __all__ = ["SCHEMA", "CheckpointState"]
 
 
 class CheckpointState(BaseModel):
-    """The scalars of a checkpoint.
-
-    ``phase`` says what a resumed run starts from: a row of the dense table, the tiles of the sparse table, or only the
-    open items, because the others are known. ``capacity`` is what the items taken leave for the open ones; ``low`` is
-    the capacity of the row's first cell.
-    """
+    """The scalars of a checkpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    # What a resumed run starts from: a row of the dense table, the tiles of the sparse table, or the open items alone.
     phase: Literal["row", "tiles", "items"]
-    capacity: int = Field(ge=0)
+    capacity: int = Field(ge=0)  # what the items taken leave for the open ones
     objective: int = Field(ge=0)
     bound: int = Field(ge=0)
-    low: int = Field(0, ge=0)
+    low: int = Field(0, ge=0)  # the capacity of the row's first cell
     items_fixed: int = Field(0, ge=0)
     cells: int = Field(0, ge=0)
     exchanged_bytes: int = Field(0, ge=0)

@@ -14,6 +14,7 @@ from ...devices import DevicePool
 from ...errors import AuditError, OutOfDeviceMemory
 from .bits import SubsetSums, solve_sums
 from .checkpoint import Progress, StartRow, StartTiles, restore, save
+from .checks import given_solution
 from .core import MOST_STATES, search_core
 from .dense.table import DenseTable, Plan, plan
 from .mip.process import IntegerProgram, Mip
@@ -22,13 +23,14 @@ from .presolve import presolve
 from .problem import Knapsack
 from .sparse.table import SparseTable
 from .task import TableTask, stops_before_compiling
-from .validate import MOST_KINDS, choose_table, given_solution, packs_of, undecided, validate
+from .validate import choose_table, packs_of, undecided, validate
 
 __all__ = ["solve", "validate"]
 
 _CORE_SECONDS = 0.3  # for the search of the core on the host, before a table is made
 _CELLS_PER_SECOND = {True: 5e11, False: 1e9}  # of a dense table on one device, by `simt`
 _QUICK_SECONDS, _FEW_STATES = 0.01, 1 << 12  # estimated, of a dense table; states of a core that is left for it
+_MOST_KINDS = 200  # with copies, for HiGHS's branch and bound; it is the stronger, the fewer there are
 _MIP_SECONDS = 5.0  # after which it is rarely of use
 
 
@@ -60,12 +62,10 @@ class _Solving:
     """One solving: what is known, and the route taken."""
 
     def __init__(self, problem: Knapsack, options: Options, pool: DevicePool, run: RunContext) -> None:
-        self._original = problem
+        self._original, self._options, self._pool, self._run = problem, options, pool, run
+        self._devices = [member.info for member in pool.members]
         self._packs = packs_of(problem, options)
         self._problem = problem = self._packs.problem
-        self._options = options
-        self._pool = pool
-        self._run = run
         self.start: Any = None
         self.progress = Progress()
         self._route = ""
@@ -73,8 +73,8 @@ class _Solving:
         if run.restored is not None:
             self.reduced, self.progress, self.start = restore(problem, run.restored)
         else:
-            given = given_solution(self._original, options)
-            initial = None if given is None else self._packs.packs(given)
+            given = given_solution(self._original, options.initial)
+            initial = None if given is None else self._packs.packs(given[0])
             # A checkpoint is made of what presolve has finished, so that it is cut short only where there is none.
             self.reduced = presolve(
                 problem,
@@ -135,27 +135,25 @@ class _Solving:
         everything = undecided(self._problem)
         if not len(everything.open):
             return np.zeros(self._problem.capacity + 1, np.int64)
-        devices = [member.info for member in self._pool.members]
         options = self._options.model_copy(update={"items": False})
-        whole = plan(self._problem, options, everything, devices, profile=True)
+        whole = plan(self._problem, options, everything, self._devices, profile=True)
         task = TableTask(self._problem, options, self._pool, self._run, everything, self.progress, self._publish)
         return DenseTable(task, whole).profile()
 
     def _choose_table(self) -> tuple[Plan | SubsetSums | None, str]:
         """That of a checkpoint, or the one that suits the open items."""
-        devices = [member.info for member in self._pool.members]
         if isinstance(self.start, StartTiles):
             return None, "from a checkpoint"
         if isinstance(self.start, StartRow):
             done = np.isin(self.reduced.open, self.start.done)
-            return plan(self._problem, self._options, self.reduced, devices, done), "from a checkpoint"
-        return choose_table(self._problem, self._options, self.reduced, devices)
+            return plan(self._problem, self._options, self.reduced, self._devices, done), "from a checkpoint"
+        return choose_table(self._problem, self._options, self.reduced, self._devices)
 
     def _search_core(self) -> bool:
         """Whether a search of the core on the host solves the problem."""
         reduced, run = self.reduced, self._run
         cells = len(reduced.open) * reduced.capacity
-        rate = sum(_CELLS_PER_SECOND[member.info.capabilities.simt] for member in self._pool.members)
+        rate = sum(_CELLS_PER_SECOND[info.capabilities.simt] for info in self._devices)
         states = _FEW_STATES if cells <= _QUICK_SECONDS * rate else MOST_STATES  # beyond, a table is the quicker way
         search_core(self._problem, reduced, min(_CORE_SECONDS, max(0.0, run.time_left)), run.poll, states)
         self._publish()
@@ -170,7 +168,8 @@ class _Solving:
     def _search_kinds(self) -> bool:
         """Whether HiGHS's branch and bound, with one integer for all copies of an item, solves the problem."""
         reduced, packs, run = self.reduced, self._packs, self._run
-        if not packs.is_for_mip(MOST_KINDS, self._options.variant):
+        has_copies = bool((packs.copies > 1).any())
+        if self._options.variant != "auto" or not has_copies or len(np.unique(packs.item)) > _MOST_KINDS:
             return False
         copies = packs.copies_of(reduced.open)
         kinds = np.flatnonzero(copies)
@@ -180,7 +179,12 @@ class _Solving:
         if not program.is_exact:
             return False
         run.notice(f"HiGHS searches {len(kinds)} integers")
-        with Mip(program, min(self._mip_seconds(), run.time_left)) as mip:
+        try:
+            self._choose_table()
+            seconds = _MIP_SECONDS
+        except OutOfDeviceMemory:  # no table can follow
+            seconds = math.inf
+        with Mip(program, min(seconds, run.time_left)) as mip:
             try:
                 mip.wait(run.poll)
             finally:
@@ -195,14 +199,6 @@ class _Solving:
             reduced.close()
             self._say(f"{len(kinds)} integers, searched by HiGHS")
         return reduced.solved
-
-    def _mip_seconds(self) -> float:
-        """For how long HiGHS may search: without limit where no table can follow."""
-        try:
-            self._choose_table()
-        except OutOfDeviceMemory:
-            return math.inf
-        return _MIP_SECONDS
 
     def _say(self, route: str) -> None:
         self._route = route

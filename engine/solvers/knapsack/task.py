@@ -46,13 +46,10 @@ def stops_before_compiling(pool: DevicePool, run: RunContext) -> Iterator[None]:
         device.on_compile = check
         return before
 
-    def restore(device: Device, before: Callable[[str], None] | None) -> None:
-        device.on_compile = before
-
     replaced = gather([member.submit(install) for member in pool.members])
     try:
         yield
     finally:
         for member, before in zip(pool.members, replaced, strict=True):
             with contextlib.suppress(RuntimeError):  # its thread has ended
-                member.submit(restore, before)
+                member.submit(setattr, "on_compile", before)

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import OptionError, OutOfDeviceMemory, ProblemError
-from ...util.text import counted, shown
 from .bits import SubsetSums
 from .bounded import ZeroOne
-from .checks import require_host_memory
+from .checks import given_solution, require_host_memory
 from .dense.table import Plan, plan
 from .options import Options
 from .presolve import Reduced, presolve
 from .problem import Knapsack
 from .sparse.table import fault, preference, sparse_items
 
-__all__ = ["MOST_KINDS", "choose_table", "given_solution", "packs_of", "undecided", "validate"]
+__all__ = ["choose_table", "packs_of", "undecided", "validate"]
 
-MOST_KINDS = 200  # with copies, for HiGHS's branch and bound; it is the stronger, the fewer there are
 _VALIDATION_ITEMS = 50_000  # up to which a table of all items is planned before a device is opened
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
 _BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables
@@ -30,7 +27,7 @@ _SMALL_CELLS = {True: 7e9, False: 5e7}  # for each device: of a dense table that
 
 def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins the problem, the options and the devices."""
-    given_solution(problem, options)
+    given_solution(problem, options.initial)
     packs = packs_of(problem, options)
     problem = packs.problem
     fits = (problem.weights <= problem.capacity) & (problem.profits > 0)
@@ -56,27 +53,6 @@ def validate(problem: Knapsack, options: Options, devices: Sequence[DeviceInfo])
 def packs_of(problem: Knapsack, options: Options) -> ZeroOne:
     """The 0/1 problem to solve; a table that the user has chosen is made of the items as they are."""
     return ZeroOne.of(problem, merge=options.reduce and options.variant == "auto" and not options.profile)
-
-
-def given_solution(problem: Knapsack, options: Options) -> NDArray[np.int64] | None:
-    """The solution of the option ``initial``, checked."""
-    if options.initial is None:
-        return None
-    outside = [item for item in options.initial if not 0 <= item < problem.n]
-    if outside:
-        allowed = f"must hold items from 0 to {problem.n - 1}" if problem.n else "must be empty, as there are no items"
-        raise OptionError(f"initial {allowed}; got {shown(outside[0])}")
-    items = np.array(options.initial, np.int64)
-    copies = np.bincount(items, minlength=problem.n)
-    most = np.ones(problem.n, np.int64) if problem.counts is None else problem.counts
-    if (copies > most).any():
-        item = int(np.argmax(copies > most))
-        taken = counted(int(copies[item]), "copy", "copies")
-        raise OptionError(f"initial takes {taken} of item {item}; at most {most[item]} can be taken")
-    weight = sum(problem.weights[items].tolist())
-    if weight > problem.capacity:
-        raise OptionError(f"initial has the weight {weight}; the capacity is {problem.capacity}")
-    return items
 
 
 def undecided(problem: Knapsack) -> Reduced:

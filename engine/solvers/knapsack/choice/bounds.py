@@ -52,8 +52,7 @@ class Stages:
         """The first option of greatest value of each stage, shape (k,)."""
         greatest = np.maximum.reduceat(values, self.first[:-1])
         places = np.flatnonzero(values == greatest[self.stage])
-        found: NDArray[np.int64] = places[np.flatnonzero(np.diff(self.stage[places], prepend=-1))]
-        return found
+        return np.asarray(places[np.flatnonzero(np.diff(self.stage[places], prepend=-1))])
 
     def keep(self, kept: NDArray[np.bool_]) -> Stages:
         """Without the other options; every stage keeps one at least."""
@@ -222,8 +221,7 @@ def _multipliers(stages: Stages, is_over: Callable[[], bool]) -> NDArray[np.floa
         if step.x is None or value - step.fun <= 1e-9 * max(1.0, value) or is_over():
             break
         point = np.array(step.x[:2])
-    multipliers: NDArray[np.float64] = best * scale / unit
-    return multipliers
+    return np.asarray(best * scale / unit)
 
 
 def _exact(stages: Stages, multipliers: NDArray[np.float64]) -> tuple[int, NDArray[np.int64]]:

@@ -13,10 +13,10 @@ from ....base.context import RunContext, StopRequested
 from ....base.result import Result, Status
 from ....devices import DeviceInfo, DevicePool, SliceLength, WorkerGroup
 from ....devices.info import bytes_text
-from ....errors import AuditError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
+from ....errors import AuditError, OutOfDeviceMemory, ProblemError, RunFolderError
 from ....util.text import counted
 from ..checkpoint import checked_state
-from ..checks import Origin, integers, require_host_memory
+from ..checks import evaluated, given_solution, require_host_memory
 from ..constraints.problem import MultidimensionalKnapsack
 from ..options import ChoiceOptions
 from ..schema import CheckpointState
@@ -24,7 +24,7 @@ from .bounds import reduce_stages, stages_of
 from .problems import MultipleChoiceKnapsack
 from .table import ChoiceTable, ChoiceWorker
 
-__all__ = ["evaluated", "given_solution", "restored_solution", "save_solution", "solve", "validate"]
+__all__ = ["restored_solution", "save_solution", "solve", "validate"]
 
 _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
@@ -40,7 +40,7 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
         raise ProblemError("the sum of profits must be below 2^55")
     if sum(int(row.sum()) for row in np.atleast_2d(problem.weights)) >= _MOST_PROFIT:  # of each, 64 bits hold the sum
         raise ProblemError("the sum of weights must be below 2^55")
-    given_solution(problem, options)
+    given_solution(problem, options.initial)
     if options.reduce:  # how much bounds leave is found by the run
         return
     reduction = reduce_stages(stages_of(problem), -1, None, reduce=False, search=False)
@@ -48,33 +48,6 @@ def validate(problem: ChoiceProblem, options: ChoiceOptions, devices: Sequence[D
         reasons = [ChoiceTable.of(reduction.open).shortage(info) for info in devices]
         if all(reasons):
             raise OutOfDeviceMemory(f"{reasons[0]}; add a device with more memory")
-
-
-def given_solution(problem: ChoiceProblem, options: ChoiceOptions) -> tuple[NDArray[np.int64], int] | None:
-    """The solution of the option ``initial``, checked, and its profit."""
-    if options.initial is None:
-        return None
-    try:
-        items = integers(sorted(options.initial), "solution", Origin())
-        return items, evaluated(problem, items)
-    except (ProblemError, AuditError) as error:
-        raise OptionError(f"initial is not a solution: {error}") from error
-
-
-def evaluated(problem: ChoiceProblem, items: NDArray[np.int64]) -> int:
-    """The profit of items; ``AuditError`` if they do not fit."""
-    weights: tuple[int, ...]
-    limits: tuple[int, ...]
-    if isinstance(problem, MultipleChoiceKnapsack):
-        profit, weight = problem.sums(items)
-        weights, limits = (weight,), (problem.capacity,)
-    else:
-        profit, weights = problem.sums(items)
-        limits = problem.capacities
-    if any(weight > limit for weight, limit in zip(weights, limits, strict=True)):
-        text = [" and ".join(map(str, values)) for values in (weights, limits)]
-        raise AuditError(f"its items weigh {text[0]}, more than {text[1]}")
-    return profit
 
 
 def solve(problem: ChoiceProblem, options: ChoiceOptions, pool: DevicePool, run: RunContext) -> Result:
@@ -121,7 +94,7 @@ class _ChoiceRun:
         self._bytes = 0
         self._route = ""
         best, objective, self._cells = restored_solution(problem, run)
-        given = given_solution(problem, options)
+        given = given_solution(problem, options.initial)
         if given is not None and given[1] > objective:
             best, objective = given
         stages = stages_of(problem)

@@ -52,14 +52,12 @@ class ChoiceTable:
     @cached_property
     def heaviest(self) -> NDArray[np.int64]:
         """The greatest weights of each stage, shape (k, 2)."""
-        found: NDArray[np.int64] = np.maximum.reduceat(self.stages.weights, self.stages.first[:-1], axis=0)
-        return found
+        return np.asarray(np.maximum.reduceat(self.stages.weights, self.stages.first[:-1], axis=0))
 
     @cached_property
     def capacities(self) -> NDArray[np.int64]:
         """The capacities, at most the weights of all stages."""
-        found: NDArray[np.int64] = np.minimum(self.stages.capacities, self.heaviest.sum(axis=0))
-        return found
+        return np.asarray(np.minimum(self.stages.capacities, self.heaviest.sum(axis=0)))
 
     @cached_property
     def ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -72,8 +70,7 @@ class ChoiceTable:
     def cells(self) -> NDArray[np.int64]:
         """Cells after each stage, shape (k,)."""
         lows, highs = self.ranges
-        found: NDArray[np.int64] = (highs - lows + 1)[1:].prod(axis=1)
-        return found
+        return np.asarray((highs - lows + 1)[1:].prod(axis=1))
 
     def lines(self, stage: int) -> int:
         """Into how many equal parts the cells after a stage can be divided: values of the first capacity, or cells."""
@@ -147,9 +144,7 @@ class ChoiceWorker:
     """The table on one device."""
 
     def __init__(self, device: Device, table: ChoiceTable, choice_cells: int) -> None:
-        self.device = device
-        self.table = table
-        stages = table.stages
+        self.device, self.table, stages = device, table, table.stages
         self._type = np.dtype(NUMPY_TYPES[table.value])
         constants = _constants(device.capabilities, table.value, table.choice)
         self._block = int(constants["block"])

@@ -32,19 +32,15 @@ _FIRST_RESTART = 20_000  # pivots after which that is looked at, four times as m
 
 
 class Search:
-    """One search; :meth:`run` returns when the best solution known is optimal.
-
-    ``improve`` takes the items of a solution and returns the best objective known; ``poll`` takes the bound, and nodes
-    and seconds of a slice, and may raise to end the search.
-    """
+    """One search; :meth:`run` returns when the best solution known is optimal."""
 
     def __init__(
         self,
         member: Member,
         core: Core,
         reduce: bool,
-        improve: Callable[[NDArray[np.int64]], int],
-        poll: Callable[[int, int, float], None],
+        improve: Callable[[NDArray[np.int64]], int],  # takes the items of a solution; the best objective known
+        poll: Callable[[int, int, float], None],  # takes the bound, and nodes and seconds of a slice; may raise
     ) -> None:
         self._member, self._core, self._reduce, self._improve, self._poll = member, core, reduce, improve, poll
         self.bound = core.base + int(core.profits.sum())

@@ -14,6 +14,7 @@ from ....base.result import Result, Status
 from ....devices import DeviceInfo, DevicePool
 from ....errors import AuditError, OptionError, ProblemError
 from ....util.text import counted
+from ..checks import evaluated, given_solution
 from ..choice import solve as stages
 from ..choice.bounds import stages_of
 from ..choice.table import ChoiceTable
@@ -33,7 +34,7 @@ _TABLE_SECONDS = 0.3  # of a search, before a table of fewer estimated seconds r
 
 def validate(problem: MultidimensionalKnapsack, options: ConstraintOptions, devices: Sequence[DeviceInfo]) -> None:
     """Check what joins the problem, the options and the devices."""
-    stages.given_solution(problem, options)
+    given_solution(problem, options.initial)
     if options.variant == "table" and problem.m > 2:
         raise OptionError(f"variant = table needs one or two constraints; the problem has {problem.m}")
     if options.variant == "search" and problem.m >= MOST_ROWS:
@@ -82,14 +83,14 @@ class _ConstraintRun:
         self._objective, self._nodes, self._fixed, self._route = 0, 0, 0, ""
         self._bound = int(self._core.profits.sum())
         restored, _, _ = stages.restored_solution(problem, run)
-        given = stages.given_solution(problem, options)
+        given = given_solution(problem, options.initial)
         for items in (restored, None if given is None else given[0], self._core.chosen(self._core.greedy())):
             if items is not None:
                 self._improve(items)
 
     def _improve(self, items: NDArray[np.int64]) -> int:
         """Take over a solution, added up in exact integers, if it is the best so far; the objective."""
-        profit = stages.evaluated(self._problem, items)
+        profit = evaluated(self._problem, items)
         if profit > self._objective:
             self._best, self._objective = np.sort(items), profit
             self._bound = max(self._bound, profit)
@@ -190,7 +191,7 @@ class _ConstraintRun:
     def _result(self, status: Status) -> Result:
         counters: dict[str, int | float] = {"items": self._problem.n, "items_fixed": self._fixed, "nodes": self._nodes}
         arrays = {"route": np.array(self._route)}
-        if stages.evaluated(self._problem, self._best) != self._objective:
+        if evaluated(self._problem, self._best) != self._objective:
             raise AuditError(f"the items found do not have the profit {self._objective} that was computed")
         self._publish()
         objective, bound = self._problem.in_units(self._objective), self._problem.in_units(self._bound)

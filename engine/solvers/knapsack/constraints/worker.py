@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer, Capabilities, Device, DeviceInfo
+from ....devices import Capabilities, Device, DeviceInfo
 from ....devices.kernels.variants import unique_variants
 from .core import Core
 
 __all__ = ["COUNTS", "DONE", "FRESH", "MOST_ROWS", "BranchWorker", "Searches", "kernel_variants"]
 
-MOST_ROWS = 32
-"""Of the kernel, among them one for the number of items."""
+MOST_ROWS = 32  # of the kernel, among them one for the number of items
 
 FRESH, DONE = 0, 2  # phases of a search
 
@@ -125,8 +124,7 @@ class BranchWorker:
 
     def close(self) -> None:
         """Give the memory back."""
-        buffers: list[Buffer] = [*self._data.values(), self._reals, self._integers, self._values, self._solutions]
-        for buffer in buffers:
+        for buffer in (*self._data.values(), self._reals, self._integers, self._values, self._solutions):
             self.device.release(buffer)
 
     def advance(self, incumbent: float, most_pivots: int) -> tuple[NDArray[np.float64], float]:

@@ -49,10 +49,7 @@ class Backtracker:
     """
 
     def __init__(self, sweep: Sweep, passed: Callable[[int, int], None], checkpoint: Callable[..., None]) -> None:
-        self._sweep = sweep
-        self._schedule = sweep.schedule
-        self._passed = passed
-        self._checkpoint = checkpoint
+        self._sweep, self._schedule, self._passed, self._checkpoint = sweep, sweep.schedule, passed, checkpoint
         self._used = 0
         # The last row of the first sweep, until the first items are known; with its values where no device has it.
         self.latest: tuple[Row, NDArray[Any] | None] | None = None
@@ -140,10 +137,7 @@ class Backtracker:
         return row, kept
 
     def _back(self, start: Start, goal: Goal, kept: dict[int, Row], offsets: dict[int, int]) -> int:
-        """Walk from the goal to the row ``start``; the capacity left there.
-
-        The kept rows are given up one by one, the last first; they are the newest in the store, at these offsets.
-        """
+        """Walk from the goal to the row ``start``, giving up the kept rows, the last first; the capacity left there."""
         end, capacity = goal.end, goal.high
         starts = [Start(stage, partial(kept.__getitem__, stage), start.origin) for stage in kept]
         for block in [*starts[::-1], start]:

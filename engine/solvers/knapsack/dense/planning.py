@@ -32,8 +32,7 @@ class Stretch:
     needs: tuple[tuple[int, int], ...]
 
 
-Slice = list[Stretch]
-"""Stretches that the devices do without the run's thread."""
+Slice = list[Stretch]  # stretches that the devices do without the run's thread
 
 
 def same_model(devices: Sequence[DeviceInfo]) -> bool:
@@ -43,9 +42,12 @@ def same_model(devices: Sequence[DeviceInfo]) -> bool:
 
 def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
     """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back."""
-    if len(devices) == 1 or not same_model(devices):
-        return widest
-    return min(widest, math.ceil(widest / len(devices)) + 3 * halo)
+    return min(widest, _each(widest, len(devices), halo)) if same_model(devices) else widest
+
+
+def _each(width: int, devices: int, halo: int) -> int:
+    """Cells of a row that each of the devices holds, with those that it reads back for its part."""
+    return width if devices == 1 else math.ceil(width / devices) + 3 * halo
 
 
 class Planner:
@@ -127,16 +129,14 @@ class Planner:
         """How many devices a row of this width is worth, and needs."""
         most = self._count
         wanted = max(1, min(most, width // self._minimum_share))
-        while wanted < most and math.ceil(width / wanted) + (3 * self._halo if wanted > 1 else 0) > self.row_cells:
+        while wanted < most and _each(width, wanted, self._halo) > self.row_cells:
             wanted += 1
         return wanted
 
     def holds(self, width: int) -> bool:
         """Whether a row of so many cells fits the members' memory."""
-        if not self._even:  # any of them may get nearly all
-            return width <= self.row_cells
-        devices = self._devices_for(width)
-        return math.ceil(width / devices) + (3 * self._halo if devices > 1 else 0) <= self.row_cells
+        devices = self._devices_for(width) if self._even else 1  # of unlike ones, any may get nearly all
+        return _each(width, devices, self._halo) <= self.row_cells
 
     def _parts(self, stage: int, goal: Goal, devices: int) -> tuple[tuple[int, int], ...]:
         """Divide the active range: evenly among like devices, by measured speed among unlike ones."""

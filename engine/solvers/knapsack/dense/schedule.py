@@ -18,8 +18,7 @@ from ..ordering import by_weight, cut_into_runs
 
 __all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
 
-MOST_FUSED = 64
-"""The most items one launch processes."""
+MOST_FUSED = 64  # the most items one launch processes
 
 
 _WINDOW_COST = 8
@@ -30,34 +29,27 @@ _WINDOW_WEIGHTS = 2**24  # the launches of windows take distances of several wei
 
 
 class Group(NamedTuple):
-    """Items ``first`` .. ``first + items - 1`` of the schedule's order, processed by one launch.
-
-    ``weight`` is the sum of their weights: how far below a cell the launch looks.
-    """
+    """Items ``first`` .. ``first + items - 1`` of the schedule's order, processed by one launch."""
 
     kind: Literal["row", "tile", "class", "window"]
     first: int
     items: int
-    weight: int
+    weight: int  # the sum of their weights: how far below a cell the launch looks
 
 
 @dataclass(frozen=True)
 class GroupRules:
-    """What may share a launch.
+    """What may share a launch."""
 
-    ``halo`` is the most that the weights fused in a tile may add up to (0: no tiles); ``depths`` are the numbers of
-    equal-weight items a launch may take, descending (empty: no such launches); ``tiles_first`` prefers tiles to equal
-    weights where at least four items fit one. Runs of at least ``windows[0]`` items of one weight and one profit, which
-    weigh at least ``window_weight`` together, are processed by launches of at most ``windows[1]`` (0: no such
-    launches), which reach back at most ``window_reach``.
-    """
-
-    halo: int
-    depths: tuple[int, ...]
-    tiles_first: bool = False
-    windows: tuple[int, int] = (0, 0)
-    window_weight: int = 0
-    window_reach: int = 2**62
+    halo: int  # the most that the weights fused in a tile may add up to; 0: no tiles
+    depths: tuple[int, ...]  # numbers of equal-weight items that a launch may take, descending; empty: no such launches
+    tiles_first: bool = False  # prefer tiles to equal weights where at least four items fit one
+    windows: tuple[int, int] = (
+        0,
+        0,
+    )  # the fewest and the most items, of one weight and one profit, of a launch of windows
+    window_weight: int = 0  # the least weight of them together
+    window_reach: int = 2**62  # the most
 
 
 class Goal(NamedTuple):
@@ -75,10 +67,7 @@ class Schedule:
     def __init__(
         self, indices: NDArray[np.int64], weights: NDArray[np.int64], profits: NDArray[np.int64], groups: list[Group]
     ) -> None:
-        self.order = indices
-        self.weights = weights
-        self.profits = profits
-        self.groups = groups
+        self.order, self.weights, self.profits, self.groups = indices, weights, profits, groups
         starts = [group.first for group in groups]
         weight_sums = np.concatenate([[0], np.cumsum(weights)])
         profit_sums = np.concatenate([[0], np.cumsum(profits)])
@@ -137,13 +126,11 @@ class Schedule:
 
     def work(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
         """Cell updates of each group from ``begin`` to before ``end``: its items times the row it makes."""
-        work: NDArray[np.int64] = self._counts[begin:end] * self.widths(begin, end, goal)[1:]
-        return work
+        return np.asarray(self._counts[begin:end] * self.widths(begin, end, goal)[1:])
 
     def cost(self, begin: int, end: int, goal: Goal) -> NDArray[np.int64]:
         """How long each group from ``begin`` to before ``end`` takes: its cost on a cell times the row it makes."""
-        cost: NDArray[np.int64] = self.costs[begin:end] * self.widths(begin, end, goal)[1:]
-        return cost
+        return np.asarray(self.costs[begin:end] * self.widths(begin, end, goal)[1:])
 
 
 _KINDS: tuple[Literal["row", "tile", "class", "window"], ...] = ("row", "tile", "class", "window")

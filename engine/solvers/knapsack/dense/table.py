@@ -111,22 +111,15 @@ class DenseTable:
     """The dynamic program of one run; fills in what is known."""
 
     def __init__(self, task: TableTask, plan: Plan, start: StartRow | None = None) -> None:
-        self._task = task
+        self._task, self._plan, self._schedule, self._end = task, plan, plan.schedule, plan.goal.end
         pool, progress = task.pool, task.progress
-        self._incumbent = task.reduced.objective
-        self._start_row = start
+        self._incumbent, self._start_row = task.reduced.objective, start
         self._counted = (progress.cells, progress.exchanged_bytes)
-        self._plan = plan
-        self._schedule = self._plan.schedule
-        self._end = self._plan.goal.end
         self._store_cells = self._room_for_kept_rows()
-        needed = self._plan.bytes_needed(self._store_cells)
-        pool.require_memory(
-            {member.label: needed for member in pool.members},
-            self._plan.what(self._store_cells),
-            "add devices, or set items = false or keep_memory",
-            largest=self._plan.largest_buffer(self._store_cells),
-        )
+        needed, largest = plan.bytes_needed(self._store_cells), plan.largest_buffer(self._store_cells)
+        each = {member.label: needed for member in pool.members}
+        advice = "add devices, or set items = false or keep_memory"
+        pool.require_memory(each, plan.what(self._store_cells), advice, largest=largest)
         progress.device_bytes = max(progress.device_bytes, needed)
 
     def _room_for_kept_rows(self) -> int:
@@ -216,8 +209,7 @@ class DenseTable:
 
     def _chosen(self, first: int) -> NDArray[np.int64]:
         """The items found so far among those from place ``first`` of the order on."""
-        chosen: NDArray[np.int64] = self._schedule.order[first:][self._sweep.choices()[first:]]
-        return chosen
+        return np.asarray(self._schedule.order[first:][self._sweep.choices()[first:]])
 
     def _count(self) -> None:
         cells, exchanged = self._counted
@@ -232,8 +224,7 @@ class DenseTable:
         if not self._task.run.keeps_checkpoints:  # a row may take long to read
             return
         lo, hi = self._schedule.range(row.stage, self._plan.goal)
-        if values is None:
-            values = self._sweep.read(row, lo, hi)
+        values = self._sweep.read(row, lo, hi) if values is None else values
         self._count()
         start = StartRow(self._schedule.order[: self._first_item(row.stage)], lo, values)
         save(self._task.run, self._task.progress, self._task.reduced, start)

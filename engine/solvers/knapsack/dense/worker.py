@@ -49,18 +49,14 @@ def _share(cells: int, at_once: int, step: int, most: int | None = None) -> int:
 
 
 class Step(NamedTuple):
-    """Make cells [lo, hi] of the row after ``group``.
-
-    ``full`` is the profit of all items before the group. ``base`` is the cell at the target's first element; ``keep``
-    is the element of the store where the row goes if it is to be kept, else None.
-    """
+    """Make cells [lo, hi] of the row after ``group``."""
 
     group: int
-    full: int
+    full: int  # the profit of all items before the group
     lo: int
     hi: int
-    base: int
-    keep: int | None = None
+    base: int  # the cell at the target's first element
+    keep: int | None = None  # the element of the store where the row goes if it is to be kept
 
 
 class Trace(NamedTuple):
@@ -172,10 +168,7 @@ class RowWorker:
         return self.device.get(view.buffer, lo - view.base, hi - lo + 1)
 
     def post(self, view: RowView, intervals: Sequence[tuple[int, int]]) -> list[Message]:
-        """Set cells aside for other devices, where they stay unchanged until the exchange after next.
-
-        Those in this device's memory are complete when its work up to here is.
-        """
+        """Set cells aside for other devices: unchanged until the exchange after next, complete when the work is."""
         if not intervals:
             return []
         self._posted ^= 1
@@ -261,10 +254,7 @@ class RowWorker:
         return report
 
     def _exchange(self, messages: list[Message], need: tuple[int, int]) -> list[Message]:
-        """Exchange with the other devices: what they sent of the cells that are needed.
-
-        Every device waits for all others, so none fills its box again before it was read.
-        """
+        """What the others sent of the cells needed; each waits for all, so none fills its box before it was read."""
         complete = self.device.record_event() if self._peer else None
         found = self._communicator.all_gather(self._rank, (messages, complete))
         wanted = []

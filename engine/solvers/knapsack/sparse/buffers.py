@@ -16,8 +16,7 @@ __all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
 _FIRST_SLOTS = 8192  # for tiles; for decisions, so many times as much
 _FIRST_DECISIONS = 64
 _LEAST_SLOTS = 16  # a part of a table needs some tiles, however little memory there is
-DECISION_BYTES = TILE // 8 + 4
-"""Of the decisions of one tile, with its number."""
+DECISION_BYTES = TILE // 8 + 4  # of the decisions of one tile, with its number
 _DECISION_PERCENT = 25  # of the memory; while a buffer grows, the old one is there too
 
 
@@ -42,34 +41,27 @@ class Buffers:
         memory: int,
         decision_memory: int | None,
     ) -> None:
-        self.device = device
-        self._shapes = shapes
-        self._items = items
-        self._incumbent = incumbent
+        self.device, self._shapes, self._items, self._incumbent = device, shapes, items, incumbent
         self._memory = memory - fixed_bytes(items)
         self._kept = decision_memory  # bytes; without such a limit decisions are handed out when no more fit
         self._type = np.dtype(NUMPY_TYPES[shapes.value])
         self._program = device.program("knapsack/sparse", **shapes.constants())
         self._program.kernel("expand_tiles")  # compiled before anything is begun
         self._owned: list[Buffer] = []
-        n = len(items)
-        numbers = items.capacity // TILE + 1
+        n, numbers = len(items), items.capacity // TILE + 1
         self._slots = [self._empty(numbers, np.int32) for _ in range(2)]
         for slots in self._slots:
             device.zero(slots)  # any values do, see the kernel; but tools that look for unset memory would report them
         self._claimed = self._empty(numbers, np.uint32)
         device.zero(self._claimed)
-        self._stamp = 0
-        self._last_tile = numbers - 1
+        self._stamp, self._last_tile = 0, numbers - 1
         relaxations = items.relaxations
         self._rest_first, self._rest_count = relaxations.first.tolist(), relaxations.count.tolist()
         self._rest = {"rest_weights": self._put(relaxations.weights), "rest_gains": self._put(relaxations.gains)}
         self._status = self._put(np.zeros(1, SPARSE_STATUS.dtype))
-        self._counts = self._put(np.zeros(n + 1, np.int32))
-        self._candidate_counts = self._put(np.zeros(n + 1, np.int32))
-        self._bases = self._put(np.zeros(n + 1, np.int64))
+        self._counts, self._candidate_counts = (self._put(np.zeros(n + 1, np.int32)) for _ in range(2))
+        self._bases, self._path = (self._put(np.zeros(n + 1, np.int64)) for _ in range(2))
         self._records = self._put(np.full(shapes.groups * shapes.block, np.array((0, -1, -1, 0), BEST_STATE.dtype)))
-        self._path = self._put(np.zeros(n + 1, np.int64))
         self._choice = self._put(np.zeros(n, np.uint8))
         self._wrap = False
         self._slot_count = self._decision_count = 0
@@ -142,13 +134,6 @@ class Buffers:
             self._decisions = {"decisions": words, "decision_tiles": numbers}
             self._decision_count = decisions
         self._bind()
-
-    def _reserve(self, count: int) -> None:
-        """Room for a table of so many tiles; the present one is dropped if there is not enough."""
-        if count > self._slot_count:
-            self._slot_count = 0
-            self._release(*self._values, *self._tiles, *self._candidates.values())
-            self._resize(0, 0, count, self._decision_count)
 
     def _bind(self) -> None:
         """The launches of steps to an even and to an odd table, with all that stays the same."""

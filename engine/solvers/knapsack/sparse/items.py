@@ -56,10 +56,6 @@ class SparseItems:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def first(self, count: int, capacity: int) -> SparseItems:
-        """The problem of the first items alone."""
-        return SparseItems.of(self.indices[:count], self.weights[:count], self.profits[:count], capacity)
-
     @cached_property
     def fits(self) -> bool:
         """Whether the kernels' 64-bit arithmetic is exact for these items."""
@@ -74,8 +70,7 @@ class SparseItems:
     @cached_property
     def gains(self) -> NDArray[np.int64]:
         """``profit - multiplier * weight`` of each item."""
-        gains: NDArray[np.int64] = self.profits - self.multiplier * self.weights
-        return gains
+        return np.asarray(self.profits - self.multiplier * self.weights)
 
     @property
     def value(self) -> ValueType:

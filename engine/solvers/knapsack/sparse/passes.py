@@ -59,12 +59,8 @@ class Pass:
         start: StartTiles | None,
         decision_memory: int | None,
     ) -> None:
-        self._owner = table
-        self._run, self._progress = table.run, table.progress
-        self._workers = workers
-        self._items = items
-        self._incumbent = incumbent
-        self._start = start
+        self._owner, self._run, self._progress = table, table.run, table.progress
+        self._workers, self._items, self._incumbent, self._start = workers, items, incumbent, start
         self._step = 0 if start is None else len(start.done)
         self._tiles = 1 if start is None else len(start.tiles)
         self._limit = 0

@@ -95,7 +95,8 @@ class SparseTable:
         profit = found.profit
         while found.count:
             profit -= int(self._task.problem.profits[found.chosen].sum())
-            items = items.first(found.count, found.cell)
+            first = slice(found.count)
+            items = SparseItems.of(items.indices[first], items.weights[first], items.profits[first], found.cell)
             taken = np.concatenate(chosen)
             self._later = Reduced(taken, items.indices, found.cell, known.best, known.objective, known.bound)
             again = self._pass(items, profit - 1, None)
@@ -146,9 +147,8 @@ class SparseTable:
         faults = {member: fault(items, member.info) for member in self._members}
         fitting = [member for member in self._members if faults[member] is None]
         if not fitting:
-            raise OutOfDeviceMemory(
-                f"the sparse table is impossible: {faults[self._members[0]]}; add memory or devices"
-            )
+            why = faults[self._members[0]]
+            raise OutOfDeviceMemory(f"the sparse table is impossible: {why}; add memory or devices")
         return [member for member in fitting if preference(member.info) == preference(fitting[0].info)]
 
     def improved(self, found: Found) -> bool:

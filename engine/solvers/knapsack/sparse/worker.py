@@ -21,8 +21,7 @@ __all__ = ["Best", "Decisions", "Report", "Shortage", "SparseWorker"]
 _WORDS = TILE // 32  # of the decisions of a tile
 _FIRST_TRACE, _TRACE_GROWTH = 32, 4  # steps back at once, where a cell's tile may be on another device
 
-Shortage = Literal["tiles", "decisions"]
-"""What the next step needs more of than the device may hold."""
+Shortage = Literal["tiles", "decisions"]  # what the next step needs more of than the device may hold
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,11 @@ class SparseWorker(Buffers):
 
     def put_table(self, step: int, pieces: Sequence[tuple[NDArray[Any], NDArray[Any]]], gain: int) -> None:
         """Go on from a table after ``step`` items; decisions begin again."""
-        self._reserve(sum(len(tiles) for tiles, _ in pieces))
-        present, count = step % 2, 0
+        present, count, needed = step % 2, 0, sum(len(tiles) for tiles, _ in pieces)
+        if needed > self._slot_count:  # the present table is dropped
+            self._slot_count = 0
+            self._release(*self._values, *self._tiles, *self._candidates.values())
+            self._resize(0, 0, needed, self._decision_count)
         for tiles, values in pieces:
             self.device.put(values.astype(self._type, copy=False).reshape(-1), self._values[present], count * TILE)
             self.device.put(tiles.astype(np.int32, copy=False), self._tiles[present], count)
