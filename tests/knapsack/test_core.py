@@ -89,7 +89,7 @@ def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one():
 
 
 def test_the_papers_instances_are_proved_by_the_number_of_items():
-    """P = w + 50: no more items fit than the lightest, and an exchange of two items fills the capacity."""
+    """p = w + 50: no more items fit than the lightest, and an exchange of two items fills the capacity."""
     for seed in range(3):
         problem = generate(GeneratorOptions(type="strongly-correlated", n=5000, seed=seed))
         reduced = presolve(problem, reduce=True)

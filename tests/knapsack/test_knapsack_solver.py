@@ -98,7 +98,7 @@ def test_lock_step_kernels_are_exact_up_to_the_largest_profits(one_device, monke
 @pytest.mark.few(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_paper_s_instance_reaches_its_cardinality_bound(one_device, variant):
-    """P = w + 50: no more items fit than the lightest, and no more weight than the capacity; both bounds are met."""
+    """p = w + 50: no more items fit than the lightest, and no more weight than the capacity; both bounds are met."""
     problem = generate(GeneratorOptions(type="strongly-correlated", n=2000, seed=1))
     most_items = int(np.searchsorted(np.cumsum(np.sort(problem.weights)), problem.capacity, side="right"))
     result = one_device.solve(problem, variant=variant, reduce=False)

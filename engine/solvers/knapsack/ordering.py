@@ -39,9 +39,9 @@ def _ascending(keys: NDArray[Any], seconds: NDArray[np.int64]) -> NDArray[np.int
     """
     order = np.argsort(keys)
     found = keys[order]
-    equal = np.flatnonzero(found[1:] == found[:-1])
-    if len(equal):
-        places = np.union1d(equal, equal + 1)
+    equal = found[1:] == found[:-1]
+    if equal.any():
+        places = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
         items = order[places]
         order[places] = items[np.lexsort((items, seconds[items], found[places]))]
     return order.astype(np.int64)

@@ -219,4 +219,5 @@ class Backtracker:
 def _evenly(done: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     """Indices of the rows that cut the work into equal shares."""
     targets = done[-1] * np.arange(1, rows + 1) / (rows + 1)
-    return np.unique(np.minimum(np.searchsorted(done, targets), len(done) - 2)).astype(np.int64)
+    found = np.minimum(np.searchsorted(done, targets), len(done) - 2)
+    return np.asarray(found[np.diff(found, prepend=-1) > 0], np.int64)
