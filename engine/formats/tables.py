@@ -206,8 +206,9 @@ def read(path: str | Path, target: str | int | None = None, encode: bool = False
     plain = without_compression(path)
     if plain.suffix.lower() in (".parquet", ".pq") or recognize(plain, head) == "parquet":
         return _read_parquet(path, target, encode)
-    text = read_text(path, "the table")
-    return _read_libsvm(text, path) if _is_libsvm(_lines(head)) else _read_text(text, path, target, encode)
+    if _is_libsvm(_lines(head)):
+        return _read_libsvm(lines_of(read_text(path, "the table")), path)
+    return _read_text(lines_of(read_text(path, "the table")), path, target, encode)
 
 
 def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
@@ -227,28 +228,32 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
     return next((lower.index(name) for name in TARGETS if name in lower), len(names) - 1)
 
 
-def _read_text(text: str, path: Path, target: str | int | None, encode: bool) -> Table:
-    """A table of text; the first line is a header if none of its cells is a number."""
-    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()[:1] not in ("", "#")]
+def _read_text(text: list[str], path: Path, target: str | int | None, encode: bool) -> Table:
+    """A table of lines; the first is a header if none of its cells is a number. No line is kept that is not needed."""
+    lines = [(number, line) for number, line in enumerate(text, 1) if line.strip()[:1] not in ("", "#")]
+    del text
     if not lines:
         raise ProblemError("the table is empty", path)
     separator = _separator(lines[0][1])
     titles = [cell.strip() for cell in _rows(lines[:1], separator, path)[0][1]]
     has_header = not any(map(_NUMBER.fullmatch, titles))
     names = titles if has_header else [f"x{column}" for column in range(len(titles))]
-    body = lines[1:] if has_header else lines
     _require_columns(names, path, lines[0][0])
+    body = lines[has_header:]
+    del lines
     chosen = _target_of(names, target, path)
     require_memory(8 * len(body) * len(names), f"a table of {len(body)} rows and {len(names)} columns", path)
     values = _all_numbers([line for _, line in body], separator, len(names))
-    rows: Sequence[tuple[int, Any]] = body
+    numbers = [number for number, _ in body]
     if values is not None:
+        del body
         X, y = np.delete(values, chosen, axis=1), values[:, chosen].copy()
         features = [name for column, name in enumerate(names) if column != chosen]
     else:
         rows = _rows(body, separator, path)
         X, y, features = _with_words(rows, names, chosen, path, encode)
-    return Table(X, y, features, names[chosen], [number for number, _ in rows])
+        numbers = [number for number, _ in rows]
+    return Table(X, y, features, names[chosen], numbers)
 
 
 def _all_numbers(lines: list[str], separator: str | None, columns: int) -> NDArray[np.float64] | None:
@@ -349,14 +354,14 @@ def _is_number(cell: str) -> bool:
     return "_" not in cell
 
 
-def _read_libsvm(text: str, path: Path) -> Table:
+def _read_libsvm(text: list[str], path: Path) -> Table:
     """``label index:value ...`` with ``#`` before comments; what is left out is 0.
 
     By scikit-learn's rules: a row may have no feature, indices count from 1 unless one of them is 0, ``qid:`` is
     passed over.
     """
     labels, indices, values, counts, lines = array("d"), array("q"), array("d"), array("q"), array("q")
-    for number, line in enumerate(lines_of(text), start=1):
+    for number, line in enumerate(text, start=1):
         words = line.partition("#")[0].split()
         if not words:
             continue

@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.app.widgets import filled
+
 
 class Palette(QDialog):
     """A line to type in, and the commands that match; Enter runs the current one.
@@ -46,13 +48,8 @@ class Palette(QDialog):
         self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.list.setAccessibleName("Commands that match")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        inner = QVBoxLayout(frame)
-        inner.setContentsMargins(8, 8, 8, 8)
-        inner.addWidget(self.line)
-        inner.addWidget(self.list)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(frame)
+        filled(QVBoxLayout(frame), self.line, self.list, margins=(8, 8, 8, 8))
+        filled(QVBoxLayout(self), frame, margins=(0, 0, 0, 0))
         self.line.textChanged.connect(self._match)
         self.line.installEventFilter(self)
         self.list.itemClicked.connect(lambda _item, _column: self.accept())
@@ -83,7 +80,6 @@ class Palette(QDialog):
             self.list.setCurrentItem(item)
 
     def texts(self) -> list[str]:
-        """The texts of the entries that match."""
         items = (self.list.topLevelItem(row) for row in range(self.list.topLevelItemCount()))
         return [item.text(0) for item in items if item is not None]
 
@@ -100,7 +96,6 @@ class Palette(QDialog):
         return super().eventFilter(watched, event)
 
     def accept(self) -> None:
-        """Close, then run the chosen command."""
         item = self.list.currentItem()
         super().accept()
         if (parent := self.parentWidget()) is not None:

@@ -15,10 +15,9 @@ from gui.app.icons import set_icon
 
 @dataclass(frozen=True)
 class Action:
-    """One command of the window.
+    """One command of the window; the ``name`` ``-`` is a separator of the menu.
 
     ``shortcut``: key sequences, separated by spaces; the first is shown.
-    ``name``: a controller has a handler of this name; ``-`` is a separator of the menu.
     ``needs``: what must be available for it; see :meth:`gui.window.main.MainWindow.available`.
     """
 

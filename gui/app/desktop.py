@@ -42,9 +42,8 @@ def _places() -> dict[str, Path]:
 
 
 def install() -> list[Path]:
-    """Write desktop entry, icon and file types into the user's data folder.
+    """Write desktop entry, icon and file types into the user's data folder; the files that were written.
 
-    Returns the files that were written.
     Raises :class:`engine.errors.InputError` on other systems than Linux, or if a file cannot be written.
     """
     from gui.app.icons import application_svg

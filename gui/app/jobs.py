@@ -60,7 +60,6 @@ class Job(QRunnable):
         self._finished = False
 
     def start(self) -> Job:
-        """Give it to the thread pool."""
         # Finished jobs are released here, on the thread of their receivers, and not on the thread that ran them.
         Job._active.difference_update([job for job in Job._active if job._finished and job._receiver.delivered])
         Job._active.add(self)
@@ -72,7 +71,6 @@ class Job(QRunnable):
         self._receiver.disconnect_callbacks()
 
     def run(self) -> None:
-        """Do the work, on a thread of the pool."""
         work, self._work = self._work, None
         assert work is not None
         try:
@@ -102,7 +100,6 @@ class Jobs(QObject):
     def start(
         self, work: Callable[[], T], done: Callable[[T], object], failed: Callable[[Exception], object] | None = None
     ) -> Job:
-        """Call ``work`` on a pool thread, then ``done`` with its result or ``failed`` with its exception here."""
 
         def finish(callback: Callable[[Any], object], value: Any) -> None:
             self.pending.remove(job)
@@ -114,12 +111,10 @@ class Jobs(QObject):
         return job.start()
 
     def discard(self, job: Job) -> None:
-        """Deliver nothing of one job."""
         job.discard()
         self.pending.remove(job)
 
     def discard_all(self) -> None:
-        """Deliver nothing any more."""
         for job in self.pending:
             job.discard()
         self.pending.clear()

@@ -10,6 +10,11 @@ from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from gui.app.theme import Theme
 
+_NOT_AS_USUAL = (
+    *("interrupted", "cancelled", "time_limit", "iteration_limit", "paused", "stopping"),
+    *("infeasible", "unbounded", "bound_proved"),
+)
+
 
 def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
     """The text colour for the state of a run; a result with warnings is not shown as good."""
@@ -17,19 +22,7 @@ def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
         return theme.warning if warnings else theme.good
     if state in ("failed", "killed"):
         return theme.bad
-    if state in (
-        "interrupted",
-        "cancelled",
-        "time_limit",
-        "paused",
-        "stopping",
-        "infeasible",
-        "unbounded",
-        "bound_proved",
-        "iteration_limit",
-    ):
-        return theme.warning
-    return theme.accent
+    return theme.warning if state in _NOT_AS_USUAL else theme.accent
 
 
 def set_style(widget: QWidget, theme: Theme) -> None:

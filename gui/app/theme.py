@@ -18,11 +18,7 @@ DASHES: tuple[tuple[float, ...], ...] = ((), (7, 3), (2, 2.5), (9, 3, 2, 3), (14
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of the window and of everything drawn in it, as ``#rrggbb``.
-
-    ``lines`` are for curves in turn; ``grid`` is for grid lines, ``axis`` for axes and their text, ``good`` and ``bad``
-    for states.
-    """
+    """Colours of the window and of all that is drawn in it, as ``#rrggbb``; ``lines`` are for curves in turn."""
 
     name: str
     window: str
@@ -46,7 +42,6 @@ class Theme:
         return self.name == "dark"
 
     def colour(self, index: int) -> str:
-        """Colour of the line ``index``."""
         return self.lines[index % len(self.lines)]
 
     def dash(self, index: int) -> tuple[float, ...]:
@@ -54,7 +49,6 @@ class Theme:
         return DASHES[index % len(DASHES)]
 
     def pen(self, index: int, width: float = 1.5) -> QPen:
-        """A pen for the line ``index``."""
         return pen_of(self.colour(index), self.dash(index), width)
 
     def mixed(self, colour: str, share: float) -> str:
@@ -64,7 +58,6 @@ class Theme:
         return QColor(*(round(share * a + (1 - share) * b) for a, b in parts)).name()
 
     def palette(self) -> QPalette:
-        """The palette of the widgets."""
         palette = QPalette()
         roles = {
             QPalette.ColorRole.Window: self.window,

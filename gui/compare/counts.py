@@ -24,7 +24,6 @@ class Counts:
         self._phases: dict[str, dict[str, float]] = {}
 
     def take(self, event: Event) -> None:
-        """Note what an event says of the counts."""
         if isinstance(event, Metric) and event.name in _METRICS and event.device is None:
             self._points.setdefault((event.name, "metric"), []).append((event.time, event.value))
         elif isinstance(event, Progress) and event.unit in _UNITS:

@@ -15,6 +15,7 @@ from engine.util.text import counted
 from gui.app.jobs import Job
 from gui.app.meaning import figure_meaning
 from gui.app.theme import Theme
+from gui.app.widgets import filled
 from gui.compare.groups import VALUES, condition_of, differing_options, grouped, numbers_of, values_of
 from gui.compare.profiles import is_solved, performance_profiles, solved_within
 from gui.compare.progressions import Progression, bands, distances, read_progressions, times_to
@@ -93,21 +94,13 @@ class StatisticsTab(Cleanup, QWidget):
             self.target.addItem(f"within {percent:g} % of the best", percent)
         self.target.setCurrentIndex(2)
         self.target.currentIndexChanged.connect(lambda _index: self._show_reached())
-        row = QHBoxLayout()
-        row.addWidget(QLabel("Value"))
-        row.addWidget(self.value)
-        row.addWidget(QLabel("Target"))
-        row.addWidget(self.target)
-        row.addStretch(1)
+        row = filled(QHBoxLayout(), QLabel("Value"), self.value, QLabel("Target"), self.target, 1)
         split = QSplitter(Qt.Orientation.Vertical)
         split.addWidget(page)
         split.addWidget(self.table)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 6)
-        layout.addLayout(row)
-        layout.addWidget(split, 1)
+        filled(QVBoxLayout(self), row, (split, 1), margins=(8, 8, 8, 6))
         self._unlike = len({(note.solver, note.kind) for note in self.notes}) > 1
         if self._unlike:
             self.value.setCurrentIndex(self.value.findData("time"))
@@ -199,17 +192,14 @@ class StatisticsTab(Cleanup, QWidget):
         """Nothing comes in."""
 
     def plots(self) -> list[Any]:
-        """All figures, for export."""
         return [self.boxes, *self._smaller, self.table]
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         for figure in self.plots():
             figure.set_theme(theme)
 
     def close_sources(self) -> None:
-        """Read no more."""
         self._job.discard()
 
 

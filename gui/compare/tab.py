@@ -29,6 +29,7 @@ from engine.util.text import gap_text, option_text, seconds_text, value_text
 from gui.app.icons import dot
 from gui.app.meaning import figure_meaning
 from gui.app.theme import DASHES, Theme
+from gui.app.widgets import filled
 from gui.compare.counts import Counts
 from gui.plot.area import Cleanup
 from gui.plot.curves import Curve
@@ -46,12 +47,10 @@ _ROWS = ("solver", "state", "best", "bound", "gap", "time", "rate")
 
 
 class CompareTab(Cleanup, QWidget):
-    """Two or more recorded runs, compared.
+    """Two or more recorded runs, compared; ``ready()`` when all are read.
 
     Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. More than two runs,
-    or two of one title, are numbered, in the table and in the legends. Objectives are drawn on one axis if all runs
-    have the same instance.
-    ``ready()`` is emitted when all are read.
+    or two of one title, are numbered. Objectives are drawn on one axis if all runs have the same instance.
     """
 
     ready = Signal()
@@ -89,11 +88,7 @@ class CompareTab(Cleanup, QWidget):
         row.addStretch(1)
         self._row.hide()
         self.against.currentIndexChanged.connect(lambda _index: self.show_against(str(self.against.currentData())))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 4)
-        layout.addWidget(self.table)
-        layout.addWidget(self._row)
-        layout.addWidget(self.page, 1)
+        filled(QVBoxLayout(self), self.table, self._row, (self.page, 1), margins=(6, 6, 6, 4))
 
     def tick(self) -> None:
         """Take new events and draw them."""
@@ -172,15 +167,11 @@ class CompareTab(Cleanup, QWidget):
             case Metric():
                 scale = 100 if event.name in self._shares else 1
                 self._point(place, event.name, "", event.time, scale * event.value, event.device)
-            case Incumbent():
+            case Incumbent() | Finished():
                 self._show_best(place, event.time, event.objective, event.bound, event.gap)
-            case Finished():
-                self._show_best(place, event.time, event.objective, event.bound, event.gap)
-                for curve in self._steps[place].values():
-                    self._hold(curve, event.time)
-            case Failed():
-                for curve in self._steps[place].values():
-                    self._hold(curve, event.time)
+        if isinstance(event, Finished | Failed):
+            for curve in self._steps[place].values():
+                self._hold(curve, event.time)
 
     def _show_best(self, place: int, time: float, best: float | None, bound: float | None, gap: float | None) -> None:
         """The same numbers in the curves and, through the summary, in the table; a count has no bound."""
@@ -276,18 +267,15 @@ class CompareTab(Cleanup, QWidget):
             self.table.setItem(row, column, QTableWidgetItem(text))
 
     def plots(self) -> list[Any]:
-        """All figures, for export."""
         return list(self._shown.values())
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         for figures in (self._figures, *self._others.values()):
             for figure in figures.values():
                 figure.set_theme(theme)
 
     def close_sources(self) -> None:
-        """Read no more."""
         for player in self._players:
             player.close()
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTabWidget, QVBoxLayout, QWidget
 
 from engine.base.problem import Problem
 from engine.base.result import Result
@@ -32,6 +32,7 @@ from engine.util.text import compiling_text, gap_text, seconds_text, short_numbe
 from gui.app.meaning import figure_meaning, tile_meaning
 from gui.app.style import state_colour
 from gui.app.theme import Theme
+from gui.app.widgets import filled, text_label
 from gui.panels.devices import DevicesPage
 from gui.panels.info import InfoPage
 from gui.panels.reports import ReportGroup
@@ -106,23 +107,22 @@ class Panel(Cleanup, QWidget):
         self._about.setObjectName("muted")
         self._about.setTextFormat(Qt.TextFormat.PlainText)
         self._about.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._warning_label = QLabel()
-        self._warning_label.setObjectName("warning")
-        self._warning_label.setWordWrap(True)
-        self._warning_label.setTextFormat(Qt.TextFormat.PlainText)
-        self._warning_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._warning_label.setAccessibleName("Warnings of the run")
+        self._warning_label = text_label(
+            kind="warning", wrap=True, plain=True, selectable=True, name="Warnings of the run"
+        )
         self._warning_label.hide()
         self.pages = QTabWidget()
         self.pages.setDocumentMode(True)
         self.pages.setAccessibleName("Pages of the dashboard")
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(6, 6, 6, 4)
-        outer.setSpacing(4)
-        outer.addWidget(self._about)
-        outer.addWidget(self._warning_label)
-        outer.addWidget(self._strip)
-        outer.addWidget(self.pages, 1)
+        filled(
+            QVBoxLayout(self),
+            self._about,
+            self._warning_label,
+            self._strip,
+            (self.pages, 1),
+            margins=(6, 6, 6, 4),
+            spacing=4,
+        )
         for name in ("State", "Elapsed", "Remaining", "Best", "Solutions", self.bound_title(), "Gap", "Rate"):
             self.tile(name)  # in this order, whichever is known first
             if name not in ("State", "Elapsed"):
@@ -171,7 +171,6 @@ class Panel(Cleanup, QWidget):
         """The whole result, from the run folder, and what :meth:`postprocessor` has made of it."""
 
     def page(self, title: str, columns: int = 2) -> Page:
-        """A new page of figures."""
         page = Page(columns)
         self.pages.addTab(page, title)
         page.setAccessibleName(title)
@@ -341,7 +340,6 @@ class Panel(Cleanup, QWidget):
         self._warning_label.setVisible(bool(lines))
 
     def refresh(self) -> None:
-        """Draw what has changed and can be seen."""
         seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
         length = sum(plot.path_length for plot in seen)
         self._fine_lines = length < (_FINE_PATHS if self._fine_lines else 0.7 * _FINE_PATHS)
@@ -466,7 +464,6 @@ class Panel(Cleanup, QWidget):
         return spec.title if spec is not None and spec.title else name.replace("_", " ")
 
     def summary(self) -> list[tuple[str, str]]:
-        """Names and values of the key numbers."""
         return [(tile.name, tile.value) for tile in self._shown_tiles().values()]
 
     # --- the rest -----------------------------------------------------------------------------------------------
@@ -476,7 +473,6 @@ class Panel(Cleanup, QWidget):
         return [figure for figure in self._figures if not was_hidden(figure)]
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self._apply_theme(theme)
         for figure in self._figures:
             figure.set_theme(theme)

@@ -36,7 +36,6 @@ class BOAPanel(Panel):
     solver = "boa"
 
     def build(self) -> None:
-        """The pages."""
         page = self.page("Evolution", columns=3)
         by_generation = partial(self.figure, LivePlot, page, across="generation")
         self.fitness = by_generation("Fitness", y_title="fitness", key="fitness", from_zero=False, wide=2)
@@ -110,7 +109,6 @@ class BOAPanel(Panel):
         return "Bound" if getattr(self.problem, "optimum", None) is None else "Known optimum"
 
     def on_trace(self, event: Trace) -> None:
-        """Pictures of the population and its network."""
         if event.name == "edges":
             before = self._network_of if event.iteration > self._network_of else 0  # else, of another population
             self._network_of = event.iteration
@@ -148,7 +146,6 @@ class BOAPanel(Panel):
         self.genes.set_unit(f"0 to 1 bit, a row for each of {len(self._entropies)} snapshots")
 
     def on_finished(self, event: Finished) -> None:
-        """Counts of the whole run."""
         self._group.flush()
         for name, title in (
             ("generations", "Generations"),
@@ -169,7 +166,6 @@ class BOAPanel(Panel):
             figure.hint(text)
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
-        """The curves over all generations."""
         return partial(_postprocess, self.run.schema, self.sense == "minimize")
 
     def on_result(self, result: Result, processed: Any) -> None:

@@ -30,7 +30,6 @@ class BranchAndBoundPanel(Panel):
     solver = "branch_and_bound"
 
     def build(self) -> None:
-        """The pages."""
         page, more = self.page("Search", columns=3), self.page("Stealing", columns=2)
         self.solution_page = self.page("Solution", columns=1)
         self.active = self.figure(StackedPlot, page, "Active IVMs", y_title="IVMs", key="active_ivms", wide=2)
@@ -104,7 +103,6 @@ class BranchAndBoundPanel(Panel):
         self.add(self.solution, self.solution_page)
 
     def on_started(self, event: Started) -> None:
-        """A bar for each device, in the pool's order."""
         for index, label in enumerate(event.devices):
             self.explored.put(label, 0.0, self.theme.colour(index))
         if event.resumed:  # devices count from here on
@@ -142,7 +140,6 @@ class BranchAndBoundPanel(Panel):
             self.levels.put(event.values)
 
     def on_incumbent(self, event: Incumbent) -> None:
-        """A step in the curves of incumbent and bound."""
         if event.objective is not None:
             self.best.series("incumbent", step=True).append(event.time, event.objective)
         if event.bound is not None:
@@ -155,7 +152,6 @@ class BranchAndBoundPanel(Panel):
                 self.solution.set_unit(f"{self._solution_unit}; {value_text(event.objective)} so far")
 
     def on_finished(self, event: Finished) -> None:
-        """The end: last values and the solution."""
         if event.bound is not None and self.sense != "count":
             self.best.series("bound", step=True).append(event.time, event.bound)
         if event.gap is not None and self.sense != "count":

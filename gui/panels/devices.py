@@ -40,7 +40,6 @@ class DevicesPage:
         self._since: dict[str, float] = {}
 
     def started(self, event: Started) -> None:
-        """The pool is known."""
         self._names = list(zip(event.devices, event.device_names, strict=False))
         self._since = dict.fromkeys(event.devices, event.time)
         for device in event.devices:  # in the pool's order, whichever reports first
@@ -55,7 +54,6 @@ class DevicesPage:
         self.listing.put(["device or worker", "name", "memory", "busy (%)", "last heard of (s)"], rows)
 
     def status(self, event: DeviceStatus) -> None:
-        """A sample of one device."""
         index, device, time = self._index(event.device), event.device, event.time
         for name, plot in self._plots.items():
             if (value := getattr(event, name)) is not None:

@@ -15,7 +15,6 @@ class GenericPanel(Panel):
     """Objective and bound, all declared metrics, traces, devices."""
 
     def build(self) -> None:
-        """A plot for each metric."""
         self._traces: dict[str, LivePlot] = {}
         count = len(self.run.metrics) + 1
         self.overview: Page = self.page("Overview", columns=2 if count <= 6 else 3)
@@ -39,19 +38,16 @@ class GenericPanel(Panel):
         self._metric(event)
 
     def on_incumbent(self, event: Incumbent) -> None:
-        """A step in the curves of objective and bound."""
         if event.objective is not None:
             self.best.series("objective", step=True).append(event.time, event.objective)
         if event.bound is not None:
             self.best.series("bound", step=True).append(event.time, event.bound)
 
     def on_progress(self, event: Progress) -> None:
-        """A point in the curve of its phase."""
         if event.total > 0 and not event.limit:
             self.phase.series(event.phase).append(event.time, 100 * event.done / event.total)
 
     def on_trace(self, event: Trace) -> None:
-        """Curves of the first components, over iterations."""
         key = f"trace {event.name}"
         plot = self._traces.get(key)
         if plot is None:

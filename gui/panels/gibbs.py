@@ -38,7 +38,6 @@ class GibbsPanel(Panel):
     solver = "gibbs"
 
     def build(self) -> None:
-        """The pages."""
         self.trace_page, page = self.page("Traces", columns=3), self.page("Convergence", columns=3)
         self.rank_page = self.page("Ranks", columns=3)
         self.traces: dict[str, LivePlot] = {}
@@ -122,7 +121,6 @@ class GibbsPanel(Panel):
             self.ess.set_unit(f"of the slowest traced; {short_number_text(self._wanted)} end sampling")
 
     def on_trace(self, event: Trace) -> None:
-        """A value of one chain."""
         plot = self._trace_plot(event.name)
         if plot is None or not event.values:
             return
@@ -166,14 +164,12 @@ class GibbsPanel(Panel):
         self.tile("R-hat").show_value(f"{value:.3f}", colour)
 
     def on_progress(self, event: Progress) -> None:
-        """How many iterations are done, and the posterior so far."""
         if event.unit == "iterations":
             self.tile("Phase").show_value(f"{event.phase}, {value_text(event.done)} of {value_text(event.total)}")
             if event.phase == "sampling":
                 self._running_forest()
 
     def on_finished(self, event: Finished) -> None:
-        """The numbers of the whole run."""
         if event.status == "complete":
             self.tile("Phase").show_value("done")
         if (worst := event.counters.get("worst_r_hat")) is not None:
@@ -187,13 +183,11 @@ class GibbsPanel(Panel):
     # --- the result ---------------------------------------------------------------------------------------------
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
-        """Whole traces, autocorrelation, running diagnostics, intervals."""
         options = self.started.options if self.started is not None else {}
         thin, wanted = int(options.get("thin") or 1), int(options.get("draws") or 0)
         return partial(_postprocess, tuple(self.traces), self._warmup, thin, wanted)
 
     def on_result(self, result: Result, processed: ProcessedResult | None) -> None:
-        """Whole traces, autocorrelation, all intervals."""
         if processed is None:
             return
         for name, chains in processed.traces.items():
@@ -343,11 +337,7 @@ def _normal_interval(name: str, mean: float, deviation: float) -> Interval:
 
 
 def autocorrelation(draws: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
-    """Autocorrelation of chains at lags 0 .. ``lags``, about each chain's own mean, averaged over the chains.
-
-    ``draws``:
-    ``lags``: cut to the number of draws less one.
-    """
+    """Autocorrelation of chains (chains, draws) at lags from 0 on, about each chain's own mean, averaged over them."""
     count = draws.shape[1]
     apart = draws - draws.mean(axis=1, keepdims=True)
     size = 1 << (2 * count - 1).bit_length()

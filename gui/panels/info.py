@@ -51,7 +51,6 @@ class InfoPage:
         self._show()
 
     def update(self) -> None:
-        """Show the tags and the note as they are now."""
         if self._started:
             self._show()
 

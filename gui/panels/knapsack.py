@@ -27,19 +27,13 @@ class KnapsackPanel(Panel):
     solver = "knapsack"
 
     def build(self) -> None:
-        """The pages."""
         self._page = page = self.page("Table", columns=3)
         self._more = more = self.page("Details", columns=2)
         self.band = self.figure(
             BandPlot, page, "Active capacities", "of each device", y_title="capacity", key="active range", wide=2
         )
         self.picture = self.figure(
-            *(ScatterPlot, page, "Items"),
-            key="item picture",
-            x_title="weight",
-            y_title="profit",
-            wide=2,
-            optional=True,
+            *(ScatterPlot, page, "Items"), key="item picture", x_title="weight", y_title="profit", wide=2, optional=True
         )
         self.shares = self.figure(Bars, page, "Share of the active capacities", key="share")
         self.items = self.figure(LivePlot, page, "Items done", y_title="items", key="items_done")
@@ -110,7 +104,6 @@ class KnapsackPanel(Panel):
             self.tile("Items").show_value(f"{value_text(event.done)} of {value_text(event.total)}")
 
     def on_incumbent(self, event: Incumbent) -> None:
-        """A step in the curves of value and bound."""
         if event.objective is not None:
             self.best.series("value", step=True).append(event.time, event.objective)
         if event.bound is not None:
@@ -119,7 +112,6 @@ class KnapsackPanel(Panel):
             self.best.set_unit(f"profit, gap {gap_text(event.gap)}")
 
     def on_finished(self, event: Finished) -> None:
-        """Final values; the items, if the event has them."""
         if event.status == "optimal" and event.objective is not None and self.value.curves_have_data:
             # of all items: later sweeps do not report it
             self.value.series("value").append(event.time, event.objective)
@@ -131,7 +123,6 @@ class KnapsackPanel(Panel):
             self._list(*chosen_items(np.asarray(event.solution, np.int64), self.problem))
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
-        """The rows of the items."""
         return _postprocess
 
     def on_result(self, result: Result, processed: Any) -> None:

@@ -35,7 +35,6 @@ class LinearProgramPanel(Panel):
     solver = "linprog"
 
     def build(self) -> None:
-        """The pages."""
         plot = partial(self.figure, LivePlot, self.page("Convergence", columns=3), across="iteration")
         self.objectives = plot("Objectives", y_title="objective", key="objective", from_zero=False, whole=True, wide=2)
         relative = partial(plot, unit="relative, of the iterates", y_title="relative", log=True)
@@ -120,7 +119,6 @@ class LinearProgramPanel(Panel):
             self.tile("Iteration").show_value(f"{event.phase}, {value_text(event.done)}")
 
     def on_finished(self, event: Finished) -> None:
-        """The numbers of the whole run."""
         counters = event.counters
         self._group.flush()
         if event.status in NO_SOLUTION:
@@ -166,11 +164,9 @@ class LinearProgramPanel(Panel):
     # --- the result ---------------------------------------------------------------------------------------------
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
-        """Curves over all iterations, and the rows of the tables."""
         return partial(_postprocess, self.run.schema)
 
     def on_result(self, result: Result, processed: Any) -> None:
-        """Every iteration, and the solution."""
         for name, series in processed["curves"].items():
             if name in self._places and len(series):
                 plot, title = self._places[name]

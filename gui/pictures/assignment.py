@@ -25,7 +25,6 @@ class AssignmentView(NetworkView):
         self.hint("The graph is shown once there is a solution.")
 
     def show_sides(self, bits: NDArray[Any]) -> None:
-        """Colour the nodes by a bit each."""
         self._sides = np.asarray(bits).astype(bool)
         cut = int((self._sides[self._edges[:, 0]] != self._sides[self._edges[:, 1]]).sum())
         ones = int(self._sides.sum())
@@ -49,7 +48,6 @@ class AssignmentView(NetworkView):
             draw_dots(painter, self._places[chosen], colour, size)
 
     def table(self) -> Table:
-        """A row for each node."""
         return ["gene", "bit"], [
             (gene, int(side)) for gene, side in enumerate(self._sides if self._sides is not None else [])
         ]

@@ -35,19 +35,16 @@ class Board(Picture):
         super().__init__(title, theme=theme, key="board")
 
     def populate(self) -> None:
-        """The first row on top."""
         super().populate()
         self.bare()
         self.plot.getViewBox().invertY(True)
 
     def show_queens(self, columns: list[int], remark: str) -> None:
-        """Show queens by the columns of their rows."""
         self._columns = columns
         self.unit = remark
         self.set_theme(self.theme)
 
     def redraw(self) -> None:
-        """Draw the board."""
         n = len(self._columns)
         if n:
             self.item.set_bounds(QRectF(0, 0, n, n))
@@ -66,5 +63,4 @@ class Board(Picture):
             draw_text(painter, QPointF(column + 0.5, row + 0.5), "♛", theme.text)
 
     def table(self) -> Table:
-        """A row for each queen."""
         return ["row", "column"], list(enumerate(self._columns))

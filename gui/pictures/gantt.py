@@ -73,14 +73,12 @@ class Gantt(Picture):
         self.hint("The schedule of the best order of jobs is shown once there is one.")
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Machines at the left, time below."""
         return {
             "left": Axis("left", title="machine"),
             "bottom": NumberAxis("bottom", title="time (units of the instance)"),
         }
 
     def populate(self) -> None:
-        """The first machine on top."""
         super().populate()
         self.plot.getViewBox().invertY(True)
         left = self.plot.getAxis("left")
@@ -95,7 +93,6 @@ class Gantt(Picture):
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the schedule."""
         machines = len(self._begin)
         if not machines:
             return
@@ -126,7 +123,6 @@ class Gantt(Picture):
                     draw_text(painter, rect.center(), text, "#101010" if light else "#ffffff")
 
     def table(self) -> Table:
-        """A row for each operation."""
         machines, jobs = self._begin.shape
         rows = [
             (int(self._order[k]), m, int(self._begin[m, k]), int(self._end[m, k]))

@@ -136,7 +136,6 @@ class NetworkView(Picture):
         self.hint("The network is shown when the first one has been learned.")
 
     def populate(self) -> None:
-        """Without axes."""
         super().populate()
         self.bare()
 
@@ -184,7 +183,6 @@ class NetworkView(Picture):
                 yield pairs, *self._looks()[kind]
 
     def redraw(self) -> None:
-        """Draw the network, once its nodes are placed."""
         if self.fine and self._laid_edges is not self._edges and self._nodes <= self.MOST:
             self._laid(self._edges, network_places(self._nodes, self._edges))
         elif self._wanted is not None and not self._laying and not self.fine:
@@ -249,13 +247,11 @@ class NetworkView(Picture):
             draw_dots(painter, self._places[shades == shade], colour, min(0.5, 6 * pixel))
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         super().set_theme(theme)
         for entry in self.entries:
             entry.colour = self._looks()[entry.name][0]
 
     def table(self) -> Table:
-        """A row for each edge."""
         changes = np.where(self._new, "new", "").tolist()
         rows = [(a, b, change) for (a, b), change in zip(self._edges.tolist(), changes, strict=True)]
         return ["from", "to", "change"], rows + [(a, b, "gone") for a, b in self._gone.tolist()]

@@ -43,12 +43,10 @@ class Tour(Picture):
         self.hint("The best tour is shown once there is one.")
 
     def populate(self) -> None:
-        """Without axes."""
         super().populate()
         self.bare()
 
     def show_tour(self, costs: NDArray[Any], order: NDArray[Any]) -> None:
-        """Show the tour of an order of cities."""
         if costs is not self._given:  # the places stay as tours get better
             self._given, self._costs = costs, np.asarray(costs)
             places = places_from_costs(self._costs)
@@ -62,7 +60,6 @@ class Tour(Picture):
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the tour."""
         if not self._order:
             return
         low, high = self._places.min(axis=0), self._places.max(axis=0)
@@ -85,7 +82,6 @@ class Tour(Picture):
             draw_text(painter, point, str(city), theme.accent_text if city == self._order[0] else theme.text)
 
     def table(self) -> Table:
-        """A row for each leg."""
         ends = self._order[1:] + self._order[:1]
         legs = zip(self._order, ends, strict=True)
         return ["from", "to", "cost"], [(a, b, int(self._costs[a, b])) for a, b in legs]

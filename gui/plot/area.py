@@ -37,12 +37,10 @@ class Cleanup:
     """Whether its plots have been taken apart: nothing is drawn any more."""
 
     def closeEvent(self, event: Any) -> None:
-        """Release the plots of a closed window."""
         self.cleanup()
         super().closeEvent(event)  # type: ignore[misc]
 
     def deleteLater(self) -> None:
-        """Release the plots, then delete."""
         self.cleanup()
         super().deleteLater()  # type: ignore[misc]
 
@@ -84,15 +82,12 @@ class PlotArea(pg.GraphicsWidget):
         self.addItem = self._box.addItem
 
     def getViewBox(self) -> pg.ViewBox:
-        """What items are drawn in."""
         return self._box
 
     def getAxis(self, side: str) -> pg.AxisItem:
-        """The axis on the ``"left"`` or at the ``"bottom"``."""
         return self._axes[side]
 
     def hideAxis(self, side: str) -> None:
-        """Take an axis away."""
         self._axes[side].hide()
 
 
@@ -129,7 +124,6 @@ class PlotView(pg.GraphicsView):
             release_unclosed(self)
 
     def wheelEvent(self, event: Any) -> None:
-        """Zoom with Ctrl, let the page scroll without."""
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             super().wheelEvent(event)
         else:

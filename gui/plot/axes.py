@@ -91,11 +91,7 @@ def wrapped(text: str, metrics: QFontMetricsF, width: float) -> list[str]:
 
 
 class Axis(pg.AxisItem):
-    """An axis of fixed width with a title, which has more lines, or smaller letters, where it would not fit.
-
-    ``orientation``: ``"left"`` or ``"bottom"``.
-    ``title``: what the axis shows, with its unit.
-    """
+    """An axis of fixed width with a title, which has more lines, or smaller letters, where it would not fit."""
 
     def __init__(self, orientation: str, title: str = "", **arguments: Any) -> None:
         self.title = title
@@ -113,13 +109,11 @@ class Axis(pg.AxisItem):
         self._make_title_room()
 
     def set_title(self, title: str) -> None:
-        """Change the title."""
         if title != self.title:
             self.title = title
             self._fit_title()
 
     def set_colour(self, colour: str) -> None:
-        """Change the colour of the title."""
         self._colour = colour
         self._fit_title()
 
@@ -175,7 +169,6 @@ class Axis(pg.AxisItem):
             self.label.setPos(size.width() / 2 - box.width() / 2, size.height() - box.height() + 3)
 
     def resizeEvent(self, event: Any = None) -> None:
-        """Fit the title to the new length."""
         if self.label is not None:
             self._fit_title()
 
@@ -195,7 +188,6 @@ class NumberAxis(Axis):
         return list(super().tickValues(low, high, size))
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Text of the ticks."""
         largest = max((abs(value) for value in values), default=0.0)
         largest = max(largest, self._largest)
         unit, prefix = next(((unit, prefix) for unit, prefix in _PREFIXES if largest >= unit), (1.0, ""))
@@ -251,7 +243,6 @@ class TimeAxis(Axis):
     """Seconds as ``5 s``, ``2:30``, ``1:00:00``."""
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Text of the ticks."""
         return [duration(value, spacing) if value >= 0 else "" for value in values]
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:

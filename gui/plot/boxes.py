@@ -61,7 +61,6 @@ class BoxPlot(RowPlot):
         self.make_room(len(rows))
 
     def redraw(self) -> None:
-        """Draw the boxes."""
         shown = self._rows[: self.MOST]
         if shown:
             low = min(min(row.low, *row.outliers) if row.outliers else row.low for _, row in shown)
@@ -88,7 +87,6 @@ class BoxPlot(RowPlot):
             draw_discs(painter, (QPointF(at, middle) for at in row.outliers), self.theme.text, 2.5)
 
     def table(self) -> Table:
-        """A row for each box."""
         headers = ["", "runs", "min", "lower quartile", "median", "upper quartile", "max", "outliers"]
         return headers, [
             (

@@ -34,17 +34,14 @@ class PaintedItem(pg.GraphicsObject):
         self.bounds = bounds or QRectF(0, 0, 1, 1)
 
     def set_bounds(self, bounds: QRectF) -> None:
-        """Say where the function paints."""
         self.prepareGeometryChange()
         self.bounds = bounds
         self.update()
 
     def boundingRect(self) -> QRectF:
-        """Where the function paints."""
         return self.bounds
 
     def paint(self, painter: QPainter, *_: Any) -> None:
-        """Paint."""
         self._paint(painter)
 
 
@@ -87,7 +84,6 @@ class Picture(Figure):
         super().__init__(title, unit, theme=theme, key=key)
 
     def populate(self) -> None:
-        """One item paints all."""
         self.plot.addItem(self.item, ignoreBounds=True)
 
     def _paint_content(self, painter: QPainter) -> None:
@@ -100,7 +96,6 @@ class Picture(Figure):
         self.plot.getViewBox().setAspectLocked(True)
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         super().set_theme(theme)
         self.item.update()
 
@@ -125,7 +120,6 @@ class Bars(Picture):
         super().__init__(title, unit, theme=theme, key=key)
 
     def populate(self) -> None:
-        """Without axes."""
         super().populate()
         self.plot.hideAxis("left")
         self.plot.hideAxis("bottom")
@@ -158,7 +152,6 @@ class Bars(Picture):
         self.plot.getViewBox().invertY(True)
 
     def redraw(self) -> None:
-        """Draw the bars."""
         self._heights()
 
     def hint(self, text: str) -> None:
@@ -190,11 +183,9 @@ class Bars(Picture):
             row += 1
 
     def table(self) -> Table:
-        """A row for each bar."""
         return ["", "share"], [(bar.name, bar.value) for bar in self._bars.values()]
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         swap = dict(zip(self.theme.lines, theme.lines, strict=True))
         for bar in self._bars.values():
             bar.colour = swap.get(bar.colour, bar.colour)
@@ -211,19 +202,16 @@ class BandPlot(LivePlot):
         super().__init__(*arguments, **named)
 
     def append(self, name: str, time: float, low: float, high: float, colour: str) -> None:
-        """Add to a band."""
         curve = self.series(name, colour)
         self._lower.setdefault(name, Series()).append(time, low)
         curve.append(time, high)
 
     def begin_session(self, time: float) -> None:
-        """The run is resumed from a checkpoint at ``time``."""
         super().begin_session(time)
         for lower in self._lower.values():
             lower.cut(time)
 
     def redraw(self) -> None:
-        """Draw the bands."""
         self._set_ranges()
         bounds = self._bounds()
         for curve in self.curves:
@@ -257,7 +245,6 @@ class BandPlot(LivePlot):
             curve.entry.show_value("" if math.isnan(high) else f"{short_number_text(low)} – {short_number_text(high)}")
 
     def table(self) -> Table:
-        """A row for each point of each band."""
         rows = []
         for curve in self.curves:
             time, high = curve.data.points()
@@ -267,11 +254,7 @@ class BandPlot(LivePlot):
 
 
 class Pixels(Figure):
-    """A matrix as an image, its first row on top.
-
-    ``across``, ``down``: what columns and rows are.
-    ``binary``: two colours rather than a scale from the ground to the accent.
-    """
+    """A matrix as an image, its first row on top; ``binary`` ones have two colours rather than a scale."""
 
     def __init__(
         self, title: str, unit: str = "", *, theme: Theme, key: str = "", across: str, down: str, binary: bool = False
@@ -285,11 +268,9 @@ class Pixels(Figure):
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Numbers of columns and rows."""
         return {"left": CountAxis("left", title=self._down), "bottom": CountAxis("bottom", title=self._across)}
 
     def populate(self) -> None:
-        """The image."""
         self.image = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self.image, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
@@ -310,7 +291,6 @@ class Pixels(Figure):
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the image."""
         count, columns = self._matrix.shape
         if not count or self.image is None:
             return
@@ -337,7 +317,6 @@ class Pixels(Figure):
             self.image.setLookupTable(table.astype(np.uint8))
 
     def table(self) -> Table:
-        """The matrix."""
         count, columns = self._matrix.shape
         names = self._rows if self._rows else range(count)
         kind: Callable[[Any], Any] = int if self._binary else float

@@ -22,7 +22,6 @@ class Line(pg.PlotCurveItem):
         self.setSegmentedLineMode("off")
 
     def boundingRect(self) -> QRectF:
-        """The range of the plot."""
         return self.bounds
 
     def dataBounds(self, ax: int, frac: float = 1.0, orthoRange: Any = None) -> Any:
@@ -57,11 +56,9 @@ class Curve:
 
     @property
     def shown(self) -> bool:
-        """Whether it is to be seen."""
         return self.entry.isChecked()
 
     def append(self, time: float, value: float) -> None:
-        """Add a point; it is drawn at the next refresh."""
         if self.session_pending:
             self.session_pending = False
             self.data.cut(math.nextafter(time, -math.inf))
@@ -70,7 +67,6 @@ class Curve:
         self._added(time)
 
     def replace(self, data: Series) -> None:
-        """Show another series in place of the live one."""
         self.data = data
         if len(data):
             self._added(data.last_time)

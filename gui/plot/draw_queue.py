@@ -18,20 +18,17 @@ class DrawQueue(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._waiting: deque[weakref.ref[Any]] = deque()
-        self._timer = QTimer(self)
-        self._timer.setInterval(_PAUSE)
+        self._timer = QTimer(self, interval=_PAUSE)
         self._timer.timeout.connect(self._turn)
 
     @staticmethod
     def of_application() -> DrawQueue:
-        """The queue of the application."""
         app = QCoreApplication.instance()
         assert app is not None
         found = app.findChild(DrawQueue)
         return found if isinstance(found, DrawQueue) else DrawQueue(app)
 
     def add(self, figure: Any) -> None:
-        """Add a figure, unless it is waiting already."""
         if not any(waiting() is figure for waiting in self._waiting):
             self._waiting.append(weakref.ref(figure))
         if not self._timer.isActive():

@@ -8,19 +8,11 @@ from contextlib import contextmanager
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QStackedLayout,
-    QTableView,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedLayout, QTableView, QToolButton, QVBoxLayout, QWidget
 
 from gui.app.meaning import Meaning, show_meaning
 from gui.app.theme import Theme
+from gui.app.widgets import filled
 from gui.plot.area import Cleanup, PlotArea, PlotView
 from gui.plot.axes import Axis
 from gui.plot.draw_queue import DrawQueue
@@ -30,6 +22,17 @@ from gui.plot.tables import Table, TableModel
 
 _MINIMUM_SIZE = QSize(250, 182)
 _SIZE_IF_HIDDEN = QSize(760, 340)  # of an export
+_TOP = Qt.AlignmentFlag.AlignTop
+
+
+def _button(text: str, name: str, tip: str = "") -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    button.setAutoRaise(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
 
 
 class Figure(Cleanup, QFrame):
@@ -65,41 +68,21 @@ class Figure(Cleanup, QFrame):
         self.setAccessibleName(title)
         self.setMinimumSize(_MINIMUM_SIZE)
         self._heading = Heading(title, theme)
-        self.data_button = QToolButton()
-        self.data_button.setText("Data")
+        self.data_button = _button("Data", f"Data of {title}", f"The numbers behind “{title}”")
         self.data_button.setCheckable(True)
-        self.data_button.setAutoRaise(True)
-        self.data_button.setToolTip(f"The numbers behind “{title}”")
-        self.data_button.setAccessibleName(f"Data of {title}")
         self.data_button.toggled.connect(self.show_data)
-        self.menu_button = QToolButton()
-        self.menu_button.setText("⋯")
-        self.menu_button.setAutoRaise(True)
-        self.menu_button.setAccessibleName(f"Menu of {title}")
+        self.menu_button = _button("⋯", f"Menu of {title}")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self.export.menu())
-        for button in (self.data_button, self.menu_button):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        head = QHBoxLayout()
-        head.setContentsMargins(0, 0, 0, 0)
-        head.setSpacing(4)
-        top = Qt.AlignmentFlag.AlignTop
-        head.addWidget(self._heading, 1, top)
-        head.addWidget(self.data_button, 0, top)
-        head.addWidget(self.menu_button, 0, top)
-        self._head = head
+        parts = [(part, part is self._heading, _TOP) for part in (self._heading, self.data_button, self.menu_button)]
+        self._head = filled(QHBoxLayout(), *parts, margins=(0, 0, 0, 0), spacing=4)
         self._legend = QWidget()
         self._flow = FlowLayout(self._legend)
         self._legend.hide()
         self._model = TableModel(self)
         self._table: QTableView | None = None
         self._stack = QStackedLayout()
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(8, 3, 4, 3)
-        outer.setSpacing(1)
-        outer.addLayout(head)
-        outer.addWidget(self._legend)
-        outer.addLayout(self._stack, 1)
+        filled(QVBoxLayout(self), self._head, self._legend, (self._stack, 1), margins=(8, 3, 4, 3), spacing=1)
         self._room = QWidget()  # placeholder for the view
         self._room.setMinimumHeight(60)
         self._stack.addWidget(self._room)
@@ -110,14 +93,9 @@ class Figure(Cleanup, QFrame):
         self.caption, self.command = meaning.text, command
         if not meaning.text:
             return
-        button = QToolButton()
-        button.setText("?")
-        button.setAutoRaise(True)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setAccessibleName(f"Meaning of {self.title}")
-        button.setToolTip(meaning.text)
+        button = _button("?", f"Meaning of {self.title}", meaning.text)
         button.clicked.connect(lambda: show_meaning(meaning, button))
-        self._head.insertWidget(1, button, 0, Qt.AlignmentFlag.AlignTop)
+        self._head.insertWidget(1, button, 0, _TOP)
 
     def sizeHint(self) -> QSize:
         """A size with which pages share their height evenly."""
@@ -162,13 +140,13 @@ class Figure(Cleanup, QFrame):
         """The run is resumed from a checkpoint at ``time``: remove later data, and mark the place."""
 
     def set_unit(self, unit: str) -> None:
-        """Change the remark beside the title."""
         if unit != self.unit:
             self.unit = unit
             self._head_text()
 
     def _head_text(self) -> None:
-        self._heading.show_text(self.title, self.unit, self.theme)
+        repeated = self.unit.lower() in self.title.lower().split()
+        self._heading.show_text(self.title, "" if repeated else self.unit, self.theme)
 
     def hint(self, text: str) -> None:
         """Show in the middle why the figure is empty; an empty text shows nothing, as there is something to show."""
@@ -202,7 +180,6 @@ class Figure(Cleanup, QFrame):
         return self.export_scale if self.fine else self.devicePixelRatioF()
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture with title and legend."""
         return self.export.to_image(scale, size)
 
     @contextmanager
@@ -264,14 +241,12 @@ class Figure(Cleanup, QFrame):
             axis.setPen(axis.pen().color(), width=1.0 if cached else self.export_scale)
 
     def legend_height(self) -> int:
-        """Height of the legend at the present width."""
         return self._flow.heightForWidth(self.view.width()) + 2 if self.entries else 0
 
     # --- the plot -----------------------------------------------------------------------------------------------
 
     @property
     def populated(self) -> bool:
-        """Whether its plot has been made."""
         return self._view is not None
 
     @property
@@ -330,16 +305,13 @@ class Figure(Cleanup, QFrame):
             DrawQueue.of_application().add(self)
 
     def draw_queued(self) -> None:
-        """Called by the draw queue."""
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw data that arrived while it was hidden."""
         super().showEvent(event)
         self.draw_later()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Draw again for the new width."""
         super().resizeEvent(event)
         self.reserve_legend_height()
         self.dirty = True
@@ -351,7 +323,6 @@ class Figure(Cleanup, QFrame):
         self.refresh()
 
     def show_data(self, shown: bool) -> None:
-        """Show the table, or the picture."""
         self.data_button.setChecked(shown)
         if shown and self._table is None:
             self._table = QTableView()
@@ -368,7 +339,6 @@ class Figure(Cleanup, QFrame):
         self.refresh()
 
     def add_entry(self, name: str, colour: str, dash: tuple[float, ...] = (), filled: bool = False) -> LegendEntry:
-        """Add a line to the legend."""
         entry = LegendEntry(name, colour, dash, filled, self.theme)
         entry.toggled.connect(self._toggled)
         self.entries.append(entry)
@@ -382,7 +352,6 @@ class Figure(Cleanup, QFrame):
         return entry
 
     def clear_entries(self) -> None:
-        """Empty the legend."""
         while (item := self._flow.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
@@ -394,7 +363,6 @@ class Figure(Cleanup, QFrame):
         self.refresh()
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         self._head_text()
         for entry in self.entries:

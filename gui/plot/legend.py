@@ -31,27 +31,21 @@ class FlowLayout(QLayout):
         self.gap = gap
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Take an item."""
         self._items.append(item)
 
     def count(self) -> int:
-        """How many items there are."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """The item of an index."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Give the item of an index back."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def hasHeightForWidth(self) -> bool:
-        """More lines where there is less width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Height of all lines."""
         return self._place(QRect(0, 0, width, 0), really=False)
 
     def sizeHint(self) -> QSize:
@@ -59,14 +53,12 @@ class FlowLayout(QLayout):
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
-        """The largest item."""
         size = QSize()
         for item in self._items:
             size = size.expandedTo(item.minimumSize())
         return size
 
     def setGeometry(self, rect: QRect) -> None:
-        """Place all items."""
         super().setGeometry(rect)
         self._place(rect, really=True)
 
@@ -95,18 +87,15 @@ class Heading(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_text(self, title: str, remark: str, theme: Theme) -> None:
-        """Change title and remark."""
         self.title, self.remark, self.theme = title, remark, theme
         self.setAccessibleName(f"{title} {remark}".strip())
         self._fit()
         self.update()
 
     def sizeHint(self) -> QSize:
-        """One line."""
         return QSize(120, _ABOVE + self._line_height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use as many lines as the width needs."""
         super().resizeEvent(event)
         self._fit()
 
@@ -132,7 +121,6 @@ class Heading(QWidget):
                 left += width + metrics.horizontalAdvance(" ")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the title, then the remark."""
         painter = QPainter(self)
         self.paint(painter, QPoint())
         painter.end()
@@ -186,7 +174,6 @@ class LegendEntry(QAbstractButton):
         return QSize(width, metrics.height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the entry."""
         painter = QPainter(self)
         self.paint(painter, QRect(0, 0, self.width(), self.height()))
         if self.hasFocus():

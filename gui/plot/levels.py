@@ -28,22 +28,18 @@ class LevelBars(Picture):
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Numbers of levels below."""
         return {"left": NumberAxis("left", title=self._y_title), "bottom": CountAxis("bottom", title="level")}
 
     def populate(self) -> None:
-        """The bars do not move with the mouse."""
         super().populate()
         self.plot.getViewBox().setMouseEnabled(False, False)
 
     def put(self, values: Sequence[float]) -> None:
-        """Show other values, the root's first."""
         self._values = list(values)
         self.hint("")
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the bars."""
         if not self._values:
             return
         self._range = next_range(self._range, (0.0, max(1.0, *self._values)), from_zero=True)
@@ -57,5 +53,4 @@ class LevelBars(Picture):
             painter.fillRect(QRectF(level - 0.4, 0, 0.8, value), colour)
 
     def table(self) -> Table:
-        """A row for each level."""
         return ["level", self._y_title], [(level, value) for level, value in enumerate(self._values)]

@@ -50,7 +50,6 @@ class Listing(Figure):
         return False
 
     def put(self, headers: list[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Replace the table."""
         first = not self._content[1]
         self._content = (headers, rows)
         self._empty.setVisible(not rows and bool(self._empty.text()))
@@ -60,7 +59,6 @@ class Listing(Figure):
             self.fit_columns()
 
     def explain(self, text: str) -> None:
-        """Say why the table is empty."""
         self._empty.setText(text)
         self._empty.setVisible(bool(text) and not self._content[1])
 
@@ -71,7 +69,6 @@ class Listing(Figure):
             self._table.resizeColumnsToContents()
 
     def table(self) -> Table:
-        """The table."""
         return self._content
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
@@ -79,7 +76,6 @@ class Listing(Figure):
         return self.grab().toImage()
 
     def resizeEvent(self, event: Any) -> None:
-        """Keep the remark in the middle."""
         super().resizeEvent(event)
         if self._table is not None and hasattr(self, "_empty"):
             self._empty.setGeometry(self._table.rect())

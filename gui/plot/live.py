@@ -89,7 +89,6 @@ class LivePlot(Figure):
         self.hint(empty)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Numbers upwards, time or counts across."""
         return {
             "left": (LogAxis if self.log else NumberAxis)("left", title=self.y_title),
             "bottom": TimeAxis("bottom", title="time")
@@ -409,7 +408,6 @@ class LivePlot(Figure):
             self.plot.setRange(xRange=(begin, self._end), yRange=self._range, padding=0, disableAutoRange=True)
 
     def fit(self, at_once: bool = True) -> None:
-        """Show all again."""
         self._following = True
         self._end, self._range = 0.0, (math.nan, math.nan)
         super().fit(at_once)
@@ -449,7 +447,6 @@ class LivePlot(Figure):
             self._show_values()
 
     def value_text(self, value: float) -> str:
-        """The text of a value in the legend."""
         if self.whole:
             return value_text(value)
         texts = {"s": short_seconds_text, "bytes": bytes_text}

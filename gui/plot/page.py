@@ -48,7 +48,6 @@ class Tile(QWidget):
         self.setCursor(Qt.CursorShape.WhatsThisCursor)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Tell what the number means."""
         if self.meaning is not None:
             show_meaning(self.meaning, self)
 
@@ -83,13 +82,11 @@ class Tile(QWidget):
         return QFontMetrics(self._fonts()[0]).horizontalAdvance(self.value)
 
     def sizeHint(self) -> QSize:
-        """As wide as the widest value so far."""
         large, small = (QFontMetrics(font) for font in self._fonts())
         width = max(self._widest, self._value_width(), small.horizontalAdvance(self.name))
         return QSize(width + (4 if self.compact else 10), large.height() + small.height() + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The number, and its name under it."""
         painter = QPainter(self)
         large, small = self._fonts()
         painter.setFont(large)
@@ -106,12 +103,10 @@ class OneLine(QLabel):
     """One line of text, elided where it does not fit; its tool tip has the full text then."""
 
     def setText(self, text: str) -> None:
-        """Change the text."""
         super().setText(text)
         self._explain()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Elide for the new width."""
         super().resizeEvent(event)
         self._explain()
 
@@ -119,11 +114,9 @@ class OneLine(QLabel):
         self.setToolTip(self.text() if self.shown_text() != self.text() else "")
 
     def shown_text(self) -> str:
-        """The visible part of the text."""
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the visible part."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(

@@ -30,11 +30,9 @@ class ParallelPlot(Picture):
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Names of the columns below."""
         return {"left": Axis("left"), "bottom": Axis("bottom")}
 
     def populate(self) -> None:
-        """Each axis is painted; the mouse does not move them."""
         super().populate()
         self.plot.hideAxis("left")
         self.plot.getViewBox().setMouseEnabled(False, False)
@@ -46,7 +44,6 @@ class ParallelPlot(Picture):
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the lines."""
         count = len(self._headers)
         self.plot.getAxis("bottom").setTicks([list(enumerate(shortened(name) for name in self._headers))])
         self.plot.setRange(xRange=(-0.4, max(1, count - 1) + 0.4), yRange=(-0.05, 1.05), padding=0)
@@ -84,5 +81,4 @@ class ParallelPlot(Picture):
                 draw_text(painter, QPointF(x + (0.03 if x else -0.03), y), shortened(text), self.theme.text, side)
 
     def table(self) -> Table:
-        """A row for each run."""
         return self._headers, self._rows

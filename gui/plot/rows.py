@@ -41,7 +41,6 @@ class RowPlot(Picture):
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Names at the left, numbers below."""
         return {"left": Axis("left"), "bottom": NumberAxis("bottom", title=self.x_title)}
 
     def populate(self) -> None:
@@ -52,7 +51,6 @@ class RowPlot(Picture):
         self.plot.getAxis("left").setStyle(tickLength=0, hideOverlappingLabels=False)
 
     def lay_rows(self, names: Sequence[str], low: float, high: float) -> None:
-        """Show these names and a range of numbers."""
         low, high = next_range((math.nan, math.nan), (low, high))
         axis = self.plot.getAxis("left")
         metrics = QFontMetricsF(axis.style["tickFont"] or small_font())
@@ -93,7 +91,6 @@ class IntervalPlot(RowPlot):
         self.make_room(len(intervals))
 
     def redraw(self) -> None:
-        """Draw the intervals."""
         shown = self._intervals[: self.MOST]
         if shown:
             low = min(min(row.outer[0] for row in shown), 0.0)
@@ -123,6 +120,5 @@ class IntervalPlot(RowPlot):
         draw_discs(painter, middles, theme.text, 3.0)
 
     def table(self) -> Table:
-        """A row for each interval."""
         headers = ["name", "middle", "inner from", "inner to", "outer from", "outer to"]
         return headers, [(row.name, row.middle, *row.inner, *row.outer) for row in self._intervals]

@@ -35,11 +35,9 @@ class ScatterPlot(Figure):
         super().__init__(title, unit, theme=theme, key=key)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Numbers on both axes."""
         return {"left": NumberAxis("left", title=self.y_title), "bottom": NumberAxis("bottom", title=self.x_title)}
 
     def populate(self) -> None:
-        """The points do not move with the mouse."""
         self.plot.getViewBox().setMouseEnabled(False, False)
 
     def set_points(self, x: Floats, y: Floats) -> None:
@@ -56,7 +54,6 @@ class ScatterPlot(Figure):
         self.dirty = True
 
     def redraw(self) -> None:
-        """Draw the points of the groups that the legend shows."""
         shown = [not self.entries or self.entries[place].isChecked() for place in range(len(self._groups))]
         x, y = (np.concatenate([np.zeros(0), *(group[axis] for group in self._groups)]) for axis in (1, 2))
         if not len(x):
@@ -80,7 +77,6 @@ class ScatterPlot(Figure):
             left.make_room(*y_range, self.view.height())
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         for place, entry in enumerate(self.entries):
             entry.colour = theme.colour(place)
         super().set_theme(theme)

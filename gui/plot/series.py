@@ -86,7 +86,6 @@ class Series:
         return series
 
     def clear(self) -> None:
-        """Forget everything."""
         self._used = 0
         self._filled = 0
         self.stride = 1
@@ -195,7 +194,6 @@ class Series:
         return float(self._total[place] / count)
 
     def extent(self) -> tuple[float, float] | None:
-        """Lowest and highest value of all; None if there is none."""
         if not self._used:
             return None
         return float(self._low[: self._used].min()), float(self._high[: self._used].max())

@@ -28,11 +28,9 @@ class StackedPlot(LivePlot):
         super().__init__(*arguments, **({"top": 100.0} if shares else {}) | named)
 
     def value_text(self, value: float) -> str:
-        """The text of a value in the legend."""
         return short_seconds_text(value) if self.shares else super().value_text(value)
 
     def redraw(self) -> None:
-        """Draw the areas from the highest to the lowest."""
         self._set_ranges()
         (begin, end), _ = self.plot.getViewBox().viewRange()
         grid, levels = self._levels(begin, end, max(60, self.view.width() - 60))

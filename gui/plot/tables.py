@@ -26,17 +26,14 @@ class TableModel(QAbstractTableModel):
         self._rows: Sequence[Sequence[Any]] = []
 
     def show(self, table: Table) -> None:
-        """Replace headers and rows."""
         self.beginResetModel()
         self._headers, self._rows = table
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        """Rows of the table."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        """Columns of the table."""
         return 0 if parent.isValid() else len(self._headers)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -52,7 +49,6 @@ class TableModel(QAbstractTableModel):
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Names of columns, numbers of rows."""
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         return self._headers[section] if orientation == Qt.Orientation.Horizontal else section + 1
@@ -64,13 +60,11 @@ class SortedRows(QSortFilterProxyModel):
     words = ""
 
     def choose(self, words: str) -> None:
-        """Show the rows that have all these words."""
         self.beginFilterChange()
         self.words = words.lower()
         self.endFilterChange()
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        """Whether the cells of a row have all the words."""
         model = self.sourceModel()
         texts = (str(model.index(row, column).data()).lower() for column in range(model.columnCount()))
         text = " ".join(texts) if self.words else ""
@@ -104,5 +98,5 @@ def cell_text(value: Any) -> str:
     if isinstance(value, ByteCount):
         return bytes_text(value)
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
+        return "" if math.isnan(value) else f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
     return str(value)

@@ -42,11 +42,9 @@ class LaneTimeline(LivePlot):
         super().__init__(*arguments, **named)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
-        """Names of devices at the left, time below."""
         return {"left": Axis("left"), "bottom": TimeAxis("bottom", title="time")}
 
     def populate(self) -> None:
-        """One item paints all lanes."""
         super().populate()
         self.plot.addItem(self._item, ignoreBounds=True)
         self.plot.getViewBox().invertY(True)
@@ -76,7 +74,6 @@ class LaneTimeline(LivePlot):
         self._point_added(time)
 
     def add_kernel(self, device: str, time: float, name: str) -> None:
-        """A kernel template is compiled or loaded."""
         self.lane_of(device)
         self.series(_TICKS, self.theme.colour(7))
         if len(self._ticks) < _MOST_TICKS:
@@ -92,7 +89,6 @@ class LaneTimeline(LivePlot):
         return self._lanes[device]
 
     def begin_session(self, time: float) -> None:
-        """The run is resumed from a checkpoint at ``time``."""
         for lane in self._lanes.values():
             for series in lane.values():
                 series.cut(time)
@@ -105,7 +101,6 @@ class LaneTimeline(LivePlot):
         return (0.0, float(max(1, len(self._lanes))))
 
     def redraw(self) -> None:
-        """Draw the lanes."""
         self._set_ranges()
         axis, count = self.plot.getAxis("left"), max(1, len(self._lanes))
         axis.setTicks([[(place + 0.5, name) for place, name in enumerate(self._lanes)]])
@@ -146,7 +141,6 @@ class LaneTimeline(LivePlot):
         """The legend names kinds, of all devices."""
 
     def table(self) -> Table:
-        """A row for each report and each kernel."""
         rows: list[tuple[Any, ...]] = [(time, time, device, name, None, None) for time, device, name in self._ticks]
         for device, lane in self._lanes.items():
             for kind, series in lane.items():

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QProcess, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from engine.errors import InputError
 from engine.util.text import seconds_text, short_number_text
+from gui.app.widgets import filled, text_label
 from gui.runs.child import child_environment
 
 _BESIDES = " for the search alone; compiling kernels and a first solution take seconds besides."
@@ -21,8 +22,7 @@ SECONDS = 20
 class EstimateBox(QWidget):
     """A button, and what ``quintet estimate`` answers: a child process, so that a driver cannot crash the window.
 
-    ``words``: gives the command for the loaded problem with the options of the form; the message of an
-    :class:`engine.errors.InputError` is shown.
+    ``words``: gives the command, or raises :class:`engine.errors.InputError`, whose message is shown.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -37,18 +37,10 @@ class EstimateBox(QWidget):
         self.button = QPushButton("Estimate")
         self.button.setToolTip("Estimate from a sample how much work a run with the options at the left would be")
         self.button.clicked.connect(self.toggle)
-        self.answer = QLabel()
-        self.answer.setWordWrap(True)
-        self.answer.setTextFormat(Qt.TextFormat.PlainText)
-        self.answer.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.answer.setAccessibleName("Estimate")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.button)
-        layout.addWidget(self.answer, 1)
+        self.answer = text_label(wrap=True, plain=True, selectable=True, name="Estimate")
+        filled(QHBoxLayout(self), self.button, (self.answer, 1), margins=(0, 0, 0, 0))
 
     def toggle(self) -> None:
-        """Begin an estimate, or stop it."""
         if self.running:
             self.close_process()
             return

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 from engine.base.option_models import Given, alternatives, field_type, is_flag, validated, value_text
 from engine.errors import OptionError
 from gui.app.icons import set_icon
+from gui.app.widgets import text_label
 
 
 def form_area(*margins: int) -> tuple[QScrollArea, QVBoxLayout]:
@@ -57,11 +58,9 @@ class HelpLine(QLabel):
         self.reset()
 
     def reset(self) -> None:
-        """Show the hint."""
         self.setText("Enter a field to read what its option does.")
 
     def show_help(self, title: str, text: str) -> None:
-        """Show the help of a field."""
         self.setText(f"<b>{escape(title)}</b><br>{escape(text)}")
 
 
@@ -148,7 +147,6 @@ class Form(QWidget):
         return []
 
     def editor(self, name: str) -> QWidget:
-        """The widget a field is edited in."""
         return self._editors[name].widget
 
     def place_after(self, widget: QWidget) -> QWidget:
@@ -223,9 +221,7 @@ class _Editor(QObject):
         keep = self.reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(keep)
-        self.error_label = QLabel()
-        self.error_label.setObjectName("error")
-        self.error_label.setWordWrap(True)
+        self.error_label = text_label(kind="error", wrap=True)
         self.error_label.hide()
         self.set_value(base)
 
@@ -282,7 +278,6 @@ class _Editor(QObject):
         return text
 
     def set_value(self, value: Any) -> None:
-        """Show a value."""
         widget = self.widget
         if isinstance(widget, QCheckBox):
             widget.setChecked(bool(value))

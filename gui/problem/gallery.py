@@ -48,7 +48,6 @@ class Gallery(QTreeWidget):
             enter.activated.connect(lambda: self._on_item(item) if (item := self.currentItem()) else None)
 
     def show_samples(self, found: Sequence[Sample]) -> None:
-        """Fill the gallery with the bundled instances."""
         groups: dict[str, QTreeWidgetItem] = {}
         for sample in found:
             if sample.group not in groups:
@@ -59,7 +58,6 @@ class Gallery(QTreeWidget):
             group.setExpanded(len(found) <= _FEW)
 
     def show_recent(self, paths: Sequence[str]) -> None:
-        """Fill the group of recent files, the first one."""
         self._recent = list(paths)[:_MOST_RECENT]
         group = self._find_group("Recent")
         if group is None:
@@ -72,13 +70,11 @@ class Gallery(QTreeWidget):
         group.setHidden(not self._recent)
 
     def add_recent(self, path: Path) -> None:
-        """Put a file first among the recent ones."""
         text = str(path.resolve())
         self.show_recent([text, *(other for other in self._recent if other != text)])
 
     @property
     def recent(self) -> list[str]:
-        """The recent files, newest first."""
         return list(self._recent)
 
     def select(self, path: Path | None) -> None:
@@ -126,7 +122,6 @@ class Gallery(QTreeWidget):
         leaf.setData(0, Qt.ItemDataRole.AccessibleDescriptionRole, tip)
 
     def set_theme(self, theme: Theme) -> None:
-        """Colours of the gallery."""
         self._muted = QBrush(QColor(theme.muted))
         for leaf in self._leaves():
             leaf.setForeground(1, self._muted)

@@ -50,13 +50,11 @@ class Home(QStackedWidget):
         return page
 
     def show_error(self, name: str, message: str) -> None:
-        """Say why a file cannot be used, and offer another one."""
         self.error_title.setText(f"{name} cannot be used")
         self.error.setText(message)
         self.setCurrentWidget(self._error)
 
     def show_problem(self, data: PreviewData | None) -> None:
-        """Show the preview of a problem; the start page without one."""
         if data is None:
             self.preview.clear()
             self.setCurrentWidget(self.start_page)
@@ -66,11 +64,9 @@ class Home(QStackedWidget):
 
     @property
     def title(self) -> str:
-        """The title of the tab."""
         titles = ("Start", f"Problem: {self.preview.title.text()}", self.error_title.text())
         return titles[self.currentIndex()]
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         self.preview.set_theme(theme)

@@ -30,9 +30,11 @@ from engine.errors import InputError
 from engine.formats.source import write_text
 from engine.solvers import discover
 from engine.util.files import reason_of
+from gui.app.widgets import filled, open_once, text_label
 from gui.problem.command_line import generate_words
 from gui.problem.form import Form, HelpLine, form_area
 from gui.problem.typed import TYPED, Typed
+from gui.runs.notes import unused
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,7 @@ class NewInstance(QDialog):
         self.path.setAccessibleName("File to write")
         self.browse = QPushButton("Browse…")
         self.browse.setAutoDefault(False)
-        self.error = QLabel()
-        self.error.setObjectName("error")
-        self.error.setWordWrap(True)
+        self.error = text_label(kind="error", wrap=True)
         self.command = QLabel()
         self.command.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.command.setWordWrap(True)
@@ -96,21 +96,9 @@ class NewInstance(QDialog):
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.make = self.buttons.addButton("Write and open", QDialogButtonBox.ButtonRole.AcceptRole)
         self.make.setDefault(True)
-        where = QHBoxLayout()
-        where.addWidget(_label("&Write to", self.path))
-        where.addWidget(self.path, 1)
-        where.addWidget(self.browse)
-        what = QHBoxLayout()
-        what.addWidget(_label("&Kind", self.kind))
-        what.addWidget(self.kind, 1)
-        layout = QVBoxLayout(self)
-        layout.addLayout(what)
-        layout.addWidget(area, 1)
-        layout.addWidget(self.help)
-        layout.addLayout(where)
-        layout.addWidget(self.error)
-        layout.addWidget(self.command)
-        layout.addWidget(self.buttons)
+        where = filled(QHBoxLayout(), _label("&Write to", self.path), (self.path, 1), self.browse)
+        what = filled(QHBoxLayout(), _label("&Kind", self.kind), (self.kind, 1))
+        filled(QVBoxLayout(self), what, (area, 1), self.help, where, self.error, self.command, self.buttons)
         self.kind.currentIndexChanged.connect(lambda _index: self._on_kind())
         self.path.textChanged.connect(lambda _text: self._check())
         self.browse.clicked.connect(self._browse)
@@ -140,11 +128,8 @@ class NewInstance(QDialog):
         self.help.setVisible(self.form is not None)
         self.help.reset()
         if self.path.text() == self._suggested:
-            count, path = 1, self._folder / f"{name}{maker.suffix}"
-            while os.path.exists(path):
-                count += 1
-                path = self._folder / f"{name}-{count}{maker.suffix}"
-            self._suggested = str(path)
+            free = unused(name, lambda name: os.path.exists(self._folder / f"{name}{maker.suffix}"))
+            self._suggested = str(self._folder / f"{free}{maker.suffix}")
             self.path.setText(self._suggested)
         self._check()
 
@@ -154,8 +139,7 @@ class NewInstance(QDialog):
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)  # the dialog says so below the name
         dialog.selectFile(Path(self.path.text()).name)
         dialog.fileSelected.connect(self.path.setText)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_once(dialog)
 
     def _check(self) -> None:
         """Show errors and the equivalent command line."""
@@ -185,7 +169,6 @@ class NewInstance(QDialog):
         self.command.setText(shlex.join(["quintet", *words]))
 
     def request(self) -> InstanceRequest:
-        """The request, from the fields as they are now."""
         _, maker = self.kind.currentData()
         path = Path(self.path.text())
         if self.form is None:
@@ -196,7 +179,6 @@ class NewInstance(QDialog):
         return InstanceRequest(lambda file: maker.write(maker.make(options), file), path)
 
     def accept(self) -> None:
-        """Request the instance, unless there is an error."""
         if self.make.isEnabled():
             self.requested.emit(self.request())
             super().accept()

@@ -11,7 +11,6 @@ from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 from engine.base.problem import ReadOptions
 from engine.settings.config import Settings
 from gui.app.icons import set_icon
+from gui.app.widgets import filled, text_label
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form, HelpLine, form_area
 from gui.problem.gallery import Gallery, elided
@@ -73,9 +73,7 @@ class ProblemPane(QWidget):
         self.split.setStretchFactor(0, 0)
         self.split.setStretchFactor(1, 1)
         self.split.setStretchFactor(2, 0)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.addWidget(self.split)
+        filled(QVBoxLayout(self), self.split, margins=(1, 1, 1, 1))
         self.unfold(False)
         self.show_nothing()
         self._share_height()
@@ -84,45 +82,27 @@ class ProblemPane(QWidget):
 
     def _make_top(self) -> QWidget:
         top = QWidget()
-        heading = QLabel("Samples and recent files")
-        heading.setObjectName("heading")
+        heading = text_label("Samples and recent files", kind="heading")
         self.open_button = QToolButton()
         self.open_button.setText("Open…")
         set_icon(self.open_button, "open")
         self.open_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.open_button.setObjectName("more")
         self.open_button.clicked.connect(self.open_requested)
-        row = QHBoxLayout()
-        row.setContentsMargins(9, 7, 7, 0)
-        row.addWidget(heading)
-        row.addStretch(1)
-        row.addWidget(self.open_button)
-        layout = QVBoxLayout(top)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(3)
-        layout.addLayout(row)
-        layout.addWidget(self.gallery, 1)
+        row = filled(QHBoxLayout(), heading, 1, self.open_button, margins=(9, 7, 7, 0))
+        filled(QVBoxLayout(top), row, (self.gallery, 1), margins=(0, 0, 0, 0), spacing=3)
         top.setMinimumHeight(110)
         return top
 
     def _make_middle(self) -> QWidget:
         middle = QWidget()
-        self.title = QLabel()
-        self.title.setObjectName("heading")
-        self.title.setWordWrap(True)
-        self.about = QLabel()
-        self.about.setWordWrap(True)
-        self.about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.where = QLabel()
-        self.where.setObjectName("caption")
-        self.where.setTextFormat(Qt.TextFormat.PlainText)
+        self.title = text_label(kind="heading", wrap=True)
+        self.about = text_label(wrap=True, selectable=True)
+        self.where = text_label(kind="caption", plain=True)
         self.where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.error = QLabel()
-        self.error.setObjectName("error")
-        self.error.setWordWrap(True)
-        self.error.setTextFormat(Qt.TextFormat.PlainText)
-        self.error.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.error.setAccessibleName("Errors in the problem or the options")
+        self.error = text_label(
+            kind="error", wrap=True, plain=True, selectable=True, name="Errors in the problem or the options"
+        )
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Do not load this file")
         self.cancel.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -139,15 +119,10 @@ class ProblemPane(QWidget):
         card.setSpacing(2)
         for widget in (self.title, self.about, self.where, self.cancel, self.error):
             card.addWidget(widget)
-        layout = QVBoxLayout(middle)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(_rule())
-        layout.addLayout(card)
-        layout.addWidget(area, 1)
         self._help_rule = _rule()
-        layout.addWidget(self._help_rule)
-        layout.addWidget(self.help)
+        filled(
+            QVBoxLayout(middle), _rule(), card, (area, 1), self._help_rule, self.help, margins=(0, 0, 0, 0), spacing=2
+        )
         return middle
 
     def _make_bottom(self) -> QWidget:
@@ -168,24 +143,14 @@ class ProblemPane(QWidget):
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.text.setTabChangesFocus(True)
-        row = QHBoxLayout()
-        row.setContentsMargins(3, 2, 7, 0)
         self.fold = QToolButton()
         self.fold.setCheckable(True)
         self.fold.setAutoRaise(True)
         self.fold.setAccessibleName("Show help and command line")
         self.fold.setToolTip("Show the help of the fields and the equivalent command line, or hide them")
         self.fold.toggled.connect(self.unfold)
-        row.addWidget(self.fold)
-        row.addWidget(self.kind)
-        row.addStretch(1)
-        row.addWidget(self.copy)
-        layout = QVBoxLayout(bottom)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(_rule())
-        layout.addLayout(row)
-        layout.addWidget(self.text, 1)
+        row = filled(QHBoxLayout(), self.fold, self.kind, 1, self.copy, margins=(3, 2, 7, 0))
+        filled(QVBoxLayout(bottom), _rule(), row, (self.text, 1), margins=(0, 0, 0, 0), spacing=2)
         self.kind.currentChanged.connect(lambda _index: self.show_text())
         self.kind.tabBarClicked.connect(lambda _index: self.unfold(True))
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
@@ -213,13 +178,11 @@ class ProblemPane(QWidget):
     # --- the problem --------------------------------------------------------------------------------------------
 
     def show_nothing(self) -> None:
-        """Show that no problem is loaded."""
         self._show(None)
         self.title.setText("No problem chosen")
         self.about.setText("Choose a sample, open a file, or drop one anywhere on the window.")
 
     def show_loading(self, path: Path) -> None:
-        """A file is being read."""
         self.title.setText(path.name)
         self.about.setText("Reading…")
         self.about.show()
@@ -247,7 +210,6 @@ class ProblemPane(QWidget):
         self._show_error(message)
 
     def show_instance(self, instance: Instance) -> None:
-        """Show a problem with a fresh form."""
         self._show(instance)
 
     def _show(self, instance: Instance | None) -> None:
@@ -270,10 +232,10 @@ class ProblemPane(QWidget):
                 several = instance.problem.instances_in_file > 1
                 names = [name for name in instance.reader.model_fields if several or name != "instance"]
                 self._add_read_form(instance.path, instance.reader, instance.reading, names)
-            self._forms.addWidget(_heading(solver_title(instance.solver.name)))
+            self._forms.addWidget(text_label(solver_title(instance.solver.name), "heading", wrap=True))
             self._forms.addWidget(self.form)
             self._forms.addSpacing(6)
-            self._forms.addWidget(_heading("Run settings"))
+            self._forms.addWidget(text_label("Run settings", "heading", wrap=True))
             self._forms.addWidget(self.run_form)
             for form in (self.form, self.run_form):
                 form.help_requested.connect(self.help.show_help)
@@ -311,7 +273,7 @@ class ProblemPane(QWidget):
         again = self.read_button = QPushButton("Read again")
         again.setToolTip("Read the file again in this way; options of the solver keep their values")
         again.setEnabled(False)
-        self._forms.addWidget(_heading("Reading the file"))
+        self._forms.addWidget(text_label("Reading the file", "heading", wrap=True))
         self._forms.addWidget(form)
         self._forms.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self._forms.addSpacing(6)
@@ -320,13 +282,11 @@ class ProblemPane(QWidget):
         again.clicked.connect(lambda: self.reading_requested.emit(path, {**form.given(), **kind}))
 
     def set_values(self, options: dict[str, Any], settings: dict[str, Any]) -> None:
-        """Fill the forms, if a problem is loaded."""
         if self.form is not None and self.run_form is not None:
             self.form.set_values(options)
             self.run_form.set_values(settings)
 
     def reset_options(self) -> None:
-        """All options back to their defaults."""
         for form in (self.form, self.run_form):
             if form is not None:
                 form.reset()
@@ -341,7 +301,6 @@ class ProblemPane(QWidget):
         return {**self._toolbar_settings(), **own}
 
     def errors(self) -> list[str]:
-        """Errors of the forms, one sentence each."""
         return [text for form in (self.form, self.run_form) if form is not None for text in form.errors()]
 
     def show_text(self) -> None:
@@ -380,10 +339,3 @@ def _rule() -> QFrame:
     rule = QFrame()
     rule.setObjectName("rule")
     return rule
-
-
-def _heading(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setObjectName("heading")
-    label.setWordWrap(True)
-    return label

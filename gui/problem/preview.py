@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from engine.util.text import value_text
 from gui.app.meaning import figure_meaning, tile_meaning
 from gui.app.theme import Theme
+from gui.app.widgets import text_label
 from gui.pictures.board import Board
 from gui.plot.area import Cleanup
 from gui.plot.charts import Bars, Pixels
@@ -30,13 +31,9 @@ class Preview(Cleanup, QWidget):
         self.theme = theme
         self.figures: list[Figure] = []
         self.tiles: list[Tile] = []
-        self.title = QLabel()
-        self.title.setObjectName("big")
-        self.description = QLabel()
-        self.description.setObjectName("muted")
-        self.description.setWordWrap(True)
-        self.hint = QLabel()
-        self.hint.setWordWrap(True)
+        self.title = text_label(kind="big")
+        self.description = text_label(kind="muted", wrap=True)
+        self.hint = text_label(wrap=True)
         self._strip = QFrame()
         self._strip.setObjectName("strip")
         self._flow = FlowLayout(self._strip, gap=22)
@@ -77,7 +74,6 @@ class Preview(Cleanup, QWidget):
             figure.draw_later()
 
     def clear(self) -> None:
-        """Remove what is shown."""
         self.estimate.close_process()
         while (item := self._flow.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
@@ -92,7 +88,6 @@ class Preview(Cleanup, QWidget):
             self._page = None
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         for tile in self.tiles:
             tile.theme = theme

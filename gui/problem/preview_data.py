@@ -321,29 +321,17 @@ def _prefixes(fitness: Any) -> Points:
 
 
 _MAKERS: dict[str, Callable[[Any, PreviewData], None]] = {
-    "Flowshop": _flowshop,
-    "FlowTime": _flowshop,
-    "BlockingFlowshop": _flowshop,
-    "NoWaitFlowshop": _flowshop,
+    **dict.fromkeys(("Flowshop", "FlowTime", "BlockingFlowshop", "NoWaitFlowshop"), _flowshop),
+    **dict.fromkeys(("Knapsack", "MultipleChoiceKnapsack"), _knapsack),
+    **dict.fromkeys(("HorseshoeProbit", "HorseshoeLogit", "HorseshoeRegression"), _regression),
+    **dict.fromkeys(("BOA", "BitFunction", "MaxCut", "QUBO", "MaxSAT", "SpinGlass", "LABS"), _boa),
     "ATSP": _atsp,
     "Queens": _queens,
-    "Knapsack": _knapsack,
-    "MultipleChoiceKnapsack": _knapsack,
     "MultidimensionalKnapsack": _multidimensional,
     "QuadraticAssignment": _assignment,
     "Tardiness": _tardiness,
     "LinearOrdering": _linear_ordering,
-    "HorseshoeProbit": _regression,
-    "HorseshoeLogit": _regression,
-    "HorseshoeRegression": _regression,
     "LinearProgram": _linear_program,
-    "BOA": _boa,
-    "BitFunction": _boa,
-    "MaxCut": _boa,
-    "QUBO": _boa,
-    "MaxSAT": _boa,
-    "SpinGlass": _boa,
-    "LABS": _boa,
 }
 
 

@@ -15,11 +15,7 @@ from gui.runs.columns import solver_title
 
 @dataclass(frozen=True)
 class Sample:
-    """A bundled instance, or a recorded run.
-
-    ``group`` is the solver's title, ``title`` the name of the problem, ``about`` the comment of its TOML file;
-    ``first`` marks the sample of each solver that has a TOML file.
-    """
+    """A bundled instance, or a recorded run; ``first`` is the sample of a solver that has a TOML file."""
 
     path: Path
     group: str

@@ -19,11 +19,7 @@ _IDLE = 900_000  # milliseconds, after which the devices are released
 
 
 class Standby(QObject):
-    """Keeps one process that waits for a command; see :mod:`engine.cli.standby`.
-
-    ``command``: the command that starts ``quintet``.
-    ``enabled``: without it no process waits.
-    """
+    """Keeps one process that waits for a command; see :mod:`engine.cli.standby`. None waits unless ``enabled``."""
 
     def __init__(self, command: Sequence[str] | None, enabled: bool, parent: QObject) -> None:
         super().__init__(parent)
@@ -37,7 +33,6 @@ class Standby(QObject):
 
     @property
     def waiting(self) -> bool:
-        """Whether a process waits for a command."""
         return self._child is not None and self._child.pid > 0
 
     def prepare(self, settings: Mapping[str, Any]) -> None:
@@ -66,7 +61,6 @@ class Standby(QObject):
         return child
 
     def release(self) -> None:
-        """End the waiting process."""
         self._idle.stop()
         if self._child is not None:
             self._child.close()

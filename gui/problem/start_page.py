@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.app.widgets import filled, text_label
 from gui.problem.samples import Sample
 
 _COLUMNS = 2
@@ -49,16 +50,13 @@ class Card(QPushButton):
         layout.addStretch(1)
 
     def sizeHint(self) -> QSize:
-        """The size of the texts."""
         layout = self.layout()
         return super().sizeHint() if layout is None else layout.sizeHint()
 
     def hasHeightForWidth(self) -> bool:
-        """Its text is wrapped."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """The height of the wrapped text."""
         layout = self.layout()
         return super().heightForWidth(width) if layout is None else layout.totalHeightForWidth(width)
 
@@ -79,18 +77,13 @@ class StartPage(QScrollArea):
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.cards: list[Card] = []
-        big = QLabel("Drop a problem file here")
-        big.setObjectName("big")
+        big = text_label("Drop a problem file here", kind="big")
         open_button = QPushButton("Open a file…")
         open_button.setDefault(True)
         open_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         open_button.clicked.connect(self.open_requested)
-        small = QLabel("The format is detected. Or start with a sample:")
-        small.setObjectName("muted")
-        row = QHBoxLayout()
-        row.addWidget(big)
-        row.addStretch(1)
-        row.addWidget(open_button)
+        small = text_label("The format is detected. Or start with a sample:", kind="muted")
+        row = filled(QHBoxLayout(), big, 1, open_button)
         self._grid = QGridLayout()
         self._grid.setSpacing(10)
         for column in range(_COLUMNS):
@@ -104,9 +97,7 @@ class StartPage(QScrollArea):
             (actions[name].shortcut().toString(QKeySequence.SequenceFormat.NativeText), what) for name, what in names
         ]
         parts = (f"{key}  {what}".replace(" ", "\u00a0") for key, what in keys)
-        hint = QLabel("     ".join(parts))
-        hint.setObjectName("muted")
-        hint.setWordWrap(True)  # between the parts
+        hint = text_label("     ".join(parts), kind="muted", wrap=True)  # between the parts
         inner = QWidget()
         inner.setObjectName("page")
         inner.setMaximumWidth(900)
@@ -122,11 +113,7 @@ class StartPage(QScrollArea):
         column_layout.addStretch(1)
         outside = QWidget()
         outside.setObjectName("page")
-        centred = QHBoxLayout(outside)
-        centred.setContentsMargins(0, 0, 0, 0)
-        centred.addStretch(1)
-        centred.addWidget(inner, 20)
-        centred.addStretch(1)
+        filled(QHBoxLayout(outside), 1, (inner, 20), 1, margins=(0, 0, 0, 0))
         self.setWidget(outside)
 
     def show_samples(self, found: Sequence[Sample]) -> None:

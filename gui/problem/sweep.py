@@ -19,6 +19,7 @@ from engine.runs.folder.run_folder import read_problem
 from engine.settings.config import Settings, solver_options
 from engine.solvers import solver_for
 from engine.util.text import counted
+from gui.app.widgets import text_label
 from gui.problem.instance import Instance, read_instance
 
 SETTINGS = tuple(name for name in Settings.model_fields if name not in ("seed", "run_folder"))
@@ -108,11 +109,7 @@ def example(model: type[BaseModel]) -> str:
 
 
 class SweepDialog(QDialog):
-    """Asks for seeds and for options with several values; ``requested(sweep, name)`` when it is accepted.
-
-    ``instance``: the problem that is solved in all runs.
-    ``options``, ``settings``: those of the form, for all runs.
-    """
+    """Asks for seeds and for options with several values; ``requested(sweep, name)`` when it is accepted."""
 
     requested = Signal(object, str)
 
@@ -132,8 +129,7 @@ class SweepDialog(QDialog):
         self.options.setPlaceholderText(f"one option a line, such as\n{shown}" if shown else "one option a line")
         self.options.setAccessibleName("Options with several values")
         self.options.setTabChangesFocus(True)
-        self.message = QLabel()
-        self.message.setWordWrap(True)
+        self.message = text_label(wrap=True)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Queue")
         self.buttons.accepted.connect(self.accept)
@@ -174,6 +170,5 @@ class SweepDialog(QDialog):
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(count > 0)
 
     def accept(self) -> None:
-        """Ask for the runs, and close."""
         self.requested.emit(self.sweep(), f"sweep of {self._instance.problem.name}")
         super().accept()

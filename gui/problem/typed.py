@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from engine.errors import InputError
 from engine.util.text import counted
+from gui.app.widgets import filled
 
 _PROGRAM = """\
 max
@@ -98,10 +99,7 @@ class _Table(Typed):
         self.cells.setAccessibleName(f"Table of {self.counted.lower()}")
         self.form = QFormLayout()
         self.form.addRow(self.counted, self.count)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(self.form)
-        layout.addWidget(self.cells, 1)
+        filled(QVBoxLayout(self), self.form, (self.cells, 1), margins=(0, 0, 0, 0))
         self.count.valueChanged.connect(self.resize_table)
         self.cells.wanted.connect(self.make_room)
         self.cells.cellChanged.connect(lambda _row, _column: self.changed.emit())
@@ -112,7 +110,6 @@ class _Table(Typed):
             self.count.setValue(max(self.count.value(), rows))
 
     def resize_table(self, count: int) -> None:
-        """Have so many rows."""
         self.cells.setRowCount(count)
         self.changed.emit()
 
@@ -151,11 +148,9 @@ class _Matrix(_Table):
         self.count.setValue(5)
 
     def make_room(self, rows: int, columns: int) -> None:
-        """Have so many rows and columns at least."""
         super().make_room(max(rows, columns), columns)
 
     def resize_table(self, count: int) -> None:
-        """Have so many rows and columns."""
         self.cells.setColumnCount(count)
         self.cells.horizontalHeader().setDefaultSectionSize(56)
         super().resize_table(count)
@@ -181,13 +176,10 @@ class _Program(Typed):
         self.program.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.program.setTabChangesFocus(True)
         self.program.setAccessibleName("Linear program in the LP format")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.program)
+        filled(QVBoxLayout(self), self.program, margins=(0, 0, 0, 0))
         self.program.textChanged.connect(self.changed)
 
     def text(self) -> str:
-        """As it is."""
         return self.program.toPlainText()
 
 

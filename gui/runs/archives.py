@@ -16,6 +16,7 @@ from engine.formats.source import limit
 from engine.runs.folder.run_folder import RunFolder
 from engine.util.files import reason_of
 from engine.util.text import bytes_text, in_utf8
+from gui.runs.notes import unused
 
 _MOST_FILES = 10_000
 _CODE = tuple(suffix.casefold() for suffix in (*importlib.machinery.all_suffixes(), ".pth", ".pyd", ".dll", ".so"))
@@ -54,10 +55,7 @@ def unpack_run(archive: Path, runs: Path) -> Path:
                 with packed.open(member) as source, target.open("xb") as stream:
                     shutil.copyfileobj(source, stream, 1 << 20)
         RunFolder.open(temporary).problem()
-        folder, count = runs / top, 1
-        while folder.exists() or (runs / f"{folder.name}.json").exists():
-            count += 1
-            folder = runs / f"{top}-{count}"
+        folder = runs / unused(top, lambda name: (runs / name).exists() or (runs / f"{name}.json").exists())
         os.rename(temporary, folder)
         return folder
     except RunFolderError as error:

@@ -74,8 +74,7 @@ class Child(QObject):
         self._process.readyReadStandardError.connect(self._read_errors)
         self._process.finished.connect(self._on_finished)
         self._process.errorOccurred.connect(self._on_error)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._escalate)
 
     def start(self) -> None:
@@ -101,11 +100,9 @@ class Child(QObject):
         return not self._end_reported
 
     def pause(self) -> None:
-        """Request a pause."""
         self._send("pause")
 
     def resume(self) -> None:
-        """Request the run to resume."""
         self._send("resume")
 
     def stop(self) -> None:
@@ -119,7 +116,6 @@ class Child(QObject):
         self._escalate()
 
     def kill(self) -> None:
-        """End the process at once."""
         self._step = "terminate"
         self._escalate()
 

@@ -17,12 +17,7 @@ from gui.runs.view import state_text
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
-
-    ``value``: what the column is sorted and filtered by, of a run; None if it has none.
-    ``text``: its text, from the run.
-    ``numeric``: whether its text is at the right.
-    """
+    """One column: what it is sorted and filtered by, and its text, at the right where it is ``numeric``."""
 
     name: str
     title: str
@@ -97,7 +92,7 @@ def column_named(name: str) -> Column:
             return counter_text(found, unit=_unit_of(note.solver, key))
         return _shown(found)
 
-    return Column(name, key.replace("_", " "), value, text, numeric=kind == "counter")
+    return Column(name, key.replace("_", " "), value, text, numeric=True)
 
 
 @functools.cache

@@ -27,12 +27,7 @@ _GRACE = 2.0  # seconds between the end of the writing process and that of its l
 
 
 class Follower(QObject):
-    """The events of a run folder, as they are recorded; used in the place of :class:`gui.runs.child.Child`.
-
-    Signals: as those of a child; ``line_read`` is never emitted.
-
-    ``folder``: a run folder that another process writes to.
-    """
+    """The events of a run folder that another process writes, in the place of :class:`gui.runs.child.Child`."""
 
     line_read = Signal(str)
     stopping = Signal(str)
@@ -55,7 +50,6 @@ class Follower(QObject):
         self._checked = 0.0
 
     def start(self) -> None:
-        """Begin to read."""
         with contextlib.suppress(OSError):
             self._stream = open_regular(self.folder / "events.jsonl")
 
@@ -86,11 +80,9 @@ class Follower(QObject):
         return False
 
     def pause(self) -> None:
-        """Request a pause."""
         self._send(signal.SIGUSR1)
 
     def resume(self) -> None:
-        """Request the run to resume."""
         self._send(signal.SIGUSR2)
 
     def _send(self, number: int) -> None:

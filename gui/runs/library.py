@@ -28,7 +28,7 @@ from engine.errors import QuintetError, RunFolderError
 from engine.util.files import read_regular, reason_of, remove_temporaries, write_whole
 from engine.util.paths import user_folder
 from gui.runs.model import RunModel
-from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, runs_folder, stamp
+from gui.runs.notes import COLOURS, RunNote, described, note_from, read_note, recover_state, runs_folder, stamp, unused
 
 _START_SECONDS, _SCAN_SECONDS = 0.1, 0.1
 _HOUR = 3600.0
@@ -190,7 +190,6 @@ class Library:
         return iter(self.notes)
 
     def find(self, key: str) -> RunNote | None:
-        """The note of that key."""
         return next((note for note in self.notes if note.key == key), None)
 
     def usual_kernels(self, note: RunNote) -> int:
@@ -203,10 +202,7 @@ class Library:
         now = time.time()
         word = re.sub(r"[^\w.-]+", "-", title).strip("-.")[:40] or "run"
         base = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}-{word}"
-        key, count = base, 1
-        while self.find(key) or (self.runs / key).exists():
-            count += 1
-            key = f"{base}-{count}"
+        key = unused(base, lambda key: self.find(key) or (self.runs / key).exists())
         self.runs.mkdir(parents=True, exist_ok=True)
         note = RunNote(key, str(self.runs / key), title, self._next_colour(), now, **about)
         self._add(note)
@@ -223,17 +219,12 @@ class Library:
         for note in self.notes:
             if note.path.name == folder.name if inside and self.owns(note) else note.path.resolve() == folder:
                 return note
-        key, count = folder.name, 1
-        while self.find(key):
-            count += 1
-            key = f"{folder.name}-{count}"
         note = read or read_folder(folder)
-        note.key, note.colour = key, self._next_colour()
+        note.key, note.colour = unused(folder.name, self.find), self._next_colour()
         self._add(note)
         return note
 
     def save(self, note: RunNote) -> None:
-        """Write a note."""
         self.runs.mkdir(parents=True, exist_ok=True)
         path = self.runs / f"{note.key}.json"
         write_whole(path, json.dumps(asdict(note), indent=1).encode())
@@ -246,10 +237,8 @@ class Library:
         Returns its place in the trash, for :meth:`restore`.
         Raises :class:`OSError` if it cannot be moved.
         """
-        place, count = self.home / "trash" / note.key, 1
-        while place.exists():
-            count += 1
-            place = self.home / "trash" / f"{note.key}.{count}"
+        trash = self.home / "trash"
+        place = trash / unused(note.key, lambda name: (trash / name).exists(), ".")
         place.mkdir(parents=True)
         write_whole(place / "note.json", json.dumps(asdict(note), indent=1).encode())
         if self.owns(note) and os.path.isdir(note.path):

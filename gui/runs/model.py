@@ -35,7 +35,6 @@ class RunModel(QAbstractTableModel):
         self._dots: dict[str, QIcon] = {}
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        """One row per run."""
         return 0 if parent.isValid() else len(self.notes)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
@@ -43,7 +42,6 @@ class RunModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
-        """Titles of the columns."""
         if orientation == Qt.Orientation.Horizontal and 0 <= section < len(self.columns):
             if role == Qt.ItemDataRole.DisplayRole:
                 return self.columns[section].title
@@ -52,7 +50,6 @@ class RunModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = 0) -> Any:
-        """A cell, or the whole run for the role ``NOTE``."""
         if not index.isValid():
             return None
         note, column = self.notes[index.row()], self.columns[index.column()]
@@ -101,7 +98,6 @@ class RunModel(QAbstractTableModel):
             self.endRemoveRows()
 
     def clear(self) -> None:
-        """Remove all runs."""
         self.beginResetModel()
         self.notes.clear()
         self.endResetModel()
@@ -115,7 +111,6 @@ class RunModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
     def show_columns(self, columns: Sequence[Column]) -> None:
-        """Show these columns, one or more."""
         kept, last = self.columns[0], len(self.columns) - 1
         if last > 0:
             self.beginRemoveColumns(QModelIndex(), 1, last)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,10 @@ _LAST_DATE = 253_370_764_800  # the year 9999
 class RunNote:
     """The data of the run list about one run.
 
-    ``folder`` is the run folder, which appears when the child has opened its devices; ``options`` and ``settings``
-    are what was asked for, ``used`` all options of the run, ``kind`` that of the problem, ``sense`` what is done with
-    its objective, ``source`` the instance
-    file and ``reading`` how it was read, ``window`` the process of the window it was started in, ``kernels`` how many
-    kernel templates its devices compiled or loaded, ``sweep`` the sweep it belongs to; ``tags`` and ``comment`` are
-    the user's.
+    ``folder``: the run folder, which appears when the child has opened its devices.
+    ``options``, ``settings``, ``reading``: what was asked for; ``used``: all options of the run.
+    ``kind``: of the problem; ``sense``: what is done with its objective; ``source``: the instance file.
+    ``window``: the process of the window it was started in; ``kernels``: how many its devices compiled or loaded.
     """
 
     key: str
@@ -82,17 +81,14 @@ class RunNote:
 
     @property
     def path(self) -> Path:
-        """The run folder."""
         return Path(self.folder)
 
     @property
     def live(self) -> bool:
-        """Whether it runs now."""
         return self.state in LIVE_STATES
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether its folder has a checkpoint."""
         with contextlib.suppress(OSError):  # such as of a disk that is not connected
             return any(self.path.glob("checkpoint-*.json"))
         return False
@@ -193,6 +189,12 @@ def distinctions(notes: Sequence[RunNote]) -> dict[str, str]:
             when = time.strftime("%H:%M:%S", time.localtime(note.created)) if times and texts.count(text) > 1 else ""
             found[note.key] = ", ".join(part for part in (text, when) if part)
     return found
+
+
+def unused(name: str, taken: Callable[[str], object], sign: str = "-") -> str:
+    """A name that is not taken: this one, or else with the first number that makes it so."""
+    numbered = (f"{name}{sign}{number}" for number in itertools.count(2))
+    return next(found for found in itertools.chain([name], numbered) if not taken(found))
 
 
 def runs_folder(home: Path) -> Path:

@@ -34,7 +34,6 @@ class _Reader:
         self._thread.start()
 
     def close(self) -> None:
-        """Read no more."""
         self._closed.set()
 
     def _read(self) -> None:
@@ -67,7 +66,6 @@ class Player(QObject):
 
     Signals: ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
 
-    ``path``: an ``events.jsonl``.
     ``speed``: recorded seconds per second; ``inf`` is as fast as they are taken.
     ``size``: bytes of the file to play; later ones are ignored.
     """
@@ -90,12 +88,10 @@ class Player(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether there is more to show."""
         return not self.over
 
     @property
     def seeking(self) -> bool:
-        """Whether it is seeking a position."""
         return self._skip_to is not None
 
     @property
@@ -104,7 +100,6 @@ class Player(QObject):
         return not self.over and (self.seeking or (math.isinf(self.speed) and not self.paused))
 
     def pause(self) -> None:
-        """Pause."""
         self.paused = True
 
     def resume(self) -> None:
@@ -115,7 +110,6 @@ class Player(QObject):
         self._clock = time.monotonic()
 
     def set_speed(self, speed: float) -> None:
-        """Change the speed."""
         self.speed = speed
         self._clock = time.monotonic()
 
@@ -136,7 +130,6 @@ class Player(QObject):
         self.seek(position)
 
     def close(self) -> None:
-        """Stop."""
         self._reader.close()
         self.over = True
 

@@ -50,7 +50,6 @@ class Condition:
     negated: bool
 
     def holds(self, note: RunNote) -> bool:
-        """Whether a run fulfils it."""
         return self._holds(note) != self.negated
 
     def _holds(self, note: RunNote) -> bool:
@@ -70,11 +69,7 @@ class Condition:
 
 
 def parse(text: str) -> list[Condition]:
-    """The conditions of a filter.
-
-    Raises :class:`QueryError` if a quotation mark is open, or a condition names an unknown column or compares a number
-    with a text.
-    """
+    """The conditions of a filter; :class:`QueryError` if a quotation mark is open, or a condition makes no sense."""
     try:
         words = shlex.split(text.replace("'", "\\'"))
     except ValueError:

@@ -23,11 +23,7 @@ class Opened:
 
 
 def open_run(folder: Path) -> Opened:
-    """Open a run folder that has events.
-
-    Raises :class:`engine.errors.RunFolderError` if it is none, or has no events.
-    Raises :class:`engine.errors.UntrustedCode` if reading its problem executes code that is not trusted.
-    """
+    """Open a run folder that has events; :class:`engine.errors.QuintetError` if it has none, or code not trusted."""
     opened = RunFolder.open(folder)
     opened.first_event()
     try:
@@ -58,11 +54,7 @@ class Recorded:
 
 
 def read_recorded(folder: Path, postprocessor: Callable[[Result, Problem | None], Any]) -> Recorded:
-    """Read problem and result, and apply ``postprocessor(result, problem)``.
-
-    Raises :class:`engine.errors.RunFolderError` if its description or its result cannot be read.
-    Raises :class:`engine.errors.UntrustedCode` if reading its problem executes code that is not trusted.
-    """
+    """Read problem and result, and apply ``postprocessor(result, problem)``; errors are those of :func:`open_run`."""
     opened = RunFolder.open(folder)
     result = opened.result()
     problem: Problem | None = None

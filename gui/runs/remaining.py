@@ -29,12 +29,10 @@ class RemainingTime:
         self._given: tuple[float, float] | None = None
 
     def clear(self) -> None:
-        """Begin another phase."""
         self._given = None
         self._points.clear()
 
     def add(self, time: float, done: float, total: float) -> None:
-        """Add a point: ``done`` of ``total`` at ``time`` seconds."""
         if self._points and (time < self._points[-1][0] or done < self._points[-1][1] or total != self._total):
             self._points.clear()
         self._total = total

@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, QSortFilterProxyModel, 
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QLabel,
     QLineEdit,
     QPushButton,
     QStyle,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 from engine.util.text import counted, seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
+from gui.app.widgets import filled, text_label
 from gui.runs.library import Library
 from gui.runs.model import NOTE, Index
 from gui.runs.notes import RunNote
@@ -66,7 +66,8 @@ class _Delegate(QStyledItemDelegate):
         painter.setFont(bold)
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))
         room = inner.width() - narrow.horizontalAdvance(row.state_text) - 10
-        differs = narrow.elidedText(row.differs, Qt.TextElideMode.ElideRight, room // 2)
+        beside = max(room // 2, room - wide.horizontalAdvance(row.title) - 8)
+        differs = narrow.elidedText(row.differs, Qt.TextElideMode.ElideLeft, beside)  # values are at the ends
         room -= narrow.horizontalAdvance(differs) + 8 if differs else 0
         title = wide.elidedText(row.title, Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(top, left, title)
@@ -104,7 +105,6 @@ class _Filter(QSortFilterProxyModel):
         return all(word in text.lower() for word in self.words.lower().split())
 
     def choose(self, words: str) -> None:
-        """Show the rows that have all the words."""
         self.beginFilterChange()
         self.words = words
         self.endFilterChange()
@@ -131,11 +131,7 @@ class _View(QTreeView):
 
 
 class RunList(QWidget):
-    """The list with its filter.
-
-    Signals: ``open_requested()`` when the selected runs are to be shown; ``selection_changed()``;
-    ``menu_requested(point)`` when the context menu is requested, at a global point.
-    """
+    """The list with its filter; ``menu_requested(point)`` is at a global point."""
 
     open_requested = Signal()
     selection_changed = Signal()
@@ -166,22 +162,13 @@ class RunList(QWidget):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.empty = QLabel("Runs are listed here.\nChoose a problem and press Run.")
-        self.empty.setObjectName("muted")
+        self.empty = text_label("Runs are listed here.\nChoose a problem and press Run.", kind="muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.setSpacing(4)
-        top = QVBoxLayout()
-        top.setContentsMargins(6, 6, 6, 0)
         self.held = QPushButton()
         self.held.setToolTip("Start queued runs again")
         self.held.hide()
-        top.addWidget(self.held)
-        top.addWidget(self.filter)
-        layout.addLayout(top)
-        layout.addWidget(self.empty, 1)
-        layout.addWidget(self.view, 1)
+        top = filled(QVBoxLayout(), self.held, self.filter, margins=(6, 6, 6, 0))
+        filled(QVBoxLayout(self), top, (self.empty, 1), (self.view, 1), margins=(1, 1, 1, 1), spacing=4)
         self.filter.textChanged.connect(self._filter)
         self.view.doubleClicked.connect(lambda index: self.open_requested.emit() if index.data(NOTE) else None)
         self.view.activated_by_key.connect(self.open_requested)
@@ -200,7 +187,6 @@ class RunList(QWidget):
         return [note for note in self._model.notes if note.key in chosen]
 
     def select(self, *notes: RunNote) -> None:
-        """Select these runs alone."""
         self.view.clearSelection()
         chosen = self.view.selectionModel()
         for note in notes:
@@ -234,7 +220,6 @@ class RunList(QWidget):
         return sum(1 if row.data(NOTE) else self._shown.rowCount(row) for row in rows)
 
     def set_theme(self, theme: Theme) -> None:
-        """Colours of the list."""
         self._delegate.theme = theme
         self.view.viewport().update()
 

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QMenu,
     QTableView,
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from engine.util.text import counted
 from gui.app.theme import Theme
+from gui.app.widgets import filled, text_label
 from gui.runs.columns import COLUMNS, DEFAULT_COLUMNS, column_named, extra_columns
 from gui.runs.library import Library
 from gui.runs.model import NOTE, SORT, Index
@@ -64,7 +64,6 @@ class _Filter(QSortFilterProxyModel):
         return bool(one < other) if numbers else _text(one) < _text(other)
 
     def choose(self, conditions: list[Condition]) -> None:
-        """Show the runs that fulfil these conditions."""
         self.beginFilterChange()
         self.conditions = conditions
         self.endFilterChange()
@@ -75,11 +74,7 @@ def _text(value: Any) -> str:
 
 
 class RunTable(QWidget):
-    """All runs in a table.
-
-    Signals: ``open_requested()`` when the selected runs are to be shown; ``selection_changed()``;
-    ``menu_requested(point)`` when the context menu is requested, at a global point.
-    """
+    """All runs in a table; ``menu_requested(point)`` is at a global point."""
 
     open_requested = Signal()
     selection_changed = Signal()
@@ -99,10 +94,8 @@ class RunTable(QWidget):
         self.filter.setPlaceholderText(_EXAMPLES)
         self.filter.setClearButtonEnabled(True)
         self.filter.setAccessibleName("Filter of the run table")
-        self.count = QLabel()
-        self.count.setObjectName("muted")
-        self.error = QLabel()
-        self.error.setObjectName("error")
+        self.count = text_label(kind="muted")
+        self.error = text_label(kind="error")
         self.error.hide()
         self.columns_button = QToolButton()
         self.columns_button.setText("Columns")
@@ -113,15 +106,8 @@ class RunTable(QWidget):
         self.columns_menu.aboutToShow.connect(self._fill_columns_menu)
         self.columns_button.setMenu(self.columns_menu)
         self.view = self._make_view()
-        row = QHBoxLayout()
-        row.addWidget(self.filter, 1)
-        row.addWidget(self.count)
-        row.addWidget(self.columns_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 4)
-        layout.addLayout(row)
-        layout.addWidget(self.error)
-        layout.addWidget(self.view, 1)
+        row = filled(QHBoxLayout(), (self.filter, 1), self.count, self.columns_button)
+        filled(QVBoxLayout(self), row, self.error, (self.view, 1), margins=(8, 8, 8, 4))
         self.filter.textChanged.connect(self._choose)
         for changed in (self._shown.rowsInserted, self._shown.rowsRemoved, self._shown.modelReset):
             changed.connect(self._show_count)
@@ -163,7 +149,6 @@ class RunTable(QWidget):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the shown columns."""
         return [column.name for column in self._model.columns]
 
     def show_columns(self, names: Sequence[str]) -> None:
@@ -186,7 +171,7 @@ class RunTable(QWidget):
         if sorted_by in shown:
             self.view.sortByColumn(shown.index(sorted_by), order)
         for place, name in enumerate(shown):
-            self.view.setColumnWidth(place, _WIDTHS.get(name, 110))
+            self.view.setColumnWidth(place, _WIDTHS.get(name) or max(110, header.sectionSizeHint(place)))
         self._settings.setValue("run_columns", ",".join(shown))
 
     def _fill_columns_menu(self) -> None:
@@ -237,12 +222,10 @@ class RunTable(QWidget):
         return [self._shown.index(row, 0).data(NOTE) for row in range(self._shown.rowCount())]
 
     def selected(self) -> list[RunNote]:
-        """The selected runs, in the order of the table."""
         rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
         return [self._shown.index(row, 0).data(NOTE) for row in rows]
 
     def select(self, *notes: RunNote) -> None:
-        """Select these runs alone."""
         model = self.view.selectionModel()
         model.clearSelection()
         for note in notes:
@@ -250,6 +233,5 @@ class RunTable(QWidget):
             model.select(index, model.SelectionFlag.Select | model.SelectionFlag.Rows)
 
     def set_theme(self, theme: Theme) -> None:
-        """Colours of the states."""
         self.theme = self._model.theme = theme
         self.view.viewport().update()

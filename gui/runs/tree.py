@@ -46,7 +46,6 @@ class Sweep:
     titles: dict[str, str] = field(default_factory=dict)
 
     def title(self, note: RunNote) -> str:
-        """The title of the row of one of its runs."""
         self.titles = self.titles or short_titles(self.runs)
         return self.titles[note.key]
 
@@ -208,7 +207,6 @@ class RunTree(QAbstractItemModel):
         return self.createIndex(row, column, entry.number if isinstance(entry, Sweep) else 0)
 
     def parent(self, index: Index = _NOWHERE) -> Any:
-        """The row of the sweep that a run belongs to."""
         number = index.internalId() if index.isValid() else 0
         return self._index_of(self._numbered(number)) if number else QModelIndex()
 
@@ -218,7 +216,6 @@ class RunTree(QAbstractItemModel):
         return len(self._rows) if entry is None else len(entry.runs) if isinstance(entry, Sweep) else 0
 
     def columnCount(self, parent: Index = _NOWHERE) -> int:
-        """One."""
         return 1
 
     def data(self, index: Index, role: int = 0) -> Any:

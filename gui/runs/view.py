@@ -37,7 +37,6 @@ class Rate:
 
     @property
     def text(self) -> str:
-        """The rate with its unit and what it is."""
         return f"{rate_text((self.value, self.unit))} ({self.kind})"
 
 
@@ -45,17 +44,12 @@ class RunView:
     """What every label says of a run, kept up to date event by event.
 
     ``clock``: seconds of the run, as of the last :meth:`advance`, so that all labels show the same.
-    ``replay``: what is being done with a recording, such as ``"replay"``; empty where the labels are those of the run
-    itself.
-    ``state``: one of :data:`LIVE_STATES`, or how the run ended: a status such as ``"optimal"``, ``"failed"`` or
-    ``"killed"``.
+    ``replay``: what is being done with a recording; empty where the labels are those of the run itself.
+    ``state``: one of :data:`LIVE_STATES`, or a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
     ``finished``: whether a session of the run has reported its result.
-    ``phase``, ``done``, ``total``, ``unit``, ``limited``: how far the present phase is; with ``limited``, ``total`` is
-    a limit and not a target.
+    ``limited``: whether ``total`` is a limit and not a target.
     ``message``: why a run failed, or why there is no solution.
-    ``kernels``, ``usual_kernels``: how many kernel templates were compiled or loaded, and how many an earlier run like
-    this one needed (0 if unknown).
-    ``warnings``: what the user must know of the run, each once.
+    ``kernels``, ``usual_kernels``: templates compiled or loaded, and how many an earlier run like this one needed.
     """
 
     def __init__(self) -> None:
@@ -85,7 +79,6 @@ class RunView:
         self._steps: deque[tuple[float, float]] = deque(maxlen=64)
 
     def take(self, events: Iterable[Event]) -> None:
-        """Bring the numbers up to date."""
         for event in events:
             self._take(event)
         self.advance()
@@ -157,7 +150,6 @@ class RunView:
 
     @property
     def live(self) -> bool:
-        """Whether the run is in progress."""
         return self.state in LIVE_STATES
 
     def end(self, state: str, message: str = "") -> None:
@@ -195,7 +187,6 @@ class RunView:
 
     @property
     def event_time(self) -> float:
-        """The time of the last event."""
         return self._time
 
     @property

@@ -15,12 +15,7 @@ from gui.window.controller import Controller, Parts
 
 
 class AllRuns(Controller):
-    """Shows the run table in a tab, and edits what the user notes of runs.
-
-    Signals: ``selection_changed()``; ``open_requested()``; ``menu_requested(point)``.
-
-    ``targets``: returns the runs that an action applies to.
-    """
+    """Shows the run table in a tab, and edits what the user notes of the runs that an action targets."""
 
     selection_changed = Signal()
     open_requested = Signal()
@@ -34,11 +29,9 @@ class AllRuns(Controller):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {"run_table": self.show, "set_tags": self.ask_tags, "set_note": self.ask_note}
 
     def show(self) -> None:
-        """Show the table, in a tab."""
         if self.table is None:
             self.table = RunTable(self._library, self._settings, self._tabs.theme)
             self.table.selection_changed.connect(self.selection_changed)
@@ -54,7 +47,6 @@ class AllRuns(Controller):
         return self.table.selected()
 
     def ask_tags(self) -> None:
-        """Ask for the tags of runs."""
         notes = list(self._targets())
         if not notes:
             return
@@ -71,7 +63,6 @@ class AllRuns(Controller):
             self._save(note)
 
     def ask_note(self) -> None:
-        """Ask for the note of a run."""
         notes = list(self._targets())
         if notes:
             text = notes[0].comment
@@ -80,7 +71,6 @@ class AllRuns(Controller):
             )
 
     def set_note(self, note: RunNote, text: str) -> None:
-        """Keep a note on a run."""
         note.comment = text.strip()
         self._save(note)
 

@@ -44,7 +44,6 @@ class Appearance(QObject):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {"switch_theme": self.switch}
 
     def _chosen(self) -> Theme:
@@ -59,12 +58,10 @@ class Appearance(QObject):
         self.apply()
 
     def switch(self) -> None:
-        """Switch between light and dark."""
         self.choose("light" if self.theme.dark else "dark")
 
     @property
     def font_size(self) -> int:
-        """Points of the application's font."""
         return round(_application().font().pointSizeF())
 
     def set_font_size(self, points: int) -> None:
@@ -74,14 +71,12 @@ class Appearance(QObject):
         self.apply()
 
     def set_digits(self, count: int) -> None:
-        """Write values with so many significant digits from now on."""
         self.digits = count
         self._settings.setValue("digits", count)
         show_digits(count)
         self.apply()
 
     def apply(self, _scheme: Qt.ColorScheme | None = None) -> None:
-        """Apply the theme to the application, and report it."""
         self.theme = self._chosen()
         self.theme.apply(_application())
         self.theme_changed.emit(self.theme)

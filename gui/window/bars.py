@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QSlider, QToolButton, QWidget
 
 from engine.util.text import seconds_text
 from gui.app.icons import set_icon
+from gui.app.widgets import filled, text_label
 from gui.runs.player import Player
 
 SPEEDS: tuple[tuple[str, float], ...] = (
@@ -29,20 +30,13 @@ class Banner(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("banner")
-        self.text = QLabel()
-        self.text.setWordWrap(True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.text.setAccessibleName("Message")
+        self.text = text_label(wrap=True, plain=True, selectable=True, name="Message")
         self.button = QToolButton()
         set_icon(self.button, "close")
         self.button.setAutoRaise(True)
         self.button.setAccessibleName("Dismiss the message")
         self.button.clicked.connect(self.hide)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(10, 5, 5, 5)
-        layout.addWidget(self.text, 1)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        filled(QHBoxLayout(self), (self.text, 1), (self.button, 0, Qt.AlignmentFlag.AlignTop), margins=(10, 5, 5, 5))
         self.hide()
 
     def show_message(self, message: str, level: str = "error") -> None:
@@ -72,20 +66,14 @@ class ReplayBar(QFrame):
         self.slider.setAccessibleName("Position in the recorded run")
         self.slider.actionTriggered.connect(lambda _action: self._seek(self.slider.sliderPosition()))
         self.slider.sliderReleased.connect(lambda: self._seek(self.slider.sliderPosition()))
-        self.clock = QLabel()
-        self.clock.setObjectName("muted")
+        self.clock = text_label(kind="muted")
         self.speed = QComboBox()
         self.speed.setAccessibleName("Speed of the replay")
         for text, value in SPEEDS:
             self.speed.addItem(text, value)
         self.speed.setCurrentIndex(next((i for i, (_, v) in enumerate(SPEEDS) if v == player.speed), 2))
         self.speed.currentIndexChanged.connect(lambda _index: player.set_speed(self.speed.currentData()))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 4, 8, 4)
-        layout.addWidget(self.play)
-        layout.addWidget(self.slider, 1)
-        layout.addWidget(self.clock)
-        layout.addWidget(self.speed)
+        filled(QHBoxLayout(self), self.play, (self.slider, 1), self.clock, self.speed, margins=(8, 4, 8, 4))
         self._state = ""
         self.follow()
 
@@ -103,7 +91,6 @@ class ReplayBar(QFrame):
             self.player.show(place / 1000 * self.player.duration)
 
     def follow(self) -> None:
-        """Show the position of the replay."""
         state = "replay" if self.player.over else "run" if self.player.paused else "pause"
         if state != self._state:
             self._state = state

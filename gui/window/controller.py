@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QSettings, Qt
+from PySide6.QtCore import QObject, QSettings
 from PySide6.QtWidgets import QInputDialog, QMainWindow
 
 from gui.app.jobs import Jobs
+from gui.app.widgets import open_once
 from gui.runs.library import Library
 from gui.runs.run_list import RunList
 from gui.window.log import LogPane
@@ -46,5 +47,4 @@ class Controller(QObject):
         dialog.setTextValue(text)
         dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput, long)
         dialog.textValueSelected.connect(done)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_once(dialog)

@@ -11,12 +11,7 @@ from gui.runs.child import child_environment
 
 
 class DeviceQuery(QObject):
-    """Lists devices in a child process, so that a crashing driver cannot crash the window.
-
-    Signals: ``found(devices, missing)``, or ``failed(message)``; one of them, once.
-
-    ``words``: the command, ``quintet devices --json`` here or over ssh.
-    """
+    """Lists devices in a child process: ``found(devices, missing)``, or ``failed(message)``, once."""
 
     found = Signal(list, dict)
     failed = Signal(str)
@@ -30,7 +25,6 @@ class DeviceQuery(QObject):
         self._process.start(words[0], list(words[1:]))
 
     def close(self) -> None:
-        """Stop waiting for the result."""
         self._process.blockSignals(True)
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.kill()

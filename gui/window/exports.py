@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from engine.errors import RunFolderError
 from engine.util.text import counted
+from gui.app.widgets import ask_folder, open_once
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
 from gui.report.plot_files import write_plots
@@ -30,24 +30,15 @@ class Exports(Controller):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
-        return {
-            "export_png": lambda: self._choose_folder("png"),
-            "export_pdf": lambda: self._choose_folder("pdf"),
-            "export_svg": lambda: self._choose_folder("svg"),
-            "export_csv": lambda: self._choose_folder("csv"),
+        return {f"export_{kind}": partial(self._choose_folder, kind) for kind in ("png", "pdf", "svg", "csv")} | {
             "export_report": self.export_report,
             "export_notebook": self.export_notebook,
             "export_zip": self.export_zip,
         }
 
     def _choose_folder(self, kind: str) -> None:
-        dialog = QFileDialog(self._window, f"Folder for the {kind.upper()} files", str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda name: self.write_plots(kind, Path(name)))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        title = f"Folder for the {kind.upper()} files"
+        ask_folder(self._window, title, Path.home(), partial(self.write_plots, kind))
 
     def _figures(self) -> Sequence[Figure]:
         compared, tab = self._tabs.current(), self._tabs.current_run()
@@ -65,13 +56,11 @@ class Exports(Controller):
         self._log.add(f"wrote {counted(len(written), 'file')} to {folder}")
 
     def export_report(self) -> None:
-        """Ask where to write the HTML report of the current run."""
         tab = self._tabs.current_run()
         if tab is not None and tab.panel is not None:
             self._choose_file("Save the report", f"{tab.note.title}.html", self.write_report)
 
     def write_report(self, path: Path) -> None:
-        """Write the HTML report of the current run."""
         tab = self._tabs.current_run()
         if tab is None or tab.panel is None:
             return
@@ -83,12 +72,10 @@ class Exports(Controller):
         self._log.add(f"wrote {path}", run=tab.note.title)
 
     def export_notebook(self) -> None:
-        """Ask where to write the notebook of a run."""
         for note in self._targets()[:1]:
             self._choose_file("Save the notebook", f"{note.key}.ipynb", partial(self.write_notebook, note))
 
     def write_notebook(self, note: RunNote, path: Path) -> None:
-        """Write a notebook that draws a run from its folder."""
         try:
             write_notebook(note.path, path)
         except (OSError, RunFolderError) as error:
@@ -97,12 +84,10 @@ class Exports(Controller):
         self._log.add(f"wrote {path}", run=note.title)
 
     def export_zip(self) -> None:
-        """Ask where to write the archive of a run."""
         for note in self._targets()[:1]:
             self._choose_file("Save the run", f"{note.key}.zip", partial(self.write_zip, note))
 
     def write_zip(self, note: RunNote, path: Path) -> None:
-        """Write the archive of a run, in the background."""
         self._jobs.start(
             lambda: write_zip(note.path, path), lambda _result: self._log.add(f"wrote {path}", run=note.title)
         )
@@ -112,5 +97,4 @@ class Exports(Controller):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(name.replace("/", "-"))
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_once(dialog)

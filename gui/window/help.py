@@ -39,11 +39,9 @@ class Help(Controller):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {"find_command": self.find_command, "about": self.about}
 
     def find_command(self) -> None:
-        """Open the command palette."""
         available: list[_Entry] = []
         unavailable: list[_Entry] = []
         for action in ACTIONS:
@@ -66,7 +64,6 @@ class Help(Controller):
         self.palette.line.setFocus()
 
     def about(self) -> None:
-        """Show version and data folder."""
         folder: Path = self._library.runs
         box = QMessageBox(self._window)
         box.setWindowTitle("About Quintet")

@@ -39,12 +39,9 @@ class _Entry:
 
 
 class Launcher(Controller):
-    """Starts runs, and queues them while as many as are allowed are in progress.
-
-    ``changed()`` when the queue has changed.
+    """Starts runs, and queues them while as many as are allowed are in progress; ``changed()`` when the queue has.
 
     ``targets``: returns the runs that an action applies to.
-    ``command``: what starts ``quintet`` in a child process.
     ``standby``: whether a process with open devices waits for the next run.
     """
 
@@ -73,7 +70,6 @@ class Launcher(Controller):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {
             "start": self.start,
             "retry": self.retry,
@@ -89,7 +85,6 @@ class Launcher(Controller):
     # --- new runs -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Solve the loaded problem with the options of the form, in a child process."""
         pane = self._problems.pane
         instance = pane.instance
         if instance is None or not self._problems.ready or not self.accepting:
@@ -282,7 +277,6 @@ class Launcher(Controller):
         self.changed.emit()
 
     def cancel_queued(self) -> None:
-        """Remove all runs from the queue."""
         for entry in list(self._queue):
             self._cancel(entry.note)
 
@@ -292,14 +286,12 @@ class Launcher(Controller):
         return max(1, int(str(self._settings.value("runs_at_once", 1))))
 
     def set_most_at_once(self, count: int) -> None:
-        """Allow ``count`` runs at once from now on."""
         self._settings.setValue("runs_at_once", count)
         self._start_queued()
 
     # --- runs in progress ---------------------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Pause or resume the run, or the replay, of the current tab."""
         tab = self._tabs.current_run()
         if tab is not None and tab.steerable:
             tab.pause()

@@ -43,7 +43,6 @@ class Layout:
             self.resize()
 
     def resize(self) -> None:
-        """Give the panes their usual sizes."""
         if self.compact:
             self._window.resizeDocks([self._problem], [_COMPACT_LEFT], Qt.Orientation.Horizontal)
         else:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.app.theme import Theme
+from gui.app.widgets import filled
 
 _MOST = 5000
 _LEVELS = ("info", "warning", "error")
@@ -80,15 +81,8 @@ class LogPane(QWidget):
         header.setStretchLastSection(True)
         for column, width in enumerate((74, 120, 60)):
             self.view.setColumnWidth(column, width)
-        row = QHBoxLayout()
-        row.setContentsMargins(6, 6, 6, 2)
-        row.addWidget(self.level)
-        row.addWidget(self.filter, 1)
-        column_layout = QVBoxLayout(self)
-        column_layout.setContentsMargins(1, 1, 1, 1)
-        column_layout.setSpacing(2)
-        column_layout.addLayout(row)
-        column_layout.addWidget(self.view, 1)
+        row = filled(QHBoxLayout(), self.level, (self.filter, 1), margins=(6, 6, 6, 2))
+        filled(QVBoxLayout(self), row, (self.view, 1), margins=(1, 1, 1, 1), spacing=2)
         self.level.currentIndexChanged.connect(self._choose)
         self.filter.textChanged.connect(self._choose)
         copy = QShortcut(
@@ -118,11 +112,9 @@ class LogPane(QWidget):
             self.view.scrollToBottom()
 
     def messages(self) -> list[str]:
-        """The messages that are shown."""
         return [str(self._shown.index(row, 3).data()) for row in range(self._shown.rowCount())]
 
     def set_theme(self, theme: Theme) -> None:
-        """Colours of the levels."""
         self.theme = theme
         for row in range(self._model.rowCount()):
             self._colour([self._model.item(row, column) for column in range(len(_TITLES))])

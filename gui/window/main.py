@@ -60,9 +60,7 @@ _RUN_MENU = (
 
 
 class MainWindow(QMainWindow):
-    """Builds the widgets and the controllers, and connects them.
-
-    ``ready()`` is emitted once the samples and the devices have been found.
+    """Builds the widgets and the controllers, and connects them; ``ready()`` once samples and devices have been found.
 
     ``home``: the user's data folder: runs, and the state of the window.
     ``command``: what starts ``quintet`` in child processes.
@@ -91,8 +89,7 @@ class MainWindow(QMainWindow):
         self.dock_layout = Layout(self, *(self.docks[name] for name in ("problem", "runs", "log")))
         self.session.restore_layout(self.dock_layout)
         self.appearance.apply()
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer = QTimer(self, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
         self._timer.start(_FRAME)
         self._begin(list(command) if command is not None else None)
@@ -230,12 +227,10 @@ class MainWindow(QMainWindow):
 
     @property
     def tabs(self) -> QTabWidget:
-        """The tab widget in the middle."""
         return self.run_tabs.widget
 
     @property
     def theme(self) -> Theme:
-        """The theme in use."""
         return self.appearance.theme
 
     # --- what happens -------------------------------------------------------------------------------------------
@@ -390,33 +385,27 @@ class MainWindow(QMainWindow):
             self.tool_bar.widgetForAction(pause).setAccessibleName(plain(text))
 
     def open_preferences(self) -> None:
-        """Show the settings of the app."""
         Preferences(self.appearance, self.launcher, self.notices, self.settings, self).open()
 
     def toggle_full_screen(self) -> None:
-        """Use the whole screen, or not."""
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def focus_run(self) -> None:
-        """Move the focus to the dashboard."""
         tab = self.run_tabs.current_run()
         (tab.panel.pages.tabBar() if tab is not None and tab.panel is not None else self.tabs.tabBar()).setFocus()
 
     def focus_runs(self) -> None:
-        """Move the focus to the run list."""
         self.docks["runs"].show()
         self.docks["runs"].raise_()
         (self.run_list.view if self.library.notes else self.run_list.filter).setFocus()
 
     def focus_log(self) -> None:
-        """Move the focus to the log."""
         self.docks["log"].show()
         self.log.filter.setFocus()
 
     # --- events of Qt -------------------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files and folders may be dropped anywhere."""
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.app.meaning import figure_meaning
 from gui.app.theme import Theme
+from gui.app.widgets import filled
 from gui.plot.area import Cleanup
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
@@ -59,12 +60,9 @@ class MonitorTab(Cleanup, QWidget):
         page.put(self.processes, wide=2)
         for figure in self.plots():
             figure.describe(figure_meaning("devices", figure.key), str)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(page)
+        filled(QVBoxLayout(self), page, margins=(0, 0, 0, 0))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Ask the devices."""
         super().showEvent(event)
         if self._process is None and not self.cleaned_up:
             process = self._process = QProcess(self)
@@ -76,12 +74,10 @@ class MonitorTab(Cleanup, QWidget):
             process.start(words[0], words[1:])
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Ask no more."""
         super().hideEvent(event)
         self.close_sources()
 
     def close_sources(self) -> None:
-        """End the child process."""
         process, self._process = self._process, None
         if process is not None:
             process.blockSignals(True)
@@ -95,7 +91,6 @@ class MonitorTab(Cleanup, QWidget):
                 self.take(json.loads(bytes(self._process.readLine().data())))
 
     def take(self, report: dict[str, Any]) -> None:
-        """Show one report of ``quintet devices --watch``."""
         now = time.monotonic() - self._began
         rows = []
         for index, device in enumerate(report["devices"]):
@@ -123,11 +118,9 @@ class MonitorTab(Cleanup, QWidget):
         """Reports are shown as they come."""
 
     def plots(self) -> list[Any]:
-        """All figures, for export."""
         return [*self.figures.values(), self.processes]
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         for figure in self.plots():
             figure.set_theme(theme)

@@ -42,7 +42,6 @@ class Notices(QObject):
         self._settings.setValue("notify_from", seconds)
 
     def update(self) -> None:
-        """Show the progress in the title."""
         title = title_of(self._tabs.current_run(), self._tabs.running())
         if title != self._window.windowTitle():
             self._window.setWindowTitle(title)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QVBoxLayout,
@@ -21,6 +20,7 @@ from engine.base.option_models import Given, validated
 from engine.errors import OptionError
 from engine.execution.clusters import saved_clusters
 from engine.execution.hosts import Host, save_host, saved_hosts, ssh_words
+from gui.app.widgets import filled, text_label
 from gui.window.device_query import DeviceQuery
 
 HERE = "This computer"
@@ -49,7 +49,6 @@ class PlaceBox(QComboBox):
         self.activated.connect(self._on_activated)
 
     def fill(self) -> None:
-        """List what is saved."""
         text = self.currentText() or HERE
         self.blockSignals(True)
         self.clear()
@@ -64,7 +63,6 @@ class PlaceBox(QComboBox):
         self.blockSignals(False)
 
     def choose(self, cluster: str | None, host: str | None) -> None:
-        """Show a place."""
         self.setCurrentText(_SSH + host if host else cluster or HERE)
 
     @property
@@ -119,25 +117,18 @@ class HostDialog(QDialog):
             form.addRow(title, line)
             line.setAccessibleName(title)
             line.setMinimumWidth(320)
-        about = QLabel(
+        about = text_label(
             "Quintet is started there over ssh, with a key or an agent: nothing asks for a password here. "
-            "Problems are sent to the host, and run folders come back."
+            "Problems are sent to the host, and run folders come back.",
+            wrap=True,
         )
-        about.setWordWrap(True)
-        self.state = QLabel()
-        self.state.setWordWrap(True)
-        self.state.setTextFormat(Qt.TextFormat.PlainText)
-        self.state.setAccessibleName("State of the connection")
+        self.state = text_label(wrap=True, plain=True, name="State of the connection")
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
         self.connect_button: QPushButton = self.buttons.addButton("Connect", QDialogButtonBox.ButtonRole.ActionRole)
         self.buttons.accepted.connect(self._save)
         self.buttons.rejected.connect(self.reject)
         self.connect_button.clicked.connect(self.check)
-        layout = QVBoxLayout(self)
-        layout.addWidget(about)
-        layout.addLayout(form)
-        layout.addWidget(self.state)
-        layout.addWidget(self.buttons)
+        filled(QVBoxLayout(self), about, form, self.state, self.buttons)
 
     def check(self) -> None:
         """Try to connect, and show the devices of the host."""
@@ -155,7 +146,6 @@ class HostDialog(QDialog):
         self.state.setText(f"Connected; devices: {names or 'none'}")
 
     def done(self, result: int) -> None:
-        """Close the dialog."""
         self._end_query()
         super().done(result)
 

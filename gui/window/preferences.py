@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QFormLayout,
     QLabel,
     QPushButton,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from engine.settings.config import FILE_NAME, resolve
 from engine.util.paths import user_folder
+from gui.app.widgets import ask_folder
 from gui.runs.notes import runs_folder
 from gui.window.appearance import Appearance
 from gui.window.launcher import Launcher
@@ -33,12 +33,7 @@ class Preferences(QDialog):
     """Changes take effect at once; that of the folder of runs at the next start."""
 
     def __init__(
-        self,
-        appearance: Appearance,
-        launcher: Launcher,
-        notices: Notices,
-        settings: QSettings,
-        parent: QWidget,
+        self, appearance: Appearance, launcher: Launcher, notices: Notices, settings: QSettings, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Preferences")
@@ -84,15 +79,10 @@ class Preferences(QDialog):
         form.addRow(buttons)
 
     def _choose_folder(self) -> None:
-        dialog = QFileDialog(self, "Folder of runs", self.folder.text())
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.fileSelected.connect(self.set_folder)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        ask_folder(self, "Folder of runs", Path(self.folder.text()), self.set_folder)
 
-    def set_folder(self, folder: str) -> None:
-        """Keep runs there from the next start on."""
-        self._settings.setValue("runs_folder", folder)
+    def set_folder(self, folder: Path) -> None:
+        self._settings.setValue("runs_folder", str(folder))
         self.folder.setText(f"{folder} (from the next start on)")
 
 

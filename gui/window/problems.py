@@ -19,6 +19,7 @@ from engine.solvers import problem_classes
 from engine.util.text import counted
 from gui.app.jobs import Job, Jobs
 from gui.app.trust import ask_trust
+from gui.app.widgets import ask_folder, open_once
 from gui.problem.command_line import option_words
 from gui.problem.estimate import SECONDS
 from gui.problem.instance import AS, Instance, read_instance, reader_of
@@ -40,13 +41,7 @@ class Problems(QObject):
 
     Signals: ``changed()`` when another problem is loaded, or is being loaded; ``previewed(data, requested)`` when the
     problem that Run would solve is another one (None if there is none), with whether the user asked for it;
-    ``folder_requested(path, speed)`` when a run folder is to be shown; ``sweep_requested(sweep, name)`` when the runs
-    of a sweep are to be queued; ``refused(name, message)`` when a file cannot be used.
-
-    ``window``: parent of the dialogs; its status bar shows what is being done.
-    ``pane``, ``start_page``, ``tool_bar``: where problems are chosen and shown.
-    ``dock``: holds the pane; shown when something is wrong with a file.
-    ``runs``: folder in which archives of runs are unpacked.
+    ``folder_requested(path, speed)``, ``sweep_requested(sweep, name)``; ``refused(name, message)`` of a file.
     """
 
     changed = Signal()
@@ -82,7 +77,6 @@ class Problems(QObject):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {
             "open_problem": self.open_problem,
             "open_folder": self.open_folder,
@@ -199,7 +193,6 @@ class Problems(QObject):
         self.load(source, fill, True, reading)
 
     def open_sample(self, sample: Sample) -> None:
-        """Load a bundled instance, or replay a recorded run."""
         if sample.recorded:
             self.folder_requested.emit(sample.path, float("inf"))
         else:
@@ -216,7 +209,6 @@ class Problems(QObject):
     # --- files --------------------------------------------------------------------------------------------------
 
     def open_path(self, path: Path, kind: str | None = None) -> None:
-        """Show a run folder, import an archive of a run, or load a problem: of the class ``kind``, if that is said."""
         if os.path.isdir(path):
             self.folder_requested.emit(path, float("inf"))
         elif path.suffix.lower() == ".zip":
@@ -238,20 +230,16 @@ class Problems(QObject):
         yes = box.addButton("Queue", QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self.sweep_requested.emit(sweep, path.stem) if button is yes else None)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
+        open_once(box)
 
     def new_sweep(self) -> None:
-        """Ask for the seeds and options of a sweep over the loaded problem."""
         if self.pane.instance is None or not self.ready:
             return
         dialog = SweepDialog(self.pane.instance, self.pane.options(), self.pane.settings(), self._window)
         dialog.requested.connect(self.sweep_requested)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_once(dialog)
 
     def drop(self, event: QDropEvent) -> None:
-        """Open the files that were dropped on the window."""
         for url in event.mimeData().urls():
             if url.isLocalFile():
                 self.open_path(Path(url.toLocalFile()))
@@ -275,7 +263,6 @@ class Problems(QObject):
         self._jobs.start(lambda: unpack_run(path, self._runs), done, failed)
 
     def new_instance(self) -> None:
-        """Ask for a random or a typed instance, then write and load it."""
         folder = self._folder()
         self.dialog = NewInstance(folder if os.path.isdir(folder) else Path.home(), self._window)
         self.dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -293,24 +280,21 @@ class Problems(QObject):
         self._jobs.start(lambda: make_instance(request), done)
 
     def open_problem(self) -> None:
-        """Ask for a file to open."""
         dialog = QFileDialog(self._window, "Open a problem", str(self._folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: self._remember_folder(Path(name)))
         kinds = {"All files (*)": None} | {_filter_of(name): name for name in problem_classes()}
         dialog.setNameFilters(list(kinds))
         dialog.fileSelected.connect(lambda name: self.open_path(Path(name), kinds.get(dialog.selectedNameFilter())))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_once(dialog)
 
     def open_folder(self) -> None:
-        """Ask for a run folder to show."""
-        dialog = QFileDialog(self._window, "Open a run folder", str(self._folder()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda name: self.folder_requested.emit(Path(name), float("inf")))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        ask_folder(
+            self._window,
+            "Open a run folder",
+            self._folder(),
+            lambda folder: self.folder_requested.emit(folder, float("inf")),
+        )
 
     def _folder(self) -> Path:
         return Path(str(self._settings.value("folder", str(Path.cwd()))))
@@ -321,7 +305,6 @@ class Problems(QObject):
     # --- equivalents --------------------------------------------------------------------------------------------
 
     def copy_command(self) -> None:
-        """Copy the equivalent command line to the clipboard."""
         QGuiApplication.clipboard().setText(self.pane.command_text())
         self._window.statusBar().showMessage("Command line copied to the clipboard", _STATUS_MILLISECONDS)
 
@@ -343,7 +326,6 @@ class Problems(QObject):
         return ["estimate", str(instance.source), "--json", *words]
 
     def copy_python(self) -> None:
-        """Copy the equivalent Python code to the clipboard."""
         QGuiApplication.clipboard().setText(self.pane.python_text())
         self._window.statusBar().showMessage("Python code copied to the clipboard", _STATUS_MILLISECONDS)
 

@@ -8,7 +8,7 @@ import time
 import traceback
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from engine.base.problem import Problem
 from engine.base.solver import MetricSpec
@@ -20,6 +20,7 @@ from engine.util.text import counted, seconds_text
 from gui.app.jobs import Job
 from gui.app.theme import Theme
 from gui.app.trust import ask_trust
+from gui.app.widgets import filled, text_label
 from gui.panels import Panel, RunInfo, panel_for
 from gui.plot.area import Cleanup
 from gui.runs.child import STOP_REQUESTED, Child
@@ -68,17 +69,12 @@ class RunTab(Cleanup, QWidget):
         self._job: Job | None = None
         self.state_changed.connect(self.show_view)  # before others show what has changed
         self.banner = Banner()
-        self._waiting = QLabel("Opening the run…")
-        self._waiting.setObjectName("muted")
+        self._waiting = text_label("Opening the run…", kind="muted")
         self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(0)
-        self._banner_place = QVBoxLayout()
-        self._banner_place.setContentsMargins(6, 6, 6, 0)
-        self._banner_place.addWidget(self.banner)
-        self._layout.addLayout(self._banner_place)
-        self._layout.addWidget(self._waiting, 1)
+        self._banner_place = filled(QVBoxLayout(), self.banner, margins=(6, 6, 6, 0))
+        self._layout = filled(
+            QVBoxLayout(self), self._banner_place, (self._waiting, 1), margins=(0, 0, 0, 0), spacing=0
+        )
         self._shown: QWidget = self._waiting
 
     # --- where the events come from -----------------------------------------------------------------------------
@@ -89,7 +85,6 @@ class RunTab(Cleanup, QWidget):
         return self.child is None and self.note.state == "queued"
 
     def show_queued(self) -> None:
-        """Show that the run waits for another one to end."""
         self.view.state = self.note.state = "queued"
         self.state_changed.emit()
 
@@ -102,7 +97,6 @@ class RunTab(Cleanup, QWidget):
         self._waiting.setText(f"{why}\nStop removes it from the queue.")
 
     def cancel(self) -> None:
-        """Show that the run was removed from the queue."""
         self.view.end("cancelled")
         self.note.state = "cancelled"
         self._waiting.setText("Removed from the queue before it started.")
@@ -201,7 +195,6 @@ class RunTab(Cleanup, QWidget):
             self._job = None
 
     def replay(self, speed: float) -> None:
-        """Play the run from its beginning."""
         if self.player is None or self.bar is None:
             if self.child is None or not self.child.running:
                 self.child = None
@@ -297,14 +290,10 @@ class RunTab(Cleanup, QWidget):
         """Show what has arrived; whether there is something that may still come."""
         fast_forwarding = self.fast_forwarding
         earlier = self._reading_earlier
-        if self.player is not None and earlier:
-            events = self.player.take(self._most)
-        elif self.child is not None and self.child.running:
-            events = self.child.take(self._most)
-        elif self.player is not None and self.player.running:
-            events = self.player.take(self._most)
-        else:
+        source = self.player if earlier or self.child is None or not self.child.running else self.child
+        if source is None or not (earlier or source.running):
             return False
+        events = source.take(self._most)
         now = time.perf_counter()
         draw = not fast_forwarding or now - self._drawn > _DRAW_SECONDS
         if events:
@@ -439,7 +428,6 @@ class RunTab(Cleanup, QWidget):
 
     @property
     def live(self) -> bool:
-        """Whether a child runs for this tab."""
         return self.child is not None and self.child.running
 
     @property
@@ -463,7 +451,6 @@ class RunTab(Cleanup, QWidget):
 
     @property
     def paused(self) -> bool:
-        """Whether the run, or its replay, is paused."""
         if self.live:
             return self.view.state == "paused"
         return self.player is not None and self.player.paused
@@ -492,7 +479,6 @@ class RunTab(Cleanup, QWidget):
             self.child.close()
 
     def set_theme(self, theme: Theme) -> None:
-        """Change all colours."""
         self.theme = theme
         if self.panel is not None:
             self.panel.set_theme(theme)

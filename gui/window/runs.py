@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QFileSystemWatcher, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
 
 from engine.util.text import counted
+from gui.app.widgets import open_once
 from gui.runs.library import TRASH_DAYS, read_folder
 from gui.runs.notes import RunNote, named
 from gui.window.controller import Controller, Parts
@@ -41,9 +42,7 @@ class Runs(Controller):
         self._problems.folder_requested.connect(self.show_folder)
         library.runs.mkdir(parents=True, exist_ok=True)
         self._watcher = QFileSystemWatcher([str(library.runs)], self)
-        self._rescan_timer = QTimer(self)
-        self._rescan_timer.setSingleShot(True)
-        self._rescan_timer.setInterval(_RESCAN_DELAY)
+        self._rescan_timer = QTimer(self, singleShot=True, interval=_RESCAN_DELAY)
         self._rescan_timer.timeout.connect(self.rescan)
         self._watcher.directoryChanged.connect(lambda _path: self.rescan_later())
         self._reading = False
@@ -52,7 +51,6 @@ class Runs(Controller):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {
             "open_run": self.open_selected,
             "replay": self.replay,
@@ -114,19 +112,16 @@ class Runs(Controller):
                 return
 
     def compare(self) -> None:
-        """Compare the selected runs, two or more."""
         notes = self.selected()
         if 2 <= len(notes) <= MOST_COMPARED:
             self._tabs.compare(notes)
 
     def statistics(self) -> None:
-        """Show the spread of the results of the selected runs that have ended."""
         notes = [note for note in self.selected() if not note.live]
         if len(notes) >= 2:
             self._tabs.show_statistics(notes)
 
     def rerun(self) -> None:
-        """Load the problem and the options of a run, to change them and run again."""
         notes = self.targets()
         if not notes:
             return
@@ -145,14 +140,12 @@ class Runs(Controller):
         self._problems.load_with_options(source, note.options, note.settings, reading)
 
     def reveal(self) -> None:
-        """Show the folder of a run in the file manager."""
         for note in self.targets()[:1]:
             QDesktopServices.openUrl(QUrl.fromLocalFile(note.folder))
 
     # --- changing -----------------------------------------------------------------------------------------------
 
     def rename(self) -> None:
-        """Ask for another title of a run."""
         for note in self.targets()[:1]:
             self._ask_text("Rename", "Title of the run:", note.title, partial(self._rename, note))
 
@@ -164,7 +157,6 @@ class Runs(Controller):
             self._tabs.update_titles()
 
     def delete(self) -> None:
-        """Delete runs after a confirmation."""
         notes = [note for note in self.targets() if not note.live]
         if not notes:
             self._log.add("a running run cannot be deleted; stop it first", "warning")
@@ -175,8 +167,7 @@ class Runs(Controller):
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: self._delete(notes) if button is yes else None)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
+        open_once(box)
 
     def _delete(self, notes: Sequence[RunNote]) -> None:
         self._trashed = []
@@ -193,11 +184,9 @@ class Runs(Controller):
 
     @property
     def can_undo(self) -> bool:
-        """Whether the last deletion can be undone."""
         return bool(self._trashed)
 
     def undo_delete(self) -> None:
-        """Restore the runs that were deleted last."""
         restored: list[RunNote] = []
         for place in self._trashed:
             try:

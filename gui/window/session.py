@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QSize, QTimer
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QAbstractButton, QMessageBox
 
 from engine.runs.folder.lock import writer_of
 from engine.util.text import counted
+from gui.app.widgets import open_once
 from gui.runs.child import Child
 from gui.window.controller import Controller, Parts
 from gui.window.launcher import Launcher
@@ -36,7 +37,6 @@ class Session(Controller):
         self._tabs.idle.connect(self._on_idle)
 
     def restore_layout(self, layout: Layout) -> None:
-        """Restore the size of the window and of its panes."""
         geometry, state = self._settings.value("geometry"), self._settings.value("state")
         if not (isinstance(geometry, QByteArray) and self._window.restoreGeometry(geometry)):
             self._window.resize(_SIZE)
@@ -78,7 +78,6 @@ class Session(Controller):
             )
 
     def save(self) -> None:
-        """Write what the next start restores."""
         pane, current = self._pane, self._tabs.current_run()
         session = {
             "open": [tab.note.key for tab in self._tabs.open_runs()],
@@ -132,8 +131,7 @@ class Session(Controller):
             answers[box.addButton("Quit", QMessageBox.ButtonRole.AcceptRole)] = self.leave_and_quit
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.buttonClicked.connect(lambda button: answers[button]() if button in answers else None)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
+        open_once(box)
 
     def leave_and_quit(self) -> None:
         """Let all runs continue without the window, save the session, close the window."""

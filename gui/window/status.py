@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 from engine.util.text import seconds_text
 from gui.app.style import state_colour
 from gui.app.theme import Theme
+from gui.app.widgets import text_label
 from gui.window.run_tab import RunTab
 
 
@@ -19,8 +20,7 @@ class RunStatus:
         bar.setSizeGripEnabled(False)
         self.state = QLabel()
         self.state.setMinimumWidth(90)
-        self.phase = QLabel()
-        self.phase.setObjectName("muted")
+        self.phase = text_label(kind="muted")
         self.progress = QProgressBar()
         self.progress.setTextVisible(False)
         self.progress.setRange(0, 1000)
@@ -35,7 +35,6 @@ class RunStatus:
             bar.addPermanentWidget(widget)  # beside the tips of menus and buttons, which hide other widgets
 
     def show_run(self, tab: RunTab | None) -> None:
-        """Show the present numbers of a run; nothing without one."""
         if tab is None:
             for label in (self.state, self.phase, self.rate, self.elapsed):
                 _set(label, "")

@@ -38,9 +38,6 @@ class Tabs(QObject):
 
     Signals: ``changed()`` when another tab is current, or the state of a run has changed; ``run_ended(tab)`` when a
     child has ended; ``idle()`` when the last running one has.
-
-    ``library``, ``run_list``, ``log``: where state changes and messages go.
-    ``home``: the first tab, which cannot be closed.
     """
 
     changed = Signal()
@@ -72,7 +69,6 @@ class Tabs(QObject):
 
     @property
     def handlers(self) -> dict[str, Callable[[], object]]:
-        """Handlers of the actions, by name."""
         return {
             "close_tab": self.close_current,
             "monitor": self.show_devices,
@@ -83,11 +79,9 @@ class Tabs(QObject):
     # --- which is shown -----------------------------------------------------------------------------------------
 
     def current(self) -> QWidget | None:
-        """The current tab."""
         return self.widget.currentWidget()
 
     def current_run(self) -> RunTab | None:
-        """The current tab, if it is that of a run."""
         tab = self.widget.currentWidget()
         return tab if isinstance(tab, RunTab) else None
 
@@ -97,12 +91,10 @@ class Tabs(QObject):
         return [tab for tab in tabs if tab is not None and tab is not self.home]
 
     def show_home(self) -> None:
-        """Make the first tab the current one."""
         self.update_home()
         self.show(self.home)
 
     def update_home(self) -> None:
-        """Show the title of the first tab as it is now."""
         self.widget.setTabText(0, _tab_text(self.home.title))
 
     def _keep_home_first(self) -> None:
@@ -111,7 +103,6 @@ class Tabs(QObject):
             self.widget.tabBar().moveTab(index, 0)
 
     def open_runs(self) -> list[RunTab]:
-        """The tabs of runs that are open, in their order."""
         tabs = (self.widget.widget(index) for index in range(self.widget.count()))
         return [tab for tab in tabs if isinstance(tab, RunTab)]
 
@@ -120,13 +111,11 @@ class Tabs(QObject):
         return [tab for tab in self.runs.values() if tab.owned]
 
     def show(self, tab: QWidget) -> None:
-        """Make a tab the current one."""
         self.widget.setCurrentWidget(tab)
         self._on_current()
 
     @property
     def theme(self) -> Theme:
-        """The theme in use."""
         return self._theme
 
     def show_table(self, table: RunTable) -> None:
@@ -197,11 +186,9 @@ class Tabs(QObject):
         return tab
 
     def compare(self, notes: Sequence[RunNote]) -> None:
-        """Open a comparison."""
         self._add_comparison(CompareTab(notes, self._theme))
 
     def show_statistics(self, notes: Sequence[RunNote]) -> None:
-        """Open the statistics of many runs."""
         self._add_comparison(StatisticsTab(notes, self._theme))
 
     def show_devices(self) -> None:
@@ -307,7 +294,6 @@ class Tabs(QObject):
             self.idle.emit()
 
     def update_titles(self) -> None:
-        """Show the titles of the runs as they are now."""
         for tab in self.open_runs():
             self.widget.setTabText(self.widget.indexOf(tab), self._title(tab.note))
 

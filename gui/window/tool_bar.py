@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from engine.settings.config import Settings
 from gui.app.icons import set_icon
+from gui.app.widgets import filled
 from gui.window.places import PlaceBox
 
 _MOST_TIMES = 8  # in one pool
@@ -125,12 +126,10 @@ class ToolBar(QToolBar):
         self._steering[0].setMinimumWidth(0 if compact else self._pause_width)
 
     def set_base(self, base: Settings) -> None:
-        """Use these settings as base values."""
         self.base = base
         self.set_values({"backend": base.backend, "devices": base.devices, "time_limit": base.time_limit})
 
     def show_devices(self, devices: list[dict[str, Any]], missing: dict[str, str]) -> None:
-        """Fill the menu with the devices of this machine."""
         self._known = devices
         self._fill(missing)
         languages = {device["language"] for device in devices}
@@ -141,7 +140,6 @@ class ToolBar(QToolBar):
             item.setEnabled(value == "auto" or value in languages)
 
     def set_values(self, values: Mapping[str, Any]) -> None:
-        """Show settings."""
         if "time_limit" in values:
             self.time_limit.setText(f"{values['time_limit']:.12g}" if values["time_limit"] else "")
         if "backend" in values:
@@ -154,7 +152,6 @@ class ToolBar(QToolBar):
         self.changed.emit()
 
     def values(self) -> dict[str, Any]:
-        """All settings."""
         return {
             "backend": self.backend.currentData(),
             "devices": list(self._wanted) or None,
@@ -211,10 +208,7 @@ class ToolBar(QToolBar):
         box.toggled.connect(lambda on: self._tick(name, count.value() if on else 0))
         count.valueChanged.connect(lambda times: self._tick(name, times))
         row = QWidget()
-        layout = QHBoxLayout(row)
-        layout.setContentsMargins(14, 3, 10, 3)
-        layout.addWidget(box, 1)
-        layout.addWidget(count)
+        filled(QHBoxLayout(row), (box, 1), count, margins=(14, 3, 10, 3))
         row.setFocusProxy(box)
         self.boxes[name], self.counts[name] = box, count
         action = QWidgetAction(self.menu)

@@ -1,14 +1,10 @@
 """What the app displays is true: numbers agree with the result, warnings are visible, estimates are honest."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
 import shutil
 import signal
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,9 +36,7 @@ STARTED = counting.STARTED
 
 
 @POSIX
-def test_a_run_is_offered_for_resuming_only_once_it_has_a_checkpoint(
-    qtbot: Any, open_window: Any, counting_files: Path
-) -> None:
+def test_a_run_is_offered_for_resuming_only_once_it_has_a_checkpoint(qtbot, open_window, counting_files):
     window = open_window(COUNTING)
     load(qtbot, window, counting_files / "endless.txt")
     window.pane.form.set_values({"slice_seconds": 3600.0})  # no checkpoint is written before the first slice ends
@@ -64,13 +58,13 @@ def test_a_run_is_offered_for_resuming_only_once_it_has_a_checkpoint(
     assert "Resume from checkpoint" in later.banner.text.text()
 
 
-def test_the_sessions_of_a_resumed_run_are_distinguished_and_not_spliced(qtbot: Any) -> None:
+def test_the_sessions_of_a_resumed_run_are_distinguished_and_not_spliced(qtbot):
     panel = panel_for(RunInfo(""), LIGHT)
     qtbot.addWidget(panel)
     panel.resize(900, 600)
     panel.show()
 
-    def part(first: int, last: int, sign: int) -> list[Any]:
+    def part(first, last, sign):
         steps = range(first, last)
         return [
             event
@@ -97,7 +91,7 @@ def test_the_sessions_of_a_resumed_run_are_distinguished_and_not_spliced(qtbot: 
 # --- warnings -----------------------------------------------------------------------------------------------------
 
 
-def test_a_result_with_a_warning_is_not_shown_as_good(qtbot: Any) -> None:
+def test_a_result_with_a_warning_is_not_shown_as_good(qtbot):
     message = "the chains have not mixed: R-hat is 1.19 for beta[3]; draw longer, or thin more " + 10 * "and more "
     events = [STARTED, Notice(time=1, level="warning", message=message), Finished(time=2, status="complete")]
     panel = panel_for(RunInfo("gibbs"), LIGHT)
@@ -121,7 +115,7 @@ def test_a_result_with_a_warning_is_not_shown_as_good(qtbot: Any) -> None:
     assert state_colour(LIGHT, note.state, len(note.warnings)) == LIGHT.warning
 
 
-def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path: Path) -> None:
+def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path):
     folder = tmp_path / "elsewhere"
     shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
     lines = (folder / "events.jsonl").read_text().splitlines()
@@ -130,7 +124,7 @@ def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path: Path) -> Non
     assert Library(tmp_path).adopt(folder).warnings == ["warning"]
 
 
-def test_every_status_of_a_result_has_its_colour_and_its_meaning() -> None:
+def test_every_status_of_a_result_has_its_colour_and_its_meaning():
     assert {status for status in Status if state_colour(LIGHT, status) == LIGHT.accent} == set()
     assert {status for status in Status if status.excludes_solutions} == set(NO_SOLUTION)
     ended = {status for status in Status if status.excludes_solutions} | {"optimal", "complete"}
@@ -138,7 +132,7 @@ def test_every_status_of_a_result_has_its_colour_and_its_meaning() -> None:
 
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded", "bound_proved"])
-def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbot: Any, status: str) -> None:
+def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbot, status):
     reason = "these rows cannot hold together: r1, r2"
     remark = "presolve: 6 rows and 4 variables reduced to 4 and 3"
     panel = panel_for(RunInfo("linprog"), LIGHT)
@@ -165,7 +159,7 @@ def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbo
 # --- one source for a number --------------------------------------------------------------------------------------
 
 
-def test_the_table_and_the_curves_of_a_comparison_agree(qtbot: Any, tmp_path: Path) -> None:
+def test_the_table_and_the_curves_of_a_comparison_agree(qtbot, tmp_path):
     notes = []
     for title, bound in (("one", 2178), ("two", 2150)):
         events = [
@@ -190,7 +184,7 @@ def test_the_table_and_the_curves_of_a_comparison_agree(qtbot: Any, tmp_path: Pa
         assert float(tab.table.item(rows["gap"], column).text().split()[0]) == pytest.approx(gap, abs=0.005)
 
 
-def test_shares_are_in_percent_in_a_comparison_as_in_dashboards(qtbot: Any, tmp_path: Path) -> None:
+def test_shares_are_in_percent_in_a_comparison_as_in_dashboards(qtbot, tmp_path):
     spec = next(vars(one) for one in discover()["branch_and_bound"].metrics if one.name == "stealing_share")
     begun = STARTED.model_copy(update={"metrics": [dict(spec)]})
     point = Metric(time=1.0, name="stealing_share", value=0.0074, device="opencl:0")
@@ -208,7 +202,7 @@ def test_shares_are_in_percent_in_a_comparison_as_in_dashboards(qtbot: Any, tmp_
     assert shown == {"state": "time limit", "best": "9", "bound": "7", "gap": "22.22 %", "time": "4.0 s"}
 
 
-def test_a_limit_is_not_shown_as_progress() -> None:
+def test_a_limit_is_not_shown_as_progress():
     summary = RunView()
     summary.take([STARTED, Progress(time=1, phase="iterations", done=9, total=300, unit="iterations", limit=True)])
     assert summary.fraction is None
@@ -216,8 +210,8 @@ def test_a_limit_is_not_shown_as_progress() -> None:
     assert summary.fraction == 0.03
 
 
-def test_measures_of_different_moments_are_not_paired() -> None:
-    received: list[tuple[float, dict[str, float]]] = []
+def test_measures_of_different_moments_are_not_paired():
+    received = []
     group = ReportGroup("iteration", lambda x, values: received.append((x, values)))
     group.add(1.0, "gap", 0.5)
     group.add(1.0001, "iteration", 4)
@@ -231,7 +225,7 @@ def test_measures_of_different_moments_are_not_paired() -> None:
 # --- remaining time -----------------------------------------------------------------------------------------------
 
 
-def estimates(done: Any, total: float, end: float) -> list[tuple[float, tuple[float, float] | None]]:
+def estimates(done, total, end):
     remaining, found = RemainingTime(), []
     for tenth in range(1, int(10 * end)):
         time = tenth / 10
@@ -240,7 +234,7 @@ def estimates(done: Any, total: float, end: float) -> list[tuple[float, tuple[fl
     return found
 
 
-def test_remaining_time_is_a_range_that_holds_for_a_steady_run() -> None:
+def test_remaining_time_is_a_range_that_holds_for_a_steady_run():
     found = estimates(lambda t: 3.0 * int(10 * t / 3), 1000.0, 100.0)
     shown = [(time, estimate) for time, estimate in found if estimate is not None]
     assert len(shown) > 500
@@ -253,7 +247,7 @@ def test_remaining_time_is_a_range_that_holds_for_a_steady_run() -> None:
     assert remaining_text((4e6, 2e14)) == "more than a month left"
 
 
-def test_no_remaining_time_is_shown_for_a_run_that_slows_down() -> None:
+def test_no_remaining_time_is_shown_for_a_run_that_slows_down():
     # the table grows with the items: the rate falls all the time, and twice the elapsed time would be far too short
     found = estimates(lambda t: 1000 * (t / 100) ** 0.5, 1000.0, 60.0)
     assert all(estimate is None or estimate[1] >= 0.8 * (100 - time) for time, estimate in found)
@@ -261,7 +255,7 @@ def test_no_remaining_time_is_shown_for_a_run_that_slows_down() -> None:
     assert all(estimate is None for time, estimate in slower if time > 20)
 
 
-def test_an_estimate_begins_anew_with_each_phase() -> None:
+def test_an_estimate_begins_anew_with_each_phase():
     summary = RunView()
     steps = [Progress(time=t / 10, phase="a", done=t, total=100) for t in range(60)]
     summary.take([STARTED, *steps])
@@ -270,19 +264,19 @@ def test_an_estimate_begins_anew_with_each_phase() -> None:
     assert summary.remaining.estimate() is None
 
 
-def test_time_axes_begin_with_the_first_values_and_stay(qtbot: Any) -> None:
+def test_time_axes_begin_with_the_first_values_and_stay(qtbot):
     panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"), MetricSpec("later", "Later"))), LIGHT)
     qtbot.addWidget(panel)
     panel.resize(900, 600)
     panel.show()
     plots = {figure.key: figure for figure in panel.plots() if isinstance(figure, LivePlot)}
 
-    def begins() -> dict[str, float]:
+    def begins():
         for plot in plots.values():
             plot.to_image(1.0)
         return {key: plots[key].plot.getViewBox().viewRange()[0][0] for key in ("objective", "speed", "later")}
 
-    def compiling(time: float) -> Compiling:
+    def compiling(time):
         return Compiling(time=time, device="opencl:0", template="knapsack/rows", count=1)
 
     panel.feed([STARTED, Incumbent(time=0.5, objective=7, bound=9), *map(compiling, (0.6, 8.0))])

@@ -1,9 +1,5 @@
 """Words and labels in dashboards: what is waited for, names of columns, tiles, marks and points that are seen whole."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
@@ -11,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from engine.base.solver import MetricSpec
 from engine.events import Compiling, Finished, Metric, Progress
 from gui.app.theme import LIGHT
-from gui.panels import Panel, RunInfo, panel_for
+from gui.panels import RunInfo, panel_for
 from gui.plot.axes import NumberAxis, TimeAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
@@ -22,7 +18,7 @@ from tests.support import counting
 STARTED = counting.STARTED
 
 
-def panel_of(qtbot: Any, solver: str, **about: Any) -> Panel:
+def panel_of(qtbot, solver, **about):
     panel = panel_for(RunInfo(solver, **about), LIGHT)
     qtbot.addWidget(panel)
     panel.resize(900, 600)
@@ -34,7 +30,7 @@ def panel_of(qtbot: Any, solver: str, **about: Any) -> Panel:
 
 
 @pytest.mark.parametrize("metrics", [(), (MetricSpec("speed", "Speed", "steps/s"),)], ids=["progress", "metric"])
-def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> None:
+def test_the_rate_of_a_phase_ends_with_it(metrics):
     summary = RunView()
     summary.take([STARTED.model_copy(update={"metrics": [vars(spec) for spec in metrics]})])
     for tenth in range(20):
@@ -55,27 +51,27 @@ def test_the_rate_of_a_phase_ends_with_it(metrics: tuple[MetricSpec, ...]) -> No
     assert summary.phase == "compiling kernels (4, usually 3)"
 
 
-def test_progress_without_a_unit_has_no_rate() -> None:
+def test_progress_without_a_unit_has_no_rate():
     summary = RunView()
     summary.take([STARTED, *(Progress(time=done, phase="first solution", done=done, total=1) for done in (0.0, 1.0))])
     assert summary.rate is None
     assert summary.fraction == 1.0
 
 
-def test_a_count_has_neither_bound_nor_gap() -> None:
+def test_a_count_has_neither_bound_nor_gap():
     summary, note = RunView(), RunNote("a", "a", "a")
     summary.take([STARTED, Finished(time=1.0, status="complete", objective=365_596, bound=365_596, gap=0.0)])
     note.follow(summary)
     assert (note.best, note.bound, note.gap) == (365_596, None, None)
 
 
-def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot: Any) -> None:
+def test_numbers_beyond_all_prefixes_are_powers_of_ten_on_an_axis(qtbot):
     axis = NumberAxis("left")
     assert axis.tickStrings([0.0, 5e24, 1e25], 1.0, 5e24) == ["0", "0.5·10²⁵", "1.0·10²⁵"]
     assert axis.tickStrings([0.0, 5e16, 1e17], 1.0, 5e16) == ["0", "0.5·10¹⁷", "1.0·10¹⁷"]
 
 
-def test_texts_of_ticks_differ_and_have_as_many_decimals(qtbot: Any) -> None:
+def test_texts_of_ticks_differ_and_have_as_many_decimals(qtbot):
     axis = NumberAxis("left")
     ticks = [-18412.00005, -18412.0, -18411.99995]
     assert axis.tickStrings(ticks, 1.0, 5e-5) == ["-18412.00005", "-18412.00000", "-18411.99995"]
@@ -83,13 +79,10 @@ def test_texts_of_ticks_differ_and_have_as_many_decimals(qtbot: Any) -> None:
     assert NumberAxis("left").tickStrings([5000.0, 10000.0], 1.0, 5000) == ["5k", "10k"]
 
 
-# --- names --------------------------------------------------------------------------------------------------------
-
-
 # --- seen whole ---------------------------------------------------------------------------------------------------
 
 
-def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot: Any) -> None:
+def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot):
     plot = ScatterPlot("Items", theme=LIGHT, x_title="weight", y_title="profit")
     qtbot.addWidget(plot)
     plot.resize(500, 300)
@@ -110,7 +103,7 @@ def test_points_on_the_ends_of_an_axis_are_seen_whole(qtbot: Any) -> None:
 @pytest.mark.parametrize("begin", [0.0, 11.19, 75.0, 300.0, 3599.99])
 @pytest.mark.parametrize("span", [0.008, 0.02, 0.5, 3.0, 90.0, 4000.0])
 @pytest.mark.parametrize("size", [120, 300, 900])
-def test_texts_of_a_time_axis_differ_and_have_room(qtbot: Any, begin: float, span: float, size: int) -> None:
+def test_texts_of_a_time_axis_differ_and_have_room(qtbot, begin, span, size):
     plot = LivePlot("Population", "s", theme=LIGHT)
     qtbot.addWidget(plot)
     axis = plot.plot.getAxis("bottom")
@@ -123,7 +116,7 @@ def test_texts_of_a_time_axis_differ_and_have_room(qtbot: Any, begin: float, spa
 
 
 @pytest.mark.parametrize(("status", "phase"), [("complete", "done"), ("time_limit", "sampling, 40 of 2,000")])
-def test_sampling_that_a_limit_ends_is_not_called_done(qtbot: Any, status: str, phase: str) -> None:
+def test_sampling_that_a_limit_ends_is_not_called_done(qtbot, status, phase):
     panel = panel_of(qtbot, "gibbs")
     panel.feed([STARTED, Progress(time=1.0, phase="sampling", done=40, total=2000, unit="iterations")])
     panel.feed([Finished(time=2.0, status=status)])

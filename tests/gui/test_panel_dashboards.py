@@ -1,13 +1,9 @@
 """Every dashboard on a recorded run: its curves are the events, its pictures the result, live as in replay."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPointF
@@ -26,7 +22,7 @@ from gui.report.report import write_report
 from tests.support.dashboards import FOLDERS, RECORDED, events_of, figure, ids, played, points, values_of
 
 
-def test_every_solver_with_a_dashboard_has_a_small_recorded_run() -> None:
+def test_every_solver_with_a_dashboard_has_a_small_recorded_run():
     recorded = {RunFolder.open(folder).description["solver"]: folder for folder in FOLDERS}
     assert set(panel_classes()) & set(discover()) <= set(recorded)
     for solver, folder in recorded.items():
@@ -34,7 +30,7 @@ def test_every_solver_with_a_dashboard_has_a_small_recorded_run() -> None:
         assert sum(path.stat().st_size for path in folder.iterdir()) < 300_000
 
 
-def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot: Any) -> None:
+def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot):
     for solver in panel_classes():
         panel = panel_for(RunInfo(solver), LIGHT)
         qtbot.addWidget(panel)
@@ -47,7 +43,7 @@ def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot: A
 @pytest.mark.few(2)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
-def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, part: float) -> None:
+def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot, folder, part):
     panel = played(qtbot, folder, part=part)
     for page in range(panel.pages.count()):
         panel.pages.setCurrentIndex(page)
@@ -65,7 +61,7 @@ def test_a_dashboard_can_be_looked_at_at_any_moment(qtbot: Any, folder: Path, pa
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
-def test_all_figures_of_a_finished_run_have_numbers(qtbot: Any, folder: Path) -> None:
+def test_all_figures_of_a_finished_run_have_numbers(qtbot, folder):
     panel = played(qtbot, folder)
     for one in panel.plots():
         assert one.table()[1], f"{folder.name}: {one.title}"
@@ -73,7 +69,7 @@ def test_all_figures_of_a_finished_run_have_numbers(qtbot: Any, folder: Path) ->
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
-def test_a_run_looks_the_same_however_its_events_are_batched(qtbot: Any, folder: Path) -> None:
+def test_a_run_looks_the_same_however_its_events_are_batched(qtbot, folder):
     one, other = played(qtbot, folder, size=23), played(qtbot, folder, size=10_000)
     assert one.summary() == other.summary()
     for first, second in zip(one.plots(), other.plots(), strict=True):
@@ -82,7 +78,7 @@ def test_a_run_looks_the_same_however_its_events_are_batched(qtbot: Any, folder:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
-def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: Path) -> None:
+def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot, folder):
     panel, events = played(qtbot, folder, solver=""), events_of(folder)
     series = {(event.name, event.device) for event in events if isinstance(event, Metric)}
     specs = {spec.name: spec for spec in panel.run.metrics}
@@ -98,7 +94,7 @@ def test_the_generic_dashboard_has_a_curve_for_every_series(qtbot: Any, folder: 
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
-def test_the_health_of_devices_is_drawn_as_it_was_reported(qtbot: Any, folder: Path) -> None:
+def test_the_health_of_devices_is_drawn_as_it_was_reported(qtbot, folder):
     panel = played(qtbot, folder)
     statuses = [event for event in events_of(folder) if isinstance(event, DeviceStatus)]
     assert statuses
@@ -116,7 +112,7 @@ def test_the_health_of_devices_is_drawn_as_it_was_reported(qtbot: Any, folder: P
             assert copied == pytest.approx([getattr(one, field) for one in own])
 
 
-def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot: Any) -> None:
+def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot):
     timeline = LaneTimeline("Timeline", theme=LIGHT)
     qtbot.addWidget(timeline)
     timeline.add_share("gpu", "stealing", 4.0, 0.2, since=3.0)
@@ -128,7 +124,7 @@ def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot: 
     picture = timeline.to_image(1.0)
     lane, ground = timeline.plot.getViewBox(), QColor(LIGHT.base)
 
-    def at(time: float, place: float) -> QColor:
+    def at(time, place):
         point = timeline.view.mapFromScene(lane.mapViewToScene(QPointF(time, place)))
         top = picture.height() - timeline.view.height()
         return picture.pixelColor(point.x() + 8, point.y() + top)
@@ -142,25 +138,25 @@ def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot: 
 class Page(HTMLParser):
     """What a page is made of."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.images: list[str] = []
-        self.links: list[str] = []
+        self.images = []
+        self.links = []
         self.text = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         values = dict(attrs)
         if tag == "img":
             self.images.append(values["src"] or "")
         self.links += [value for name, value in attrs if name in ("href", "src") and value and tag != "img"]
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
-def test_a_report_is_one_file_with_every_picture(qtbot: Any, tmp_path: Path, folder: Path) -> None:
+def test_a_report_is_one_file_with_every_picture(qtbot, tmp_path, folder):
     panel = played(qtbot, folder, theme=DARK)
     write_report(panel, tmp_path / "report.html")
     page = Page()
@@ -176,7 +172,7 @@ def test_a_report_is_one_file_with_every_picture(qtbot: Any, tmp_path: Path, fol
     assert panel.theme is DARK
 
 
-def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -> None:
+def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot):
     panel = played(qtbot, RECORDED / "knapsack")
     panel.resize(820, 300)
     page = panel.pages.widget(0)
@@ -187,7 +183,7 @@ def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot: Any) -
     qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=120_000)
 
 
-def test_a_resumed_run_goes_on_from_its_checkpoint(qtbot: Any) -> None:
+def test_a_resumed_run_goes_on_from_its_checkpoint(qtbot):
     panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
     qtbot.addWidget(panel)
     start = next(event for event in events_of(RECORDED / "knapsack") if isinstance(event, Started))
@@ -198,7 +194,7 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(qtbot: Any) -> None:
     assert values == [*range(51), -1, -2, -3, -4]
 
 
-def test_states_and_failures_are_said(qtbot: Any) -> None:
+def test_states_and_failures_are_said(qtbot):
     panel = panel_for(RunInfo("knapsack"), LIGHT)
     qtbot.addWidget(panel)
     panel.feed([StateChanged(time=1.0, state="paused")])
@@ -207,8 +203,8 @@ def test_states_and_failures_are_said(qtbot: Any) -> None:
     assert dict(panel.summary())["State"] == "failed"
 
 
-def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[str] = []
+def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot, monkeypatch):
+    drawn = []
     redraw = LivePlot.redraw
     monkeypatch.setattr(LivePlot, "redraw", lambda self: (drawn.append(self.title), redraw(self))[1])
     panel = played(qtbot, RECORDED / "knapsack", part=0.5)
@@ -220,14 +216,14 @@ def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot: Any, monkeypatch: py
     qtbot.waitUntil(lambda: "Exchanged between devices" in drawn, timeout=120_000)
 
 
-def test_metrics_that_are_not_declared_are_shown_too(qtbot: Any) -> None:
+def test_metrics_that_are_not_declared_are_shown_too(qtbot):
     panel = panel_for(RunInfo("", ()), LIGHT)
     qtbot.addWidget(panel)
     panel.feed([Metric(time=1.0, name="luck_so_far", value=7.0)])
     assert points(figure(panel, "luck_so_far"), "Luck so far") == [(1.0, 7.0)]
 
 
-def test_curves_of_the_network_and_listing_names_are_accessible(qtbot: Any) -> None:
+def test_curves_of_the_network_and_listing_names_are_accessible(qtbot):
     panel = played(qtbot, RECORDED / "boa")
     for one in panel.plots():
         assert one.accessibleName() == one.title
@@ -236,13 +232,13 @@ def test_curves_of_the_network_and_listing_names_are_accessible(qtbot: Any) -> N
     assert not re.search(r"\d", panel.pages.accessibleName())
 
 
-def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) -> None:
+def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot):
     panel = played(qtbot, RECORDED / "branch_and_bound", part=0.5)
-    page: Any = panel.pages.currentWidget()
+    page = panel.pages.currentWidget()
     for width, columns in ((1100, 3), (640, 2), (380, 1)):
         panel.resize(width, 700)
 
-        def fits(columns: int = columns) -> None:
+        def fits(columns=columns):
             places = {page.grid.getItemPosition(place)[1] for place in range(page.grid.count())}
             assert max(places) == columns - 1
             assert page.widget().width() <= page.viewport().width()
@@ -250,6 +246,6 @@ def test_a_narrow_page_has_fewer_columns_and_never_scrolls_sideways(qtbot: Any) 
         qtbot.waitUntil(fits, timeout=120_000)
 
 
-def test_lanes_of_the_timeline_are_in_the_order_of_the_pool(qtbot: Any) -> None:
+def test_lanes_of_the_timeline_are_in_the_order_of_the_pool(qtbot):
     timeline = played(qtbot, RECORDED / "knapsack").device_page.timeline
     assert list(timeline._lanes) == ["opencl:0", "opencl:1"]

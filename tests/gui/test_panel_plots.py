@@ -1,13 +1,9 @@
 """Plots: what they draw, say and write; schedules and boards checked against their rules."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import math
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,30 +13,30 @@ from PySide6.QtWidgets import QTabWidget
 
 import engine
 from gui.app.meaning import Meaning
-from gui.app.theme import DARK, DASHES, LIGHT, Theme
+from gui.app.theme import DARK, DASHES, LIGHT
 from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt, schedule
 from gui.pictures.network import NetworkView, network_places
 from gui.pictures.tour import Tour, places_from_costs
 from gui.plot.axes import LogAxis
 from gui.plot.charts import BandPlot, Bars, Pixels
-from gui.plot.figure import Figure
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.stacked import StackedPlot
+from gui.report.plot_files import write_plots
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def wave(plot: LivePlot, count: int = 200) -> LivePlot:
+def wave(plot, count=200):
     for k in range(count):
         for device in ("a", "b"):
             plot.series(device).append(k / 10, 5 + math.sin(k / 9) + (device == "b"))
     return plot
 
 
-def shown(qtbot: Any, figure: Figure) -> Figure:
+def shown(qtbot, figure):
     qtbot.addWidget(figure)
     figure.resize(700, 360)
     figure.show()
@@ -48,7 +44,7 @@ def shown(qtbot: Any, figure: Figure) -> Figure:
     return figure
 
 
-def figures(theme: Theme) -> list[Figure]:
+def figures(theme):
     """One of each kind, with something in it."""
     band = BandPlot("Band", theme=theme)
     bars = Bars("Bars", theme=theme, whole="all")
@@ -71,7 +67,7 @@ def figures(theme: Theme) -> list[Figure]:
     ]
 
 
-def test_numbers_of_rows_and_columns_are_in_the_middle_of_their_cells(qtbot: Any) -> None:
+def test_numbers_of_rows_and_columns_are_in_the_middle_of_their_cells(qtbot):
     pixels = Pixels("Pixels", theme=LIGHT, across="gene", down="snapshot")
     shown(qtbot, pixels)
     pixels.show_matrix(np.eye(2, 3))
@@ -80,7 +76,22 @@ def test_numbers_of_rows_and_columns_are_in_the_middle_of_their_cells(qtbot: Any
     assert pixels.image.mapRectToParent(pixels.image.boundingRect()) == QRectF(-0.5, -0.5, 3, 2)
 
 
-def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot: Any) -> None:
+def test_a_unit_that_the_title_has_is_not_said_twice(qtbot):
+    for title, unit, remark in (("Best value", "value", ""), ("Memory in use", "bytes", "bytes")):
+        plot = LivePlot(title, unit, theme=LIGHT)
+        qtbot.addWidget(plot)
+        assert (plot._heading.remark, plot.unit) == (remark, unit)
+
+
+def test_files_of_titles_that_differ_in_signs_alone_have_names_of_their_own(qtbot, tmp_path):
+    plots = [wave(LivePlot(title, theme=LIGHT), 3) for title in ("char_freq_!", "char_freq_$", "R-hat")]
+    for plot in plots:
+        qtbot.addWidget(plot)
+    names = [path.name for path in write_plots(plots, "csv", tmp_path)]
+    assert names == ["01-char_freq_-exclamation-mark.csv", "02-char_freq_-dollar-sign.csv", "03-r-hat.csv"]
+
+
+def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot):
     bars = Bars("Bars", theme=LIGHT, whole="all devices")
     qtbot.addWidget(bars)
     bars.put("opencl:0", 0.4, LIGHT.colour(0))
@@ -93,13 +104,13 @@ def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot: An
     assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0", "opencl:1"]
 
 
-def painted(image: QImage) -> int:
+def painted(image):
     """How many colours there are, as a sign that something was drawn."""
     return len({image.pixel(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)})
 
 
 @pytest.mark.parametrize("kind", [engine.Flowshop, engine.FlowTime, engine.BlockingFlowshop, engine.NoWaitFlowshop])
-def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
+def test_a_schedule_obeys_its_problems_rule(kind):
     random = np.random.default_rng(7)
     problem = kind(random.integers(0, 9, (4, 6)))
     order = random.permutation(6)
@@ -117,7 +128,7 @@ def test_a_schedule_obeys_its_problems_rule(kind: Any) -> None:
         assert (begin[:-1, 1:] >= begin[1:, :-1]).all()
 
 
-def test_a_curve_begins_at_the_axis_as_svg_does_not_clip(qtbot: Any) -> None:
+def test_a_curve_begins_at_the_axis_as_svg_does_not_clip(qtbot):
     plot = LivePlot("Speed", theme=LIGHT)
     for step in (False, True):
         for time, value in ((0.0, 2.0), (8.0, 10.0), (9.0, 4.0)):
@@ -131,9 +142,7 @@ def test_a_curve_begins_at_the_axis_as_svg_does_not_clip(qtbot: Any) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("theme", "millimetres"), [(LIGHT, 175), (DARK, 85)], ids=["light", "dark"])
-def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
-    qtbot: Any, tmp_path: Path, theme: Theme, millimetres: int
-) -> None:
+def test_every_figure_is_written_for_print_whatever_its_size_and_theme(qtbot, tmp_path, theme, millimetres):
     pages = QTabWidget()
     qtbot.addWidget(pages)
     made = figures(theme)
@@ -169,7 +178,7 @@ def test_every_figure_is_written_for_print_whatever_its_size_and_theme(
         assert len(rows) == len(figure.table()[1]) > 0, figure.title
 
 
-def test_a_mark_is_as_wide_in_print_as_the_axes(qtbot: Any) -> None:
+def test_a_mark_is_as_wide_in_print_as_the_axes(qtbot):
     plot = wave(LivePlot("Speed", theme=LIGHT))
     qtbot.addWidget(plot)
     plot.mark(0.5)
@@ -179,7 +188,7 @@ def test_a_mark_is_as_wide_in_print_as_the_axes(qtbot: Any) -> None:
         assert (shades == QColor(LIGHT.warning).rgb()).sum(axis=0).max() == scale
 
 
-def test_the_table_has_every_point_in_full(qtbot: Any) -> None:
+def test_the_table_has_every_point_in_full(qtbot):
     plot = LivePlot("Speed", theme=LIGHT)
     qtbot.addWidget(plot)
     plot.series("a").append(0.0, 1 / 3)
@@ -190,14 +199,14 @@ def test_the_table_has_every_point_in_full(qtbot: Any) -> None:
     assert [tuple(row) for row in rows] == [(0.0, 1 / 3, None), (0.5, None, 2.0), (1.0, 4.0, None)]
 
 
-def test_the_data_button_turns_to_the_table_and_back(qtbot: Any) -> None:
+def test_the_data_button_turns_to_the_table_and_back(qtbot):
     plot = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
     plot.data_button.click()
     table = plot._table
     assert table is not None
     assert table.isVisible()
     assert table.model().rowCount() == 200
-    plot.series("a").append(99.0, 1.0)  # type: ignore[attr-defined]
+    plot.series("a").append(99.0, 1.0)
     plot.refresh()
     assert table.model().rowCount() == 201
     plot.to_image()
@@ -206,7 +215,7 @@ def test_the_data_button_turns_to_the_table_and_back(qtbot: Any) -> None:
     assert plot.view.isVisible()
 
 
-def test_lines_differ_by_dash_as_well_as_by_colour() -> None:
+def test_lines_differ_by_dash_as_well_as_by_colour():
     for theme in (LIGHT, DARK):
         looks = [(theme.colour(k), theme.dash(k)) for k in range(40)]
         assert len(set(looks)) == 40
@@ -214,14 +223,14 @@ def test_lines_differ_by_dash_as_well_as_by_colour() -> None:
     assert len(set(DASHES)) == 5
 
 
-def test_a_changed_theme_changes_ground_and_lines(qtbot: Any) -> None:
+def test_a_changed_theme_changes_ground_and_lines(qtbot):
     plot = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
     plot.set_theme(DARK)
     assert plot.to_image(1.0).pixelColor(2, 2) == QColor(DARK.base)
-    assert [curve.colour for curve in plot.curves] == [DARK.colour(0), DARK.colour(1)]  # type: ignore[attr-defined]
+    assert [curve.colour for curve in plot.curves] == [DARK.colour(0), DARK.colour(1)]
 
 
-def test_ranges_grow_in_steps_and_hold_still_between(qtbot: Any) -> None:
+def test_ranges_grow_in_steps_and_hold_still_between(qtbot):
     plot = LivePlot("Speed", theme=LIGHT)
     shown(qtbot, plot)
     seen = set()
@@ -235,7 +244,7 @@ def test_ranges_grow_in_steps_and_hold_still_between(qtbot: Any) -> None:
     assert len(seen) < 45
 
 
-def test_a_zoomed_plot_stays_until_all_is_asked_for(qtbot: Any) -> None:
+def test_a_zoomed_plot_stays_until_all_is_asked_for(qtbot):
     plot = LivePlot("Speed", theme=LIGHT)
     shown(qtbot, wave(plot))
     box = plot.plot.getViewBox()
@@ -248,7 +257,7 @@ def test_a_zoomed_plot_stays_until_all_is_asked_for(qtbot: Any) -> None:
     assert box.viewRange()[0][1] >= 500
 
 
-def test_a_hidden_line_is_not_drawn_and_does_not_set_the_range(qtbot: Any) -> None:
+def test_a_hidden_line_is_not_drawn_and_does_not_set_the_range(qtbot):
     plot = LivePlot("Speed", theme=LIGHT)
     shown(qtbot, plot)
     plot.series("small").append(1, 1.0)
@@ -259,7 +268,7 @@ def test_a_hidden_line_is_not_drawn_and_does_not_set_the_range(qtbot: Any) -> No
     assert not plot.curves[1].item.isVisible()
 
 
-def test_a_logarithmic_axis_has_an_end_for_zero_and_leaves_out_negative_numbers(qtbot: Any) -> None:
+def test_a_logarithmic_axis_has_an_end_for_zero_and_leaves_out_negative_numbers(qtbot):
     plot = LivePlot("Gap", log=True, theme=LIGHT)
     shown(qtbot, plot)
     for k, value in enumerate((1e3, 0.0, -5.0, 1e-4)):
@@ -272,7 +281,7 @@ def test_a_logarithmic_axis_has_an_end_for_zero_and_leaves_out_negative_numbers(
     assert texts == ["0", "", "10⁻⁴", "1"]
 
 
-def test_stacked_areas_add_up(qtbot: Any) -> None:
+def test_stacked_areas_add_up(qtbot):
     plot = StackedPlot("IVMs", theme=LIGHT)
     shown(qtbot, plot)
     for k in range(20):
@@ -283,12 +292,12 @@ def test_stacked_areas_add_up(qtbot: Any) -> None:
     assert plot.curves[1].item.getData()[1].min() == 3.0
 
 
-def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot: Any) -> None:
+def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot):
     listing = Listing("Processes", theme=LIGHT)
     qtbot.addWidget(listing)
     rows = [("b", 2.0), ("a", math.nan), ("d", None), ("c", 10.0), ("e", "none")]
 
-    def names() -> list[str]:
+    def names():
         model = listing._table.model()
         return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
@@ -314,7 +323,7 @@ def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [1, *range(4, 40)])
-def test_queens_of_the_picture_do_not_attack_each_other(n: int) -> None:
+def test_queens_of_the_picture_do_not_attack_each_other(n):
     columns = queens_placement(n)
     assert columns is not None
     assert sorted(columns) == list(range(n))
@@ -323,14 +332,14 @@ def test_queens_of_the_picture_do_not_attack_each_other(n: int) -> None:
     assert queens_placement(2) is queens_placement(3) is None
 
 
-def test_places_have_the_distances_they_are_made_from() -> None:
+def test_places_have_the_distances_they_are_made_from():
     points = np.random.default_rng(2).random((9, 2)) * 100
     distances = np.linalg.norm(points[:, None] - points[None], axis=2)
     places = places_from_costs(distances)
     assert np.linalg.norm(places[:, None] - places[None], axis=2) == pytest.approx(distances, abs=1e-6)
 
 
-def test_no_city_of_a_tour_hides_another(qtbot: Any) -> None:
+def test_no_city_of_a_tour_hides_another(qtbot):
     costs = np.random.default_rng(3).integers(1, 99, (40, 40))
     costs[5], costs[:, 5] = costs[6], costs[:, 6]
     tour = Tour(theme=LIGHT)
@@ -340,7 +349,7 @@ def test_no_city_of_a_tour_hides_another(qtbot: Any) -> None:
     assert apart[~np.eye(40, dtype=bool)].min() > 0.05
 
 
-def test_long_numbers_have_room_at_an_axis(qtbot: Any) -> None:
+def test_long_numbers_have_room_at_an_axis(qtbot):
     plot = LivePlot("Value", theme=LIGHT, from_zero=False)
     usual = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
     for time, value in ((0.0, 17_119_014.0), (1.0, 17_119_654.0)):
@@ -353,7 +362,7 @@ def test_long_numbers_have_room_at_an_axis(qtbot: Any) -> None:
     assert left.maximumWidth() > usual.plot.getAxis("left").maximumWidth()
 
 
-def test_parts_of_a_network_do_not_overlap() -> None:
+def test_parts_of_a_network_do_not_overlap():
     edges = np.array([[5 * block + i, 5 * block + j] for block in range(6) for i in range(5) for j in range(i)])
     places = network_places(33, edges)
     boxes = [(places[5 * k : 5 * k + 5].min(axis=0), places[5 * k : 5 * k + 5].max(axis=0)) for k in range(6)]
@@ -362,7 +371,7 @@ def test_parts_of_a_network_do_not_overlap() -> None:
     assert len(np.unique(places.round(6), axis=0)) == 33
 
 
-def test_linked_nodes_are_nearer_than_others() -> None:
+def test_linked_nodes_are_nearer_than_others():
     ring = np.stack([np.arange(30), (np.arange(30) + 1) % 30], axis=1)
     random = np.random.default_rng(5).permutation(30)  # so that neighbours do not begin beside each other
     places = network_places(30, random[ring])
@@ -372,7 +381,7 @@ def test_linked_nodes_are_nearer_than_others() -> None:
     assert len(np.unique(places.round(6), axis=0)) == 30
 
 
-def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot: Any) -> None:
+def test_a_logarithmic_axis_has_one_kind_of_large_numbers(qtbot):
     axis = LogAxis("left")
     assert axis.tickStrings([-6.0, -2.0, 0.0, 4.0, 6.0], 1.0, 2.0) == ["10⁻⁶", "10⁻²", "1", "10⁴", "10⁶"]
     assert axis.tickStrings([2.0, 3.0, 4.0, 6.0, 14.0], 1.0, 2.0) == ["100", "1k", "10k", "1M", "100T"]

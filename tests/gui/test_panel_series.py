@@ -1,7 +1,5 @@
 """The curves' memory: fixed room, no peak lost, nothing forgotten but what a resumed run takes back."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.util.text import short_number_text, short_seconds_text, value_text
+from engine.util.text import short_number_text, short_seconds_text
 from gui.plot.axes import duration, next_end, next_range
 from gui.plot.series import Series
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400)
 
 
-def filled(values: list[float], capacity: int = 2048) -> Series:
+def filled(values, capacity=2048):
     series = Series(capacity)
     for place, value in enumerate(values):
         series.append(place / 10, value)
     return series
 
 
-def test_an_hour_at_ten_hertz_takes_no_more_room_than_five_minutes() -> None:
+def test_an_hour_at_ten_hertz_takes_no_more_room_than_five_minutes():
     series = filled([0.0] * 3000)
     before = series.nbytes
     for place in range(3000, 36_000):
@@ -32,7 +30,7 @@ def test_an_hour_at_ten_hertz_takes_no_more_room_than_five_minutes() -> None:
     assert 1024 <= len(series) <= 2048
 
 
-def test_a_short_series_takes_little_room_and_a_longer_one_keeps_its_points() -> None:
+def test_a_short_series_takes_little_room_and_a_longer_one_keeps_its_points():
     assert filled([0.0] * 10).nbytes <= 2048
     times, values = filled(list(range(1000))).points()
     assert values.tolist() == list(range(1000))
@@ -40,7 +38,7 @@ def test_a_short_series_takes_little_room_and_a_longer_one_keeps_its_points() ->
 
 
 @given(VALUES, st.sampled_from([2, 4, 16, 64]))
-def test_extremes_and_means_survive_any_merging(values: list[float], capacity: int) -> None:
+def test_extremes_and_means_survive_any_merging(values, capacity):
     series = filled(values, capacity)
     window = series.window()
     assert series.extent() == (min(values), max(values))
@@ -54,7 +52,7 @@ def test_extremes_and_means_survive_any_merging(values: list[float], capacity: i
 
 
 @given(VALUES, st.integers(1, 50))
-def test_a_picture_of_few_columns_still_has_every_peak(values: list[float], columns: int) -> None:
+def test_a_picture_of_few_columns_still_has_every_peak(values, columns):
     window = filled(values).window(columns=columns)
     assert len(window.time) <= max(2 * columns, columns + 2)
     assert window.low.min() == min(values)
@@ -62,7 +60,7 @@ def test_a_picture_of_few_columns_still_has_every_peak(values: list[float], colu
 
 
 @given(VALUES, st.sampled_from([2, 4, 16, 64]))
-def test_a_series_made_at_once_is_that_of_its_points_one_by_one(values: list[float], capacity: int) -> None:
+def test_a_series_made_at_once_is_that_of_its_points_one_by_one(values, capacity):
     slow = filled(values, capacity)
     fast = Series.of(np.arange(len(values)) / 10, np.array(values), capacity)
     assert (fast.stride, len(fast), fast.last, fast.last_time) == (slow.stride, len(slow), slow.last, slow.last_time)
@@ -73,19 +71,12 @@ def test_a_series_made_at_once_is_that_of_its_points_one_by_one(values: list[flo
     assert fast.points()[1] == pytest.approx(slow.points()[1], rel=1e-12, abs=1e-9)
 
 
-def test_points_stay_as_they_are_while_there_is_room() -> None:
-    values = np.random.default_rng(3).random(500).tolist()
-    time, value = filled(values).points()
-    assert time.tolist() == [place / 10 for place in range(500)]
-    assert value.tolist() == values
-
-
-def test_a_window_reaches_one_point_past_either_side() -> None:
+def test_a_window_reaches_one_point_past_either_side():
     window = filled([float(k) for k in range(100)]).window(begin=2.05, end=4.05)
     assert (window.time[0], window.time[-1]) == (2.0, 4.1)
 
 
-def test_a_resumed_run_takes_back_what_came_after_its_checkpoint() -> None:
+def test_a_resumed_run_takes_back_what_came_after_its_checkpoint():
     series = filled([float(k) for k in range(100)])
     series.cut(4.95)
     series.append(5.0, -1.0)
@@ -97,13 +88,13 @@ def test_a_resumed_run_takes_back_what_came_after_its_checkpoint() -> None:
     assert math.isnan(series.last)
 
 
-def test_values_that_are_no_numbers_are_left_out() -> None:
+def test_values_that_are_no_numbers_are_left_out():
     series = filled([1.0, math.nan, math.inf, 2.0])
     assert series.points()[1].tolist() == [1.0, 2.0]
 
 
 @given(st.lists(st.floats(0.001, 1e5), min_size=2, max_size=60))
-def test_a_time_axis_grows_seldom_and_always_holds_what_it_must(steps: list[float]) -> None:
+def test_a_time_axis_grows_seldom_and_always_holds_what_it_must(steps):
     end, now, changes = 0.0, 0.0, 0
     for step in steps:
         now += step
@@ -117,30 +108,15 @@ def test_a_time_axis_grows_seldom_and_always_holds_what_it_must(steps: list[floa
 
 
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
-def test_a_value_axis_holds_its_values_and_stays_while_they_fit(low: float, size: float) -> None:
+def test_a_value_axis_holds_its_values_and_stays_while_they_fit(low, size):
     first = next_range((0.0, 0.0), (low, low + size))
     assert first[0] <= low <= low + size <= first[1]
     assert next_range(first, (low, low + size)) == first
     assert next_range(first, (low + 0.1 * size, low + size)) == first
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (short_number_text(12_345_678), "12.3M"),
-        (short_number_text(999.96e6), "1G"),
-        (short_number_text(42), "42"),
-        (short_number_text(0.00123), "0.00123"),
-        (short_number_text(math.nan), "–"),
-        (short_number_text(3.4939e25), "3.49e+25"),
-        (short_number_text(2.5e17), "2.5e+17"),
-        (value_text(2_860_569), "2,860,569"),
-        (short_seconds_text(0.00085), "850 µs"),
-        (short_seconds_text(3.21), "3.21 s"),
-        (duration(3729), "1:02:09"),
-        (duration(65), "1:05"),
-        (duration(0.25, 0.05), "0.25 s"),
-    ],
-)
-def test_numbers_are_said_in_little_room(text: str, expected: str) -> None:
-    assert text == expected
+def test_numbers_are_said_in_little_room():
+    assert [duration(3729), duration(65), duration(0.25, 0.05)] == ["1:02:09", "1:05", "0.25 s"]
+    assert [short_seconds_text(0.00085), short_seconds_text(3.21)] == ["850 µs", "3.21 s"]
+    assert [short_number_text(value) for value in (12_345_678, 999.96e6, 0.00123)] == ["12.3M", "1G", "0.00123"]
+    assert [short_number_text(value) for value in (math.nan, 2.5e17)] == ["–", "2.5e+17"]

@@ -27,7 +27,7 @@ def test_preferences_are_kept_and_the_folder_of_runs_counts_from_the_next_start(
         assert make_application().font().pointSize() == 15
         assert (window.launcher.most_at_once, window.notices.long) == (3, 90)
         folder = tmp_path / "elsewhere"
-        dialog.set_folder(str(folder))
+        dialog.set_folder(folder)
         dialog.defaults.click()
         assert Path(opened[0]).read_text().startswith("# Defaults of all runs")
         dialog.reject()

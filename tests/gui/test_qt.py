@@ -1,7 +1,5 @@
 """Whether the tests of the desktop app can run here at all."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -18,9 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 QT = pytest.mark.skipif(bool(MISSING), reason=f"the tests of the desktop app are left out: {MISSING}")
 
 
-def test_without_qt_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_qt_the_command_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "PySide6", None)
     assert cli.command_line(["gui"]) == 2
     error = capsys.readouterr().err
@@ -28,13 +24,13 @@ def test_without_qt_the_command_says_what_to_install(
     assert "Quintet's extra gui has it" in error
 
 
-def test_engine_does_not_import_the_app() -> None:
+def test_engine_does_not_import_the_app():
     code = "import sys, engine, engine.cli; assert not {'gui', 'PySide6'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 @QT
-def test_plots_bring_no_classes_of_qt_that_they_do_not_use() -> None:
+def test_plots_bring_no_classes_of_qt_that_they_do_not_use():
     code = (
         "import gui.plot\n"
         "from pyqtgraph.Qt import QtWidgets as copy\n"
@@ -47,7 +43,7 @@ def test_plots_bring_no_classes_of_qt_that_they_do_not_use() -> None:
 
 @QT
 @POSIX
-def test_the_command_shows_a_window_that_ends_in_order(tmp_path: Path) -> None:
+def test_the_command_shows_a_window_that_ends_in_order(tmp_path):
     sample = ROOT / "samples" / "knapsack" / "kplib.txt"
     saying_when_it_runs = (
         "import sys\n"

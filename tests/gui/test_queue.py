@@ -3,7 +3,6 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from gui.runs.library import Library
 from gui.window.preferences import Preferences
 from tests.support.app import COUNTING
 from tests.support.interaction import SHIFT, begin, ended, load
@@ -56,19 +55,6 @@ def test_the_number_of_runs_at_once_is_asked_for_and_kept(qtbot, window):
     qtbot.waitUntil(lambda: second.view.state == "running", timeout=120_000)
     assert window.run_tabs.running() == [first, second]
     assert window.launcher.most_at_once == int(window.settings.value("runs_at_once")) == 2
-
-
-@pytest.mark.full
-def test_a_queued_run_is_cancelled_when_the_window_closes(qtbot, window):
-    begin(qtbot, window)
-    queued = pressed(qtbot, window).note
-    window.session.stop_and_quit()
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=120_000)
-    library = Library(window.library.home)
-    library.load()
-    states = {note.key: note.state for note in library}
-    assert states.pop(queued.key) == "cancelled"
-    assert list(states.values()) == ["interrupted"]
 
 
 @pytest.mark.full

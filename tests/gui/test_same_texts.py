@@ -100,4 +100,4 @@ def test_a_rate_and_a_large_number_have_one_form(qtbot):
     panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
     qtbot.addWidget(panel)
     assert figure(panel, "nodes_per_second").value_text(5.94e6) == short_number_text(5.94e6) == "5.94M"
-    assert cell_text(12_345_678.0) == "12,345,678"
+    assert [cell_text(value) for value in (12_345_678.0, 65_586.4, 0.00123456)] == ["12,345,678", "65,586", "0.0012346"]

@@ -1,17 +1,10 @@
 """Themes: what is written or drawn in them can be seen."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import (
-    QApplication,
-)
 
 from gui.app.style import style_sheet
-from gui.app.theme import DARK, LIGHT, Theme, system_theme, theme_named
+from gui.app.theme import DARK, LIGHT, system_theme, theme_named
 from gui.problem.form import Form
 from gui.window.preferences import Preferences
 from tests.support import counting
@@ -21,10 +14,10 @@ from tests.support.interaction import opened
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """Contrast of two colours by WCAG 2."""
 
-    def luminance(name: str) -> float:
+    def luminance(name):
         parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in QColor(name).getRgbF()[:3]]
         return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
@@ -33,7 +26,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @BOTH
-def test_text_and_lines_stand_out_from_their_ground(theme: Theme) -> None:
+def test_text_and_lines_stand_out_from_their_ground(theme):
     for ground in (theme.base, theme.window, theme.raised):
         assert contrast(theme.text, ground) >= 7
         assert contrast(theme.muted, ground) >= 4.5
@@ -43,7 +36,7 @@ def test_text_and_lines_stand_out_from_their_ground(theme: Theme) -> None:
     assert contrast(theme.accent_text, theme.accent) >= 4.5
 
 
-def test_themes_are_found_by_name_and_by_the_desktop(qapp: Any) -> None:
+def test_themes_are_found_by_name_and_by_the_desktop(qapp):
     assert theme_named("dark").dark
     assert not theme_named("light").dark
     with pytest.raises(ValueError, match="no theme 'sepia'"):
@@ -52,11 +45,11 @@ def test_themes_are_found_by_name_and_by_the_desktop(qapp: Any) -> None:
 
 
 @pytest.fixture
-def dress(qapp: QApplication) -> Any:
+def dress(qapp):
     """``dress(theme)`` gives a theme to the application, which has its own again afterwards."""
     palette, sheet, style = qapp.palette(), qapp.styleSheet(), qapp.style().objectName()
 
-    def wear(theme: Theme) -> None:
+    def wear(theme):
         theme.apply(qapp)
         qapp.setStyleSheet(style_sheet(theme))
 
@@ -66,7 +59,7 @@ def dress(qapp: QApplication) -> Any:
     qapp.setPalette(palette)
 
 
-def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot: Any, dress: Any) -> None:
+def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot, dress):
     dress(LIGHT)
     form = Form(counting.Options)
     qtbot.addWidget(form)
@@ -82,7 +75,7 @@ def test_a_changed_field_stays_marked_when_the_theme_changes(qtbot: Any, dress: 
 
 
 @pytest.mark.full
-def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_shown(open_window: Any, qtbot: Any) -> None:
+def test_tabs_that_were_hidden_when_the_theme_changed_have_it_when_they_are_shown(open_window, qtbot):
     window = open_window()
     window.appearance.choose("light")
     folders = sorted((SAMPLES / "recorded").iterdir())[:2]
