@@ -59,6 +59,8 @@ class Camera:
             dock.hide()
         panel = self.open(solver).panel
         panel.pages.setCurrentIndex([panel.pages.tabText(at) for at in range(panel.pages.count())].index(page))
+        if name == "network":
+            self.app.wait_until(lambda: len(panel.network._places) and not panel.network._laying, 90)
         self.take(name, panel)
         for dock in shown:
             dock.show()
@@ -120,9 +122,7 @@ class Camera:
             self.window.run_tabs.close_current()
         self.window.all_runs.show()
         table = self.window.all_runs.table
-        table.show_columns(
-            ("title", "state", "best", "time", "seed", "option.selection_fraction", "counter.evaluations")
-        )
+        table.show_columns(("title", "state", "time", "seed", "option.selection_fraction", "counter.evaluations"))
         table.filter.setText(query)
 
     def _statistics(self) -> None:

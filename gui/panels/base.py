@@ -93,7 +93,7 @@ class Panel(Cleanup, QWidget):
             Progress: self._progress,
             Compiling: self._compiling,
             Started: self._started,
-            StateChanged: _nothing,
+            StateChanged: lambda _event: None,  # the view has taken what it says
             Notice: self.on_notice,
             Finished: self._finished,
             Failed: self._failed,
@@ -165,7 +165,7 @@ class Panel(Cleanup, QWidget):
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """What makes of a result that which :meth:`on_result` shows, on another thread: it must not hold the panel."""
-        return _no_postprocessing
+        return lambda _result, _problem: None
 
     def on_result(self, result: Result, processed: Any) -> None:
         """The whole result, from the run folder, and what :meth:`postprocessor` has made of it."""
@@ -238,6 +238,14 @@ class Panel(Cleanup, QWidget):
     def route(self, metric: str, function: Callable[[Metric], None]) -> None:
         """Have a function called with every point of a metric."""
         self._routes.setdefault(metric, []).append(function)
+
+    def draw_best(self, plot: LivePlot, event: Incumbent, name: str, remark: str = "") -> None:
+        """Steps in the curves of the best value, of that name, and of the bound; the gap beside the title."""
+        for title, value in ((name, event.objective), ("bound", event.bound)):
+            if value is not None:
+                plot.series(title, step=True).append(event.time, value)
+        if event.gap is not None:
+            plot.set_unit(f"{remark}gap {gap_text(event.gap)}")
 
     def group(self, key: str, receive: Callable[[float, dict[str, float]], None]) -> ReportGroup:
         """Pair metrics of one moment by a key, and deliver them with each batch of events."""
@@ -486,11 +494,3 @@ class Panel(Cleanup, QWidget):
             tile.theme = theme
             tile.update()
         self.show_view()
-
-
-def _nothing(event: Event) -> None:
-    """The view of the run has taken what it says."""
-
-
-def _no_postprocessing(result: Result, problem: Problem | None) -> None:
-    """Nothing has to be made of it."""

@@ -105,7 +105,9 @@ class BranchAndBoundPanel(Panel):
     def on_started(self, event: Started) -> None:
         for index, label in enumerate(event.devices):
             self.explored.put(label, 0.0, self.theme.colour(index))
-        if event.resumed:  # devices count from here on
+        if event.resumed:  # devices count from here on; the checkpoint may be older than what was reported last
+            self.explored.put_whole(None)
+            self.drop_tile("Leaves explored")
             self.explored.set_unit("% of all leaves; grey: before it was resumed")
             self.steals.set_unit("since it was resumed")
 
@@ -140,12 +142,7 @@ class BranchAndBoundPanel(Panel):
             self.levels.put(event.values)
 
     def on_incumbent(self, event: Incumbent) -> None:
-        if event.objective is not None:
-            self.best.series("incumbent", step=True).append(event.time, event.objective)
-        if event.bound is not None:
-            self.best.series("bound", step=True).append(event.time, event.bound)
-        if event.gap is not None:
-            self.best.set_unit(f"gap {gap_text(event.gap)}")
+        self.draw_best(self.best, event, "incumbent")
         if event.solution is not None and event.objective is not None:
             self._show_solution(event.solution)
             if self.solution is not None:

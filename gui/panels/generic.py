@@ -38,10 +38,7 @@ class GenericPanel(Panel):
         self._metric(event)
 
     def on_incumbent(self, event: Incumbent) -> None:
-        if event.objective is not None:
-            self.best.series("objective", step=True).append(event.time, event.objective)
-        if event.bound is not None:
-            self.best.series("bound", step=True).append(event.time, event.bound)
+        self.draw_best(self.best, event, "objective")
 
     def on_progress(self, event: Progress) -> None:
         if event.total > 0 and not event.limit:

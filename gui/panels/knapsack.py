@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.base.problem import Problem
 from engine.base.result import Result
 from engine.events import Finished, Incumbent, Metric, Progress, Started
-from engine.util.text import gap_text, share_text, short_number_text, value_text
+from engine.util.text import share_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.plot.charts import BandPlot, Bars
 from gui.plot.listing import Listing
@@ -104,12 +104,7 @@ class KnapsackPanel(Panel):
             self.tile("Items").show_value(f"{value_text(event.done)} of {value_text(event.total)}")
 
     def on_incumbent(self, event: Incumbent) -> None:
-        if event.objective is not None:
-            self.best.series("value", step=True).append(event.time, event.objective)
-        if event.bound is not None:
-            self.best.series("bound", step=True).append(event.time, event.bound)
-        if event.gap is not None:
-            self.best.set_unit(f"profit, gap {gap_text(event.gap)}")
+        self.draw_best(self.best, event, "value", "profit, ")
 
     def on_finished(self, event: Finished) -> None:
         if event.status == "optimal" and event.objective is not None and self.value.curves_have_data:

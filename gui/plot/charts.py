@@ -132,8 +132,8 @@ class Bars(Picture):
         self._bars[name] = _Bar(name, value, colour)
         self.dirty = True
 
-    def put_whole(self, value: float) -> None:
-        """Set the bar of all, where it is more than the sum of the others."""
+    def put_whole(self, value: float | None) -> None:
+        """Set the bar of all, where it is more than the sum of the others; None if it is not known."""
         self.hint("")
         self._total = value
         self.dirty = True

@@ -279,8 +279,7 @@ class Library:
         self.save(note)
 
     def _next_colour(self) -> str:
-        """The colour that was used longest ago."""
-        ages = {colour: len(self.notes) for colour in COLOURS}
-        for age, note in reversed(list(enumerate(self.notes))):
-            ages[note.colour] = age
-        return max(COLOURS, key=lambda colour: (ages[colour], -COLOURS.index(colour)))
+        """Of the colours that the fewest runs have, the one that was used longest ago."""
+        used = [note.colour for note in self.notes]
+        ages = {colour: used.index(colour) if colour in used else len(used) for colour in COLOURS}
+        return max(COLOURS, key=lambda colour: (-used.count(colour), ages[colour], -COLOURS.index(colour)))

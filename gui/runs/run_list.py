@@ -66,7 +66,7 @@ class _Delegate(QStyledItemDelegate):
         painter.setFont(bold)
         painter.setPen(option.palette.color(QPalette.ColorRole.Text))
         room = inner.width() - narrow.horizontalAdvance(row.state_text) - 10
-        beside = max(room // 2, room - wide.horizontalAdvance(row.title) - 8)
+        beside = room - min(wide.horizontalAdvance(row.title), room // 2) - 9
         differs = narrow.elidedText(row.differs, Qt.TextElideMode.ElideLeft, beside)  # values are at the ends
         room -= narrow.horizontalAdvance(differs) + 8 if differs else 0
         title = wide.elidedText(row.title, Qt.TextElideMode.ElideMiddle, room)

@@ -171,7 +171,8 @@ class RunTable(QWidget):
         if sorted_by in shown:
             self.view.sortByColumn(shown.index(sorted_by), order)
         for place, name in enumerate(shown):
-            self.view.setColumnWidth(place, _WIDTHS.get(name) or max(110, header.sectionSizeHint(place)))
+            title = header.fontMetrics().horizontalAdvance(self._model.columns[place].title)
+            self.view.setColumnWidth(place, _WIDTHS.get(name) or max(110, title + 30))
         self._settings.setValue("run_columns", ",".join(shown))
 
     def _fill_columns_menu(self) -> None:

@@ -112,6 +112,7 @@ class RunView:
                 )
                 self._steps.clear()  # a rate is of the present phase
                 self._rates.clear()
+                self.remaining.clear()
             case Notice():
                 if event.level == "warning" and event.message not in self.warnings:
                     self.warnings.append(event.message)

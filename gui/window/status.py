@@ -16,7 +16,7 @@ class RunStatus:
     """Fills a status bar with the numbers of one run."""
 
     def __init__(self, bar: QStatusBar, theme: Theme) -> None:
-        self._theme = theme
+        self._bar, self._theme = bar, theme
         bar.setSizeGripEnabled(False)
         self.state = QLabel()
         self.state.setMinimumWidth(90)
@@ -50,6 +50,8 @@ class RunStatus:
         _set(self.phase, ", ".join(part for part in (view.phase if view.working else "", view.remaining_text) if part))
         _set(self.rate, view.rate.text if view.rate else "")
         _set(self.elapsed, seconds_text(view.clock))
+        if (layout := self._bar.layout()) is not None:
+            layout.activate()  # before texts that have grown are painted, or they would be cut off
 
     def set_theme(self, theme: Theme) -> None:
         """Use other colours from the next change on."""

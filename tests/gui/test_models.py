@@ -19,7 +19,7 @@ from engine.base.option_models import Given, validated
 from engine.cli.options import own_options, split_options
 from engine.cli.running import solve
 from engine.errors import RunFolderError
-from engine.events import Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
+from engine.events import Compiling, Failed, Finished, Incumbent, Metric, Progress, Started, StateChanged, to_json
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from engine.util.text import gap_text, seconds_text, value_text
@@ -70,6 +70,10 @@ def test_progress_is_the_rate_where_no_metric_is():
     numbers = RunView()
     numbers.take([STARTED, *(Progress(time=t, phase="x", done=10 * t, total=100, unit="items") for t in (1, 2, 3))])
     assert numbers.rate == Rate(10, "items/s", average=False)
+    numbers.take([Progress(time=4.0, phase="x", done=40, total=100, unit="items", seconds_left=6.0)])
+    assert numbers.remaining_text == "about 6 s left"
+    numbers.take([Compiling(time=4.5, device="opencl:0", template="x", count=1)])  # what is left is not known now
+    assert (numbers.remaining_text, numbers.rate) == ("", None)
 
 
 def test_a_failed_run_keeps_its_message():
@@ -145,6 +149,8 @@ def test_a_folder_from_elsewhere_is_taken_in_and_stays_where_it_is(tmp_path):
 def test_runs_get_colours_of_their_own(tmp_path):
     library = Library(tmp_path)
     assert {library.new(str(number)).colour for number in range(len(COLOURS))} == set(COLOURS)
+    old = [RunNote(f"old{number}", str(tmp_path / f"old{number}"), "old", created=1.0) for number in range(3)]
+    assert len({library.adopt(note.path, note).colour for note in old}) == 3  # though they are at the end of the list
 
 
 def test_a_garbled_note_does_not_stand_in_the_way(tmp_path):

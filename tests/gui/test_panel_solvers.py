@@ -159,9 +159,10 @@ def test_a_resumed_search_shows_no_number_of_the_session_before(qtbot):
     begun = STARTED.model_copy(update={"sense": "minimize"})
     end = Finished(time=9.0, status="interrupted", objective=7, bound=5, gap=2 / 7, seconds=9.0, counters={"nodes": 63})
     panel.feed([begun, Metric(time=1.0, name="explored_share", value=0.3), end])
-    assert dict(panel.summary())["Nodes"] == "63"
+    assert (dict(panel.summary())["Nodes"], panel.explored._total) == ("63", 0.3)
     panel.feed([begun.model_copy(update={"resumed": True, "time": 9.0})])
-    assert "Nodes" not in dict(panel.summary())
+    assert not {"Nodes", "Leaves explored"} & dict(panel.summary()).keys()
+    assert panel.explored._total is None
     assert dict(panel.summary())["Best"] == "7"
     assert "grey: before it was resumed" in figure(panel, "explored").unit
     assert figure(panel, "steals").unit == "since it was resumed"
