@@ -46,7 +46,12 @@ class Camera:
 
     def take(self, name: str, widget: Any = None, milliseconds: int = 3000) -> None:
         """Write a picture once all is drawn."""
+        from gui.plot.figure import Figure
+
         self.app.wait(milliseconds)
+        self.app.wait_until(
+            lambda: not any(one.dirty for one in self.window.findChildren(Figure) if one.isVisible()), 60
+        )
         (widget or self.window).grab().save(str(IMAGES / f"{name}.png"))
         print(name)
 
