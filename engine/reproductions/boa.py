@@ -169,7 +169,11 @@ def _judge_time(
     low, high = paper.points["network_share"]
     values = list(shares[as_printed].values())
     seen = f"{_percent(shares[as_printed])} with the paper's counting, {_percent(shares[own])} with this solver's"
-    study.judge("share_device", values[0] > low and values[-1] > high, f"{seen}, from the smallest size to the largest")
+    study.judge(
+        "share_device",
+        round(values[0], 1) >= low and values[-1] > high,
+        f"{seen}, from the smallest size to the largest",
+    )
     if not known:
         study.judge("rest_parallel", None, _NO_COMPILER)
         study.judge("threads", None, _NO_COMPILER)

