@@ -154,10 +154,7 @@ def _alone(
 
 
 class BatchProgress:
-    """Emits how many items are done, some ten times a second, on the caller's thread.
-
-    ``ended``: whether no further item is to begin.
-    """
+    """Emits how many items are done, some ten times a second, on the caller's thread."""
 
     def __init__(self, total: int, observers: Sequence[Observer]) -> None:
         self.total, self.done = total, 0
@@ -184,10 +181,7 @@ class BatchProgress:
             )
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
-        """A message about the batch, on the caller's thread.
-
-        ``message``: a sentence without a final full stop.
-        """
+        """A message about the batch, on the caller's thread."""
         self._publish(Notice(time=time.monotonic() - self._began, level=level, message=message))
 
     def _publish(self, event: Event) -> None:

@@ -43,6 +43,9 @@ class _Owned:
 class Device(ABC):
     """One opened device. Use it on the thread that opened it, and close it there.
 
+    Copies raise ``ValueError`` for elements that a buffer does not hold, an overlap, or a host array that is not
+    contiguous where it must be, and ``TypeError`` for buffers and arrays of different types.
+
     ``allocated_bytes`` counts the bytes that were allocated here; None where the driver itself reports it.
     """
 
@@ -160,13 +163,6 @@ class Device(ABC):
             Of the same type; by default a new buffer is made.
         start : int
             First element of ``into`` that is written.
-
-        Raises
-        ------
-        ValueError
-            If the array does not fit there.
-        TypeError
-            If ``into`` is of another type.
         """
         host = np.ascontiguousarray(array)
         target = into if into is not None else self.empty(host.shape, host.dtype)
@@ -191,13 +187,6 @@ class Device(ABC):
             By default as many as ``out`` holds; without ``out``, all to the end.
         out : ndarray, optional
             A contiguous array to fill; by default a new one, in the buffer's shape if it is the whole buffer.
-
-        Raises
-        ------
-        ValueError
-            If the buffer does not hold these elements, or ``out`` is not contiguous or not of ``count`` elements.
-        TypeError
-            If ``out`` is of another type.
         """
         if out is None:
             rest = buffer.shape if start == 0 else buffer.size - start
@@ -229,13 +218,6 @@ class Device(ABC):
             First elements.
         count : int, optional
             By default all from ``source_start`` on.
-
-        Raises
-        ------
-        ValueError
-            If one of the two does not hold these elements, or they overlap in one buffer.
-        TypeError
-            If the two are of different types.
         """
         elements = source.size - source_start if count is None else count
         if target is source and abs(target_start - source_start) < elements:
@@ -332,11 +314,6 @@ class Device(ABC):
             device.wait_for_event(done)                  # what comes now needs both
 
         Copies that block wait for their own stream alone; :meth:`sync` and :meth:`release` wait for all.
-
-        Raises
-        ------
-        ValueError
-            If the number is negative.
         """
         if number < 0:
             raise ValueError(f"streams are numbered from 0; got {number}")
@@ -377,13 +354,6 @@ class Device(ABC):
         -----
         The values are there when the host has waited for an event recorded later; ``out`` must live until then. The
         copy overlaps with kernels only if ``out`` is, or views, an array of :meth:`staging`.
-
-        Raises
-        ------
-        ValueError
-            If the buffer does not hold as many elements as ``out``, or ``out`` is not contiguous.
-        TypeError
-            If ``out`` is of another type.
         """
         if not out.flags.c_contiguous:
             raise ValueError("get_async: out must be contiguous")
@@ -408,13 +378,6 @@ class Device(ABC):
         -----
         The array must stay as it is until the host has waited for an event recorded later. The copy overlaps with
         kernels only if the array is, or views, an array of :meth:`staging`.
-
-        Raises
-        ------
-        ValueError
-            If the array does not fit there, or is not contiguous.
-        TypeError
-            If ``into`` is of another type.
         """
         if not array.flags.c_contiguous:
             raise ValueError("put_async: the array must be contiguous")

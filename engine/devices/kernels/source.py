@@ -65,8 +65,6 @@ def dump(source: Source, directory: str | Path | None = None) -> str | None:
     """Write rendered source where a person can look at it, and return the path; None if it cannot be written.
 
     ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a new folder in the system's temporary directory.
-
-    ``directory``: made if it does not exist.
     """
     chosen = directory or os.environ.get("QUINTET_DUMP_KERNELS")
     suffix = "cu" if source.language == "cuda" else "cl"

@@ -159,12 +159,7 @@ class WorkerGroup(Generic[W]):
     def each(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> list[T]:
         """Call a method of every worker with the same arguments; the results in order of the members.
 
-        Parameters
-        ----------
-        method : callable
-            A method of the worker's class, unbound.
-        *args, **kwargs
-            What it is called with.
+        As :meth:`submit`, and waits.
         """
         futures = {i: self.submit(i, method, *args, **kwargs) for i in self.alive}
         return [result for _, result in sorted(self._collect(futures).items())]
@@ -191,12 +186,7 @@ class WorkerGroup(Generic[W]):
     def first(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a method of the first worker that is left.
 
-        Parameters
-        ----------
-        method : callable
-            A method of the worker's class, unbound.
-        *args, **kwargs
-            What it is called with.
+        As :meth:`submit`, and waits.
         """
         index = self.alive[0]
         return self._collect({index: self.submit(index, method, *args, **kwargs)})[index]
