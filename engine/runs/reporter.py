@@ -141,6 +141,8 @@ class Reporter:
 
     def _emit_held(self, older_than: float = -math.inf) -> None:
         """Emit what is held back of series whose last event is so many seconds old."""
+        if not self._publisher:
+            return
         now = self.elapsed
         for series in (*self._metrics.values(), self._progress):
             if now - series.emitted_at >= older_than:
@@ -166,13 +168,11 @@ class Reporter:
             shown = solution is not None and solution.size <= SOLUTION_IN_EVENT and bool(self._publisher)
             self._solution = solution.tolist() if shown and solution is not None else None
         self.best = (objective, bound)
-        if news:
+        if news and self._publisher:
             self._emit_incumbent()
 
     def _emit_incumbent(self) -> None:
         """Emit the best so far, with its solution if that is new and it is time."""
-        if not self._publisher:
-            return
         now, solution = self.elapsed, None
         if self._solution is not None and now - self._solution_emitted_at >= METRIC_INTERVAL:
             solution, self._solution, self._solution_emitted_at = self._solution, None, now

@@ -126,7 +126,7 @@ def test_progress_that_nobody_sees_makes_no_event(observed, monkeypatch):
             run.progress("search", done, 1000)
         phases.append(run.phase)
 
-    run_of(solve, observers=[Watch()] if observed else [])
+    run_of(solve, on_event=Watch() if observed else None)
     assert made == ([0, 99] if observed else [])
     assert phases == ["search"]
 
