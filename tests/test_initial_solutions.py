@@ -26,23 +26,6 @@ def opencl():
     opencl_device()
 
 
-def makespan(order):
-    done = np.zeros(len(TIMES) + 1, np.int64)
-    for job in order:
-        for machine in range(len(TIMES)):
-            done[machine + 1] = max(done[machine + 1], done[machine]) + TIMES[machine, job]
-    return int(done[-1])
-
-
-@pytest.mark.full
-def test_a_flowshop_begins_with_the_given_order():
-    order = [3, 1, 4, 0, 5, 8, 2, 6, 7]
-    result, first = first_incumbent(engine.Flowshop(TIMES), initial=order)
-    assert first.objective == makespan(order)
-    assert first.solution == order
-    assert result.objective == engine.solve(engine.Flowshop(TIMES), backend="opencl").objective
-
-
 def test_a_solution_of_one_run_is_the_start_of_another():
     best = engine.solve(engine.Flowshop(TIMES), backend="opencl")
     again, first = first_incumbent(engine.Flowshop(TIMES), initial=best.solution)

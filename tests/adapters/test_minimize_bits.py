@@ -16,6 +16,7 @@ import engine
 from engine.adapters import minimize_bits
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
+from tests.support.patience import PATIENCE
 
 
 class Counted:
@@ -84,7 +85,7 @@ def test_a_time_limit_ends_the_comparison_too(device: Member, batch: bool) -> No
     began = time.monotonic()
     result = engine.minimize_bits(slow, 20, budget=50_000, time_limit=3.0, **given)
     assert result.status is engine.Status.TIME_LIMIT
-    assert calls[-1] <= began + 4.5
+    assert sum(call > began + 3.0 for call in calls) <= 150  # a second and a half, where nothing else runs
     assert result.samples >= 1
 
 
@@ -187,4 +188,4 @@ def test_workers_end_where_their_parent_is_killed(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline()
         process.kill()
-        process.communicate(timeout=30)  # ends when no worker holds the pipe any more
+        process.communicate(timeout=PATIENCE)  # ends when no worker holds the pipe any more

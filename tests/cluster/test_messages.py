@@ -152,11 +152,6 @@ def test_insecure_allows_a_cluster_without_tls(tmp_path, monkeypatch, problem_fi
     assert "cannot connect to the scheduler" in capsys.readouterr().err
 
 
-def test_local_workers_are_connected_by_tls(crew):
-    assert crew.executor.connect().client.scheduler.address.startswith("tls://")
-    assert all(worker.address.startswith("tls://") for worker in crew.executor.connect().workers)
-
-
 def test_a_file_with_certificates_connects_by_tls(crew, cpu, tmp_path, monkeypatch):
     security = crew.executor.connect().client.security
     for name in ("ca_file", "client_cert", "client_key"):
@@ -168,6 +163,7 @@ def test_a_file_with_certificates_connects_by_tls(crew, cpu, tmp_path, monkeypat
     with engine.Engine("opencl", [cpu], cluster=path.name) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
         assert owner.executor.connect().client.scheduler.address.startswith("tls://")
+        assert all(worker.address.startswith("tls://") for worker in owner.executor.connect().workers)
 
 
 # --- files ------------------------------------------------------------------------------------------------------

@@ -60,29 +60,33 @@ def test_an_unknown_processor_gets_the_level_of_its_instructions(described, syst
     assert _named(described, system, flags) == name, "and once more, as each listing of the devices does"
 
 
-def test_a_known_processor_keeps_its_name(described, system):
-    described.processor = b"znver3"
-    assert _named(described, system, _THIRD, f"{_VERSION}znver3") is None
-    assert described.processor == b"znver3"
+@pytest.mark.parametrize(
+    ("processor", "more", "name"),
+    [(b"znver3", "", None), (b"znver3", "avx512f avx512bw avx512cd avx512dq avx512vl", "x86-64-v4")],
+)
+def test_a_known_processor_keeps_its_name_unless_it_has_avx_512_and_its_name_none(
+    described, system, processor, more, name
+):
+    described.processor = processor
+    assert _named(described, system, f"{_THIRD} {more}", f"{_VERSION}znver3") == name
+    assert described.processor == (name.encode() if name else processor)
 
 
-def test_a_processor_with_avx_512_that_is_taken_for_an_older_one_gets_its_level(described, system):
-    described.processor = b"znver3"
-    flags = f"{_THIRD} avx512f avx512bw avx512cd avx512dq avx512vl"
-    assert _named(described, system, flags, f"{_VERSION}znver3") == "x86-64-v4"
-    assert described.processor == b"x86-64-v4"
-
-
-def test_what_is_not_found_is_left_alone(described, system):
-    described.processor = b"named otherwise"
+@pytest.mark.parametrize(
+    ("triplet", "processor", "is_shown"),
+    [
+        (b"generic-linux-gnu", b"named otherwise", True),
+        (b"generic", b"generic", True),
+        (b"generic-linux-gnu", b"generic", False),
+    ],
+    ids=["not found", "two places", "no memory"],
+)
+def test_what_is_not_found_surely_is_left_alone(described, system, triplet, processor, is_shown):
+    described.triplet, described.processor = triplet, processor
+    if not is_shown:
+        (system / "self" / "mem").unlink()
     assert _named(described, system, _THIRD) is None
-    assert described.processor == b"named otherwise"
-
-
-def test_two_places_of_which_one_must_be_something_else_are_left_alone(described, system):
-    described.triplet = b"generic"
-    assert _named(described, system, _THIRD) is None
-    assert (described.triplet, described.processor) == (b"generic", b"generic")
+    assert (described.triplet, described.processor) == (triplet, processor)
 
 
 _WIDE = """
@@ -107,9 +111,3 @@ def test_vectors_of_512_bits_reach_the_built_in_functions(opencl, trial_template
         return device.get(out)
 
     assert opencl.submit(work).result().tolist() == [8, 36]
-
-
-def test_a_system_that_does_not_show_its_memory_is_left_alone(described, system):
-    (system / "self" / "mem").unlink()
-    assert _named(described, system, _THIRD) is None
-    assert described.processor == b"generic"

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from tests.support.needs import opencl_device, package
+from tests.support.patience import PATIENCE
 
 package("ipykernel")
 nbformat = package("nbformat")
@@ -32,7 +33,7 @@ def executed(folder, *cells):
             return KernelSpec(argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"])
 
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_manager_class=Manager)
+    client = nbclient.NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_manager_class=Manager)
     client.execute(cwd=str(folder))
     return [cell.outputs for cell in notebook.cells]
 
