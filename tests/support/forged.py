@@ -3,12 +3,9 @@
 import os
 import sys
 import warnings
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 import engine
 from engine.devices import available
@@ -59,38 +56,39 @@ PROBLEMS = {
 }
 
 
-@dataclass(frozen=True)
-class Forgery:
-    """The arrays of a problem but for one element, and what was changed."""
-
-    problem: str
-    array: str
-    place: int
-    value: Any
-    arrays: dict[str, NDArray[Any]]
-
-    def __str__(self):
-        return f"{self.problem}: {self.array}[{self.place}] = {self.value!r}"
-
-
-def forgeries(name, most_places=8):
-    """Every extreme in the elements of every array, of long ones in some; then arrays of another form, and none."""
+def forgeries(name):
+    """What was changed in a problem's arrays, and the arrays."""
     arrays = PROBLEMS[name].to_arrays()
     for key, array in arrays.items():
-        places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
+        for what, forged in changed(array, most_places=6):
+            yield f"{name}: {key}{what}", arrays | {key: forged}
+        yield f"{name}: {key} missing", {other: value for other, value in arrays.items() if other != key}
+
+
+def changed(array, most_places):
+    """Every extreme in some elements and in all, other shapes, orders and types: what was changed, and the array."""
+    places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
+    for value in extremes(array):
+        given = array.astype(f"U{max(len(str(value)), 1)}") if array.dtype.kind == "U" else array
         for place in places:
-            for value in extremes(array):
-                changed = np.array(array, dtype=object if array.dtype.kind == "O" else array.dtype, order="C")
-                changed = changed.astype(f"U{max(len(str(value)), 1)}") if array.dtype.kind == "U" else changed
-                changed.flat[int(place)] = value
-                yield Forgery(name, key, int(place), value, arrays | {key: changed})
-        for changed in (array[:0] if array.ndim else array[None], array[None], np.append(array, array).ravel()):
-            yield Forgery(name, key, -1, f"shape {changed.shape}", arrays | {key: changed})
-        for kind in ("float64", "int64", "uint8", "U3"):
-            if array.dtype != kind and not (array.dtype.kind == "U" and kind != "U3"):
-                with np.errstate(invalid="ignore"):
-                    yield Forgery(name, key, -1, kind, arrays | {key: array.astype(kind)})
-        yield Forgery(name, key, -1, "missing", {other: value for other, value in arrays.items() if other != key})
+            forged = given.copy()
+            forged.flat[int(place)] = value
+            yield f"[{place}] = {value!r}", forged
+        yield f"[:] = {value!r}", np.full_like(given, value)
+    for forged in (
+        (array[:0], array[:-1], array[::-1], array[None], np.append(array, array)) if array.ndim else (array[None],)
+    ):
+        yield f" of shape {forged.shape}", forged
+    if array.ndim > 1:
+        yield f" of shape {array[..., :-1].shape}", array[..., :-1]
+        yield " twice in its rows", np.concatenate([array, array])
+    if array.size > 1:
+        yield " all as the first", np.full_like(array, array.flat[0])
+        yield " rolled", np.roll(array, 1)
+    for kind in ("float64", "float32", "int64", "int32", "uint8", "bool", "U3"):
+        if array.dtype.kind != "U" or kind == "U3":
+            with np.errstate(invalid="ignore"):
+                yield f" of {kind}", array.astype(kind)
 
 
 def checked():
@@ -102,10 +100,10 @@ def checked():
 def _solve_accepted(name):
     """Solve what the constructor accepts, for a moment each; print what is under way, for the case of a crash."""
     with engine.Engine(backend="opencl") as owner:
-        for forgery in forgeries(name):
-            print(forgery, flush=True)
+        for what, arrays in forgeries(name):
+            print(what, flush=True)
             try:
-                problem = type(PROBLEMS[name]).from_arrays(forgery.arrays, "forged")
+                problem = type(PROBLEMS[name]).from_arrays(arrays, "forged")
             except (QuintetError, ValueError, TypeError, KeyError, IndexError, OverflowError):
                 continue
             try:

@@ -29,7 +29,7 @@ from engine.runs.folder.storage import Checkpoint
 from engine.runs.run import Run
 from engine.solvers.boa.fitness.tables import qubo
 from tests.support.environment import ROOT
-from tests.support.forged import checked, extremes
+from tests.support.forged import changed, checked
 from tests.support.lasting import signed, slow_device, small_knapsack, small_program
 from tests.support.patience import PATIENCE
 
@@ -155,8 +155,8 @@ class Change:
 def changes(arrays, state, most_places=6):
     """Every extreme in elements of every array and in every scalar; other forms; what is missing."""
     for key, array in arrays.items():
-        for what, changed in _changed(array, most_places):
-            yield Change(f"{key}{what}", arrays | {key: changed}, state)
+        for what, forged in changed(array, most_places):
+            yield Change(f"{key}{what}", arrays | {key: forged}, state)
         for other, given in arrays.items():
             if other > key and given.dtype == array.dtype and given.shape == array.shape:
                 yield Change(f"{key} and {other} swapped", arrays | {key: given, other: array}, state)
@@ -164,29 +164,6 @@ def changes(arrays, state, most_places=6):
     yield Change("one array more", arrays | {"beads": np.zeros(3)}, state)
     for what, changed_state in _changed_scalars(state):
         yield Change(what, arrays, changed_state)
-
-
-def _changed(array, most_places):
-    places = np.unique(np.linspace(0, array.size - 1, most_places).astype(int)) if array.size else []
-    for value in extremes(array):
-        for place in places:
-            changed = array.copy()
-            changed.flat[int(place)] = value
-            yield f"[{place}] = {value!r}", changed
-        yield f"[:] = {value!r}", np.full_like(array, value)
-    for changed in (
-        (array[:0], array[:-1], array[::-1], array[None], np.append(array, array)) if array.ndim else (array[None],)
-    ):
-        yield f" of shape {changed.shape}", changed
-    if array.ndim > 1:
-        yield f" of shape {array[..., :-1].shape}", array[..., :-1]
-        yield " twice in its rows", np.concatenate([array, array])
-    if array.size > 1:
-        yield " all as the first", np.full_like(array, array.flat[0])
-        yield " rolled", np.roll(array, 1)
-    for kind in ("float64", "float32", "int64", "int32", "uint8", "bool", "U3"):
-        with np.errstate(invalid="ignore"):
-            yield f" of {kind}", array.astype(kind)
 
 
 def _changed_scalars(state):

@@ -27,18 +27,18 @@ INDEXED = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_forged_problem_is_refused_in_words_or_consistent(name):
     outcomes = Counter()
-    for forgery in forgeries(name):
+    for what, arrays in forgeries(name):
         try:
-            problem = type(PROBLEMS[name]).from_arrays(forgery.arrays, "forged")
+            problem = type(PROBLEMS[name]).from_arrays(arrays, "forged")
         except QuintetError:
             outcomes["refused"] += 1
         except (ValueError, TypeError, KeyError, IndexError, OverflowError):  # the folder says which file
             outcomes["no problem"] += 1
         else:
-            assert problem.describe(), str(forgery)
+            assert problem.describe(), what
             whole = PROBLEMS[name].to_arrays()
             for key, array in problem.to_arrays().items():
-                assert key not in whole or array.ndim == whole[key].ndim, str(forgery)
+                assert key not in whole or array.ndim == whole[key].ndim, what
             outcomes["accepted"] += 1
     assert outcomes["refused"]
     assert outcomes["accepted"]
