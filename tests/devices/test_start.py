@@ -14,7 +14,7 @@ from engine.solvers import discover
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 MOST = {
     "boa": (16, 31, 24),
-    "branch_and_bound": (2, 9, 6),
+    "branch_and_bound": (3, 11, 7),
     "gibbs": (12, 34, 26),
     "knapsack": (3, 3, 3),
     "linprog": (0, 0, 0),

@@ -64,7 +64,7 @@ SOLVER = Solver(
     validate=LazyImport(f"{__name__}.validate", "validate"),
     estimate=LazyImport(f"{__name__}.estimate", "estimate"),
     schema=SCHEMA,
-    usual_programs=2,
+    usual_programs=3,
     metrics=(
         MetricSpec("active_ivms", "Active IVMs", "IVMs", per_device=True),
         MetricSpec("nodes_per_second", "Decomposed nodes", "nodes/s", per_device=True, log=True),
