@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, cast
 from ..base.batch import Batch, items_of
 from ..base.estimate import Estimate
 from ..base.problem import Problem, R
+from ..base.result import Result
 from ..base.solver import Solver, SolverOptions
 from ..devices import Backend, DeviceInfo, DevicePool, backend_of
 from ..errors import InputError
@@ -338,7 +339,13 @@ class Engine(Displayed):
         self._require_open()
         local = isinstance(self.executor, Local)
         found = solved_on_host(self._resolved, self.is_open, problem, {**arguments}) if local else None
-        return cast(R, wait_or_stop(self.start(problem, **arguments)) if found is None else found)
+        if isinstance(found, Result):
+            return cast(R, found)
+        try:
+            return cast(R, wait_or_stop(self.start(problem, **arguments)))
+        finally:
+            if found is not None:
+                found.close()
 
     def map(
         self,

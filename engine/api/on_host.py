@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.problem import Problem
 from ..base.result import Result
+from ..base.solver import Begun
 from ..settings import config
 from ..solvers import solver_for
 
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["solved_on_host"]
 
 
-def solved_on_host(own: config.Resolved, is_open: bool, problem: Problem, arguments: dict[str, Any]) -> Result | None:
-    """The result of a problem that needs no run; None for others, or if a run is asked for."""
+def solved_on_host(
+    own: config.Resolved, is_open: bool, problem: Problem, arguments: dict[str, Any]
+) -> Result | Begun | None:
+    """The result of a problem that needs no run; else what has begun for it, or None, also if a run is asked for."""
     began = time.perf_counter()
     watched = arguments.pop("on_event", None) is not None, arguments.pop("run_folder", None) is not None
     asked = any(watched) or own.settings.run_folder is not None or own.settings.devices is not None
@@ -44,6 +47,6 @@ def solved_on_host(own: config.Resolved, is_open: bool, problem: Problem, argume
     )
     chosen = config.solver_options(solver, resolved, arguments, type(problem))
     found = solver.solve_on_host(problem, chosen, resolved.settings.time_limit, is_open)
-    if found is None:
-        return None
+    if not isinstance(found, Result):
+        return found
     return replace(found, seed=resolved.settings.seed, backend="host", seconds=time.perf_counter() - began)

@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from .result import Result
     from .schema import Schema
 
-__all__ = ["Generator", "LazyImport", "MetricSpec", "Reproduction", "Solver", "SolverOptions"]
+__all__ = ["Begun", "Generator", "LazyImport", "MetricSpec", "Reproduction", "Solver", "SolverOptions"]
+
+
+class Begun(Protocol):
+    """Work for a run that has not started yet."""
+
+    def close(self) -> None:
+        """End the work, unless the run has taken it over."""
 
 
 class SolverOptions(BaseModel):
@@ -155,9 +162,10 @@ class Solver:
         :class:`~engine.errors.OptionError`, :class:`~engine.errors.ProblemError`) or
         :class:`engine.errors.OutOfDeviceMemory`.
     solve_on_host : callable, optional
-        ``solve_on_host(problem, options, time_limit, is_open) -> Result | None`` solves problems so small that no run
-        is worth its start, or no device its opening unless ``is_open``; None leaves the problem to :attr:`solve`.
-        Called by :meth:`engine.Engine.solve` where nobody names devices, watches, or keeps the run.
+        ``solve_on_host(problem, options, time_limit, is_open) -> Result | Begun | None`` solves problems so small that
+        no run is worth its start, or no device its opening unless ``is_open``; None leaves the problem to
+        :attr:`solve`, and so does what has begun for it, which is closed after the run. Called by
+        :meth:`engine.Engine.solve` where nobody names devices, watches, or keeps the run.
     schema : Schema, optional
         What its results and checkpoints contain; run folders check it when they read and write.
     estimate : callable, optional
@@ -196,7 +204,7 @@ class Solver:
     bench: Callable[[list[str]], int] | None = None
     tune: Callable[[list[str]], int] | None = None
     validate: Callable[[Any, Any, Sequence[DeviceInfo]], None] | None = None
-    solve_on_host: Callable[[Any, Any, float | None, bool], Result | None] | None = None
+    solve_on_host: Callable[[Any, Any, float | None, bool], Result | Begun | None] | None = None
     schema: Schema | None = None
     estimate: Callable[[Any, Any, DevicePool, int, float], Estimate] | None = None
     reproductions: dict[str, Reproduction] = field(default_factory=dict)

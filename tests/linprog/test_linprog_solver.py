@@ -131,6 +131,20 @@ def test_bad_arguments_are_value_errors_that_say_why(given, message):
         engine.linprog(**given, backend="opencl")
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (3, "names must be a list with a name for each variable; got 3"),
+        ("xy", "names must be a list with a name for each variable; got 'xy'"),
+        (["x"], "names must have one entry per variable, 2; got 1"),
+    ],
+)
+def test_names_that_are_no_list_of_the_variables_are_refused(names, message):
+    with pytest.raises(ProblemError, match=message):
+        engine.LinearProgram([1.0, 2.0], names=names)
+    assert engine.LinearProgram([1.0, 2.0], names=(f"x{j}" for j in range(2))).names == ("x0", "x1")
+
+
 @pytest.mark.parametrize("slice_seconds", [0.0, 60.0])
 def test_the_last_iterate_of_a_limited_run_is_measured(device, monkeypatch, slice_seconds):
     monkeypatch.setattr(interior, "SLICE_SECONDS", slice_seconds)

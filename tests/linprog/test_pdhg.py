@@ -16,6 +16,7 @@ from engine.solvers.linprog.forms import scaled as scaling
 from engine.solvers.linprog.forms.scaled import scaled
 from engine.solvers.linprog.methods import start
 from engine.solvers.linprog.pdhg import PdhgMeasures, PdhgWorker
+from engine.solvers.linprog.verification.rays import proves_unbounded
 from tests.support.faults import failing
 
 Vector = NDArray[np.float64]
@@ -160,6 +161,16 @@ def test_an_infeasible_program_ends_with_a_certificate_and_not_with_a_guess(devi
     assert np.abs(farkas).max() == pytest.approx(1.0, rel=1e-3)
     assert (row * (farkas[0] - farkas[1]) <= 1e-9).all()
     assert farkas @ problem.row_upper > 0
+
+
+@pytest.mark.parametrize("size", [1, 12])
+def test_an_unbounded_program_ends_with_a_ray_while_the_iterates_run_away(device, size):
+    rows = np.kron(np.eye(size), [[1.0, -1.0]])
+    problem = engine.LinearProgram(-np.ones(2 * size), A_ub=rows, b_ub=np.ones(size))
+    result = engine.solve(problem, devices=[device.info.id], method="pdhg", presolve=False, pdhg_iterations=20_000)
+    assert result.status == "unbounded"
+    assert proves_unbounded(problem, result.arrays["ray"])
+    assert result.counters["pdhg_iterations"] < 20_000
 
 
 @pytest.mark.full

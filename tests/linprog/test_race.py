@@ -1,8 +1,10 @@
 """Races of methods, and their time limits."""
 
+import threading
 import time
 from concurrent.futures import Future, wait
 
+import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,6 +14,7 @@ from engine.events import Notice
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
 from engine.solvers.linprog.highs.model import model_of
+from engine.solvers.linprog.highs.presolve import has_hipo
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
 from engine.solvers.linprog.highs.threads import start_thread
 from engine.solvers.linprog.methods import at_once, start
@@ -69,23 +72,27 @@ def test_a_small_program_is_solved_before_the_race_begins(owner, device, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("cores", "limit", "seconds", "interior"),
+    ("cores", "limit", "own", "seconds", "interior"),
     [
-        (1, 60.0, 1.0, 0),
-        (2, 60.0, 5.0, 1),
-        (2, 12.0, 3.0, 1),
-        (2, 0.1, 1.0, 1),
-        (4, 60.0, 1.0, 1),
-        (8, 60.0, start.FIRST_WAIT, 2),
+        (1, 60.0, 9.0, 1.0, 0),
+        (2, 60.0, 9.0, 5.0, 1),
+        (2, 60.0, 2.0, 2.0, 1),
+        (2, 60.0, 0.01, 0.3, 1),
+        (2, 12.0, 9.0, 3.0, 1),
+        (2, 0.1, 9.0, 0.3, 1),
+        (4, 60.0, 9.0, 1.0, 1),
+        (8, 60.0, 9.0, start.FIRST_WAIT, 2),
     ],
 )
-def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(monkeypatch, device, cores, limit, seconds, interior):
+def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(
+    monkeypatch, device, cores, limit, own, seconds, interior
+):
     """Not on a GPU, whose thread needs a core."""
     monkeypatch.setattr(start, "host_cores", lambda: cores)
     monkeypatch.setattr(start, "HighsMethod", lambda *_: "ipm")
     shares = device.info.capabilities.shares_host_cores
-    assert start.head_start(device, limit) == (seconds if shares else start.FIRST_WAIT)
-    began = start.start_highs_interior(sparse_program(0), 1e-8, None, device)
+    assert start.head_start(device, limit, own) == (seconds if shares else start.FIRST_WAIT)
+    began = start.start_highs_interior(sparse_program(0), 1e-8, None, device)  # without a thread
     assert len(began) == (interior if shares or cores >= 4 else 0)
 
 
@@ -110,8 +117,8 @@ def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simpl
     slow_simplex(monkeypatch)
     solve_interior = child.Presolved.solve_interior
 
-    def shifted(work, options):
-        found = solve_interior(work, options)
+    def shifted(*given):
+        found = solve_interior(*given)
         return found | {"x": found["x"] + shift}
 
     monkeypatch.setattr(child.Presolved, "solve_interior", shifted)
@@ -137,7 +144,84 @@ def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(monkeyp
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
     assert (result.backend == "host") == (patience > 0.0)
-    assert (result.arrays["racer_outcomes"][0], result.arrays["racers"].size > 0) == ("won", True)
+    assert patience == 0.0 or result.arrays["racer_outcomes"][0] == "won"
+
+
+@pytest.mark.cpu  # HiGHS has no threads beside a GPU
+def test_what_highs_begins_before_devices_are_opened_goes_on_in_the_race(monkeypatch):
+    """Each of its methods is started once, whoever wins."""
+    made, problem = [], sparse_program(3)
+    for name in ("HighsThread", "HighsInteriorThread"):
+        kind = getattr(start, name)
+        monkeypatch.setattr(kind, "__init__", counted(kind.__init__, made, name))
+    no_interior_point(monkeypatch)
+    monkeypatch.setattr(at_once, "_PATIENCE", 0.0)
+    monkeypatch.setattr(at_once, "method_for", lambda *_: "race")
+    monkeypatch.setattr(solve, "method_for", lambda *_: "race")
+    monkeypatch.setattr(start, "SOON_NONZEROS", 0)
+    monkeypatch.setattr(start, "host_cores", lambda: 2)
+    monkeypatch.setattr(child, "simplex", lambda *_: pytest.fail("the simplex method was started once more"))
+    with engine.Engine() as owner:
+        result = owner.solve(problem)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert sorted(made) == ["HighsInteriorThread", "HighsThread"]
+    assert not start.Begun._waiting
+
+
+def counted(function, calls, name):
+    def call(*given, **named):
+        calls.append(name)
+        return function(*given, **named)
+
+    return call
+
+
+def test_what_highs_has_begun_ends_if_there_is_no_run(monkeypatch):
+    closed = []
+    monkeypatch.setattr(start.HighsThread, "close", lambda method: closed.append(method.name))
+    problem = sparse_program(3)
+    for taken in (False, True):
+        begun = start.Begun(problem, 1e-8)
+        begun.start()
+        assert start.Begun.take(problem, 1e-6) is None  # another run, with options of its own
+        assert not taken or start.Begun.take(problem, 1e-8) is begun
+        begun.close()
+        assert start.Begun.take(problem, 1e-8) is None
+        assert bool(closed) is not taken
+        closed.clear()
+
+
+@pytest.mark.cpu
+def test_hipo_takes_the_place_of_the_older_interior_point_method(owner, monkeypatch):
+    """Where it is installed: here the older one stands for it."""
+    no_interior_point(monkeypatch)
+    slow_simplex(monkeypatch)
+    solve_interior = child.Presolved.solve_interior
+    asked = []
+
+    def solve_it(work, options, stopped):
+        asked.append(options["solver"])
+        if options["solver"] == "hipo":
+            return solve_interior(work, options | {"solver": "ipm"}, stopped)
+        assert stopped.wait(30.0)
+        return {"status": "interrupted by user", "iterations": 0}
+
+    monkeypatch.setattr(child.Presolved, "solve_interior", solve_it)
+    monkeypatch.setattr(start, "host_cores", lambda: 2)
+    monkeypatch.setattr(start, "has_hipo", lambda: True)
+    problem = sparse_program(3)
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert (asked, result.arrays["racers"][0]) == (["ipm", "hipo"], "HiGHS hipo")
+    settle(owner)
+
+
+def test_hipo_is_offered_where_highs_takes_it():
+    highs = child.quiet()
+    is_taken = highs.setOptionValue("solver", "hipo") == highspy.HighsStatus.kOk
+    assert has_hipo() == is_taken == (highs.getOptionValue("solver")[1] == "hipo")
 
 
 @pytest.mark.parametrize("part", [False, True])
@@ -145,8 +229,10 @@ def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part):
     """By a stop of all of HiGHS's work, or of this part."""
     work = child.Presolved()
     work.run(model_of(sparse_program(7, 300, 500)))
-    work.interior_stopped, work._stopped = part, not part
-    assert work.solve_interior({})["status"] == "interrupted by user"
+    work._stopped, stopped = not part, threading.Event()
+    if part:
+        stopped.set()
+    assert work.solve_interior({}, stopped)["status"] == "interrupted by user"
 
 
 def test_highs_without_a_point_has_ended():

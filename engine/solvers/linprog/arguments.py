@@ -161,34 +161,21 @@ def bounds_of(bounds: Any, n: int) -> tuple[Vector, Vector]:
         if np.isnan(bounds).any():
             raise ProblemError(f"a bound of variable {int(np.argmax(np.isnan(bounds).any(axis=1)))} is NaN")
         return bounds[:, 0].astype(np.float64), bounds[:, 1].astype(np.float64)
+    pairs = bounds if np.ndim(np.array(bounds, object)) == 2 else [bounds]
     try:
-        array = np.array(
-            [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in bounds]
-            if np.ndim(np.array(bounds, object)) == 2
-            else [[np.nan if entry is None else entry for entry in bounds]],
-            np.float64,
-        )
+        rows = [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in pairs]
+        array = np.array(rows, np.float64)
     except (TypeError, ValueError) as error:
         raise ProblemError(f"bounds must be pairs of numbers or None: {error}") from error
-    if array.ndim == 2 and array.shape == (n, 2) and not (n == 1 and array.size != 2):
-        pass
-    elif array.shape == (1, 2):
-        array = np.repeat(array, n, axis=0)
-    elif array.shape == (2, n) and n != 2:
+    if array.shape == (2, n) and n != 2:
         raise ProblemError(f"bounds must be a pair, or {n} pairs (shape ({n}, 2)); got shape {array.shape}")
-    else:
+    if array.shape not in ((n, 2), (1, 2)):
         raise ProblemError(
             f"bounds must be a pair (low, high), or one for each of {n} variables; got an array of shape {array.shape}"
         )
-    given = np.array(
-        [
-            entry is not None
-            for pair in (bounds if np.ndim(np.array(bounds, object)) == 2 else [bounds])
-            for entry in pair
-        ]
-    ).reshape(-1, 2)
-    given = np.repeat(given, n, axis=0) if given.shape[0] == 1 else given
-    wrong = given & np.isnan(array)
+    absent = np.array([[entry is None for entry in pair] for pair in pairs])
+    array, absent = (np.broadcast_to(part, (n, 2)) for part in (array, absent))
+    wrong = ~absent & np.isnan(array)
     if wrong.any():
         raise ProblemError(f"a bound of variable {int(np.argmax(wrong.any(axis=1)))} is NaN")
     lower = np.where(np.isnan(array[:, 0]), -np.inf, array[:, 0])

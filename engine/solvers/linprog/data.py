@@ -28,13 +28,13 @@ class ProgramData(Problem):
     row_upper: Vector
     lower: Vector
     upper: Vector
-    offset: float
-    maximize: bool
-    integrality: NDArray[np.uint8] | None
-    relaxed: int
-    names: tuple[str, ...] | None
-    row_names: tuple[str, ...] | None
-    m_ub: int
+    offset: float = 0.0
+    maximize: bool = False
+    integrality: NDArray[np.uint8] | None = None
+    relaxed: int = 0
+    names: tuple[str, ...] | None = None
+    row_names: tuple[str, ...] | None = None
+    m_ub: int = 0
     sense: ClassVar[str] = "minimize"
 
     @property
@@ -137,10 +137,6 @@ class ProgramData(Problem):
             self.A = matrix
         else:
             self.A = frozen(matrix)
-        self.offset, self.maximize, self.relaxed = 0.0, False, 0
-        self.integrality = None
-        self.names = self.row_names = None
-        self.m_ub = 0
 
     def _set_vectors(
         self,

@@ -257,11 +257,11 @@ class PdhgWorker:
         return found
 
     def advance_and_read(self, most: int, goal: float, rays: bool) -> tuple[PdhgMeasures, Point | None, Point | None]:
-        """:meth:`advance`; :meth:`point` if it goes no further, else :meth:`differences` if they are asked for."""
+        """:meth:`advance`; :meth:`point` if it goes no further, or with :meth:`differences` if they are asked for."""
         found = self.advance(most, goal)
         if found.error <= goal or self.iteration >= most or not np.isfinite(found.error):
             return found, self.point(), None
-        return found, None, self.differences() if rays else None
+        return (found, self.point(), self.differences()) if rays else (found, None, None)
 
     def _iterate(self, count: int) -> None:
         tau, sigma = self._steps

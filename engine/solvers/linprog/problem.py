@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -142,9 +142,11 @@ class LinearProgram(ProgramData):
         )
         self.m_ub = int(upper_side.size)
         if names is not None:
-            if len(names) != n:
-                raise ProblemError(f"names must have one entry per variable, {n}; got {len(names)}")
+            if isinstance(names, str) or not isinstance(names, Iterable):
+                raise ProblemError(f"names must be a list with a name for each variable; got {names!r}")
             self.names = tuple(str(entry) for entry in names)
+            if len(self.names) != n:
+                raise ProblemError(f"names must have one entry per variable, {n}; got {len(self.names)}")
         self._set_integrality(integrality)
         self.name = name if name is not None else self._default_name
 

@@ -29,19 +29,23 @@ from .methods.pdhg import PdhgMethod
 from .methods.race import WAIT_SECONDS, Race
 from .methods.start import (
     FIRST_WAIT,
+    SOON_NONZEROS,
+    Begun,
     head_start,
     keep_helpers,
     pdhg_members,
     presolve_patience,
     start_highs_interior,
     start_highs_simplex,
+    start_hipo,
 )
 from .mixed_integer import solve_mixed_integer
 from .options import Options
 from .problem import LinearProgram
-from .reports import report_error, report_race
 from .schema import Form
+from .systems.costs import own_seconds
 from .validate import PRESOLVE_DENSITY, SPARSE, initial_point, is_presolved, method_for
+from .verification.audit import Audit
 from .verification.search import Certificates
 from .verification.verdict import judge_balanced_by_highs, judge_by_highs
 from .verification.vertex import lacks_basis, move_to_vertex
@@ -51,7 +55,6 @@ __all__ = ["solve"]
 Vector = NDArray[np.float64]
 
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
-_SOON_NONZEROS = 20_000  # up to which HiGHS's simplex method may have ended after the first wait
 _AUDIT_SECONDS = 1.5e-6  # for a nonzero: an audit, with room for a busy machine
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
 
@@ -83,8 +86,11 @@ class _Solving:
         self.sign = -1.0 if problem.maximize else 1.0
         self.arrays: dict[str, NDArray[Any]] = {}
         self._initial = initial_point(problem, options) if run.restored is None else None
-        self._is_searched = problem.nonzeros > _SOON_NONZEROS  # for a proof, early
+        self._is_searched = problem.nonzeros > SOON_NONZEROS  # for a proof, early
         self._form: Form = "presolved"  # of the program that our methods work on
+        self._begun = Begun.take(problem, options.tolerance)
+        if self._begun is not None and self.method != "race":
+            self._begun.end()
         self.restored = checkpoint.restore(run)
         if self.restored is not None:
             arrays, state = self.restored
@@ -115,7 +121,7 @@ class _Solving:
 
     def _search(self, stack: contextlib.ExitStack) -> Status | None:
         """Find the best point, or a proof; a status if the methods ended without either."""
-        began = time.perf_counter()
+        began = time.perf_counter() if self._begun is None else self._begun.began
         self.race.poll()
         self._judge_initial()
         self._solve_at_once()
@@ -132,9 +138,7 @@ class _Solving:
                 presolving = time.perf_counter() - since
                 no_optimum = program is None
                 if self.method == "race" and program is not None:
-                    resumed = self.restored is not None
-                    alone = FIRST_WAIT if resumed else head_start(self.pool.members[0], self.run.time_left)
-                    self._await_highs(began + alone)
+                    self._await_alone(program, began)
             if program is not None and not self.race.is_decided:
                 self._start_own(program, restore, presolving)
             self._race()
@@ -153,7 +157,7 @@ class _Solving:
 
     def _solve_at_once(self) -> None:
         """Let HiGHS's simplex method solve a small program before anything is started for it."""
-        if self.race.is_decided or self.restored is not None:
+        if self.race.is_decided or self.restored is not None or self._begun is not None:
             return
         found = solve_at_once(self.problem, self.options, self.race.verdict, self.run.time_left, self.race.poll)
         if found is None:
@@ -202,11 +206,24 @@ class _Solving:
         """Start HiGHS; its interior-point method only where the simplex method has no answer at once."""
         problem, tolerance, race = self.problem, self.options.tolerance, self.race
         keep_helpers(self.pool)
-        race.methods += start_highs_simplex(problem, tolerance, self.run)
-        if problem.nonzeros <= _SOON_NONZEROS:
-            self._await_highs(began + FIRST_WAIT)
+        race.methods += self._begun.methods if self._begun is not None else []
+        if not race.methods:
+            race.methods += start_highs_simplex(problem, tolerance, self.run)
+            if problem.nonzeros <= SOON_NONZEROS:
+                self._await_highs(began + FIRST_WAIT)
         if not race.is_decided:
             race.methods += start_highs_interior(problem, tolerance, self.run, self.pool.members[0], race.methods)
+
+    def _await_alone(self, program: LinearProgram, began: float) -> None:
+        """Leave the cores to HiGHS for a while, and as long again to HiPO, where it is installed."""
+        member, race = self.pool.members[0], self.race
+        if self.restored is not None:
+            return self._await_highs(began + FIRST_WAIT)
+        alone = head_start(member, self.run.time_left, own_seconds(program, member.info.capabilities))
+        self._await_highs(began + alone)
+        hipo = [] if race.is_decided else start_hipo(self.problem, self.options.tolerance, self.run, race.methods)
+        race.methods += hipo
+        return self._await_highs(began + 2.0 * alone) if hipo else None
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; a proof is looked for where it gives a small program up."""
@@ -422,6 +439,17 @@ class _Solving:
 
     # --- the end ------------------------------------------------------------------------------------------------
 
+    def _report_error(self, found: Audit, ended: Status | None) -> None:
+        """Report an optimum that misses the tolerance, or how far from an optimum the best point is."""
+        if self.options.tolerance < found.error <= self.options.acceptable:
+            self.run.notice(f"optimal to {found.error:.1e}; the tolerance is {self.options.tolerance:.0e}")
+        elif found.error > self.options.acceptable and ended is not None and not ended.stopped:
+            self.run.notice(
+                f"no optimum was found: gap {found.gap:.1e}, primal infeasibility {found.primal_infeasibility:.1e}, "
+                f"dual infeasibility {found.dual_infeasibility:.1e}",
+                level="warning",
+            )
+
     def _judged(self, ended: Status | None) -> Result:
         """The result, with the status that the audit or a proof allows."""
         verdict, options = self.race.verdict, self.options
@@ -430,7 +458,7 @@ class _Solving:
             self.arrays |= move_to_vertex(verdict, options, self.race.poll, self.run, self.race.counters)
         result = verdict.result(ended or Status.ITERATION_LIMIT, options, self.race.counters)
         if verdict.proof is None and verdict.best is not None:
-            report_error(self.run, verdict.best.audit, options, ended)
+            self._report_error(verdict.best.audit, ended)
             if verdict.best.audit.primal_infeasibility <= options.acceptable:
                 self.run.incumbent(result.objective, result.bound)
         result.arrays.update(self.arrays)
@@ -439,7 +467,7 @@ class _Solving:
             chosen = f"race on {counted(host_cores(), 'core')} of the host" if self.method == "race" else self.method
             result.arrays["method"] = np.array(chosen)
         if self.method == "race" and not self.race.is_solved:
-            report_race(self.run, self.race.winner, self.race.closed, self.race.finished, result)
+            self.race.report(result)
         if self.race.history:
             result.arrays["history"] = np.array(self.race.history)
         return result

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ...devices import DeviceInfo
 from ...errors import DeviceError, OptionError
 from ...util.text import counted
-from .forms.standard import ShardData
 from .interior.memory import planned_bytes, require_fit
 from .multifrontal.factor import GROUP
 from .options import Options
@@ -116,19 +115,9 @@ def _require_dense_fit(problem: LinearProgram, options: Options, devices: Sequen
     if options.presolve and is_presolved(problem):
         return
     slacks = int((problem.row_lower != problem.row_upper).sum())
-    nothing = np.zeros(problem.n + slacks, bool)
-    data = ShardData(
-        A=problem.A,
-        c=nothing,
-        upper=nothing,
-        free=nothing,
-        slack_rows=np.zeros(0, np.int64),
-        slack_signs=np.zeros(0),
-        m=problem.m,
-    )
     used = devices[: max(1, problem.n)]
     what = f"a factor of {problem.m} x {problem.m} and a matrix of {problem.m} x {problem.n}"
-    planned = planned_bytes(data, len(used), options)
+    planned = planned_bytes(problem.A, slacks, len(used), options)
     require_fit(used, *planned, what, dense=not problem.is_sparse, sparse=problem.is_sparse)
 
 

@@ -15,6 +15,7 @@ from ....devices import DevicePool
 from ....devices.host import host_cores
 from ....devices.pool.group import WorkerGroup
 from ..interior.driver import Counters
+from ..methods.at_once import winner_arrays
 from ..options import Options
 from ..problem import LinearProgram
 from ..verification.verdict import Verdict, judge_by_highs
@@ -100,8 +101,5 @@ def _solved(problem: LinearProgram, options: Options) -> Result | None:
         return None
     counters: Counters = {"rows": problem.m, "variables": problem.n}
     result = replace(verdict.result(Status.ITERATION_LIMIT, options, counters), seconds=time.perf_counter() - began)
-    error = np.nan if verdict.proof is not None or verdict.best is None else verdict.best.audit.error
-    result.arrays["method"] = np.array("HiGHS simplex alone, in a batch")
-    result.arrays["racers"] = np.array(["HiGHS simplex"])
-    result.arrays["racer_outcomes"], result.arrays["racer_errors"] = np.array(["won"]), np.array([error])
+    result.arrays.update(winner_arrays(verdict, "HiGHS simplex alone, in a batch", ["HiGHS simplex"]))
     return result

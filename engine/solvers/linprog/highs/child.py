@@ -62,6 +62,11 @@ def quiet(**options: Any) -> Any:
     return quiet_highs(**{"small_matrix_value": _SMALLEST_ENTRY, **options})
 
 
+def has_hipo() -> bool:
+    """Whether HiGHS takes its method HiPO; where it does not, it solves by another one."""
+    return bool(quiet().setOptionValue("solver", "hipo") == highspy.HighsStatus.kOk)
+
+
 def to_highs(model: Model) -> Any:
     """The program as HiGHS's ``HighsLp``."""
     lp = highspy.HighsLp()
@@ -109,7 +114,7 @@ class Presolved:
         self._options = options
         self._highs = quiet(**options)
         self._simplex: Any = None
-        self._stopped = self.interior_stopped = False
+        self._stopped = False
         self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
         self.status = "failed"  # or "reduced", "not_reduced", "empty", "infeasible", "unbounded_or_infeasible"
         self.model: Model | None = None  # the reduced program
@@ -154,12 +159,17 @@ class Presolved:
                 return found
         return _rays(highs)
 
-    def solve_interior(self, options: dict[str, Any]) -> Point:
-        """Solve by the interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left."""
+    def solve_interior(self, options: dict[str, Any], stopped: threading.Event) -> Point:
+        """Solve by an interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left."""
         if self.status not in ("reduced", "not_reduced"):
             return {"status": self.status, "iterations": 0}
-        highs = quiet(**options, solver="ipm", run_crossover="off", presolve="off")
-        highs.cbIpmInterrupt += self._look
+        highs = quiet(**{"solver": "ipm", **options}, run_crossover="off", presolve="off")
+
+        def look(event: Any) -> None:
+            if self._stopped or stopped.is_set():
+                event.interrupt()
+
+        highs.cbIpmInterrupt += look
         with self._lock:
             highs.passModel(self._highs.getPresolvedLp() if self.status == "reduced" else self._highs.getLp())
         highs.run()
@@ -170,10 +180,6 @@ class Presolved:
                 found |= from_solution(self._highs)
         highs.clearCallbacks()
         return found
-
-    def _look(self, event: Any) -> None:
-        if self._stopped or self.interior_stopped:
-            event.interrupt()
 
     def _new_simplex(self, lp: Any, **options: Any) -> Any:
         """Another instance with a program, for the simplex method; it ends at once if the work has been stopped."""

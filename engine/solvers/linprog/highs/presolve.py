@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,7 +21,7 @@ from .model import Model, Scaling, model_of, program_of, scaled_model
 from .process import ChildError, ChildProcess, new_child
 from .threads import call_in_thread, start_in_kept_thread, wait_for
 
-__all__ = ["HighsHere", "Presolve", "child_module", "highs_outcome", "simplex_here", "to_vertex"]
+__all__ = ["HighsHere", "Presolve", "child_module", "has_hipo", "highs_outcome", "simplex_here", "to_vertex"]
 
 Vector = NDArray[np.float64]
 _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
@@ -36,6 +37,12 @@ def child_module() -> ModuleType:
         return importlib.import_module(f"{__package__}.child")
     except ImportError as error:
         raise ChildError(f"HiGHS cannot be imported: {error}") from error
+
+
+@functools.cache
+def has_hipo() -> bool:
+    """Whether HiGHS has its method HiPO: the package ``highspy-extras`` of the same version as ``highspy``."""
+    return bool(child_module().has_hipo())
 
 
 class HighsHere:
@@ -61,11 +68,11 @@ class HighsHere:
         except _REFUSALS as error:
             raise _child_error(error) from error
 
-    def solve_interior(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Solve what presolve leaves by the interior-point method, beside :meth:`run`, with the same errors."""
+    def solve_interior(self, options: dict[str, Any], stopped: threading.Event) -> dict[str, Any]:
+        """Solve what presolve leaves by an interior-point method, beside :meth:`run`, with the same errors."""
         work = self.presolved.result()
         try:
-            return self.scaling.back(work.solve_interior(options))
+            return self.scaling.back(work.solve_interior(options, stopped))
         except _REFUSALS as error:
             raise _child_error(error) from error
 
@@ -81,11 +88,6 @@ class HighsHere:
         self._stopped = True
         if self._work is not None:
             self._work.stop()
-
-    def stop_interior(self) -> None:
-        """Let :meth:`solve_interior` end soon, and nothing else."""
-        if self._work is not None:
-            self._work.interior_stopped = True
 
 
 def _child_error(error: BaseException) -> BaseException:

@@ -94,7 +94,7 @@ def _fewest_devices(
     most, in_sparse = min(len(members), max(1, data.n)), bool(sp.issparse(data.A))
     for count in range(1, most + 1):
         used = list(members[:count])
-        needed, largest = planned_bytes(data, count, options, dense)
+        needed, largest = planned_bytes(data.A, data.N - data.n, count, options, dense)
         try:
             require_fit([member.info for member in used], needed, largest, what, dense=not in_sparse, sparse=in_sparse)
             pool.require_memory({member.label: needed for member in used}, what, advice, largest=largest)
@@ -111,7 +111,7 @@ def _preferred(data: ShardData, options: Options, members: Sequence[Member], wha
     if options.linear_solver != "auto":
         return _ASKED[options.linear_solver], False
     try:
-        require_fit([members[0].info], *planned_bytes(data, 1, options), what)
+        require_fit([members[0].info], *planned_bytes(data.A, data.N - data.n, 1, options), what)
         fits = True
     except OutOfDeviceMemory:
         fits = False

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ....devices import DeviceInfo
 from ....devices.info import bytes_text
 from ....errors import OutOfDeviceMemory
-from ..forms.standard import ShardData
 from ..options import Options
-from ..problem import sp
+from ..problem import Matrix, sp
 from ..systems.updates import updates_bytes
 
 __all__ = ["planned_bytes", "require_fit"]
@@ -18,15 +18,15 @@ _VECTORS = 22  # of length N, on the device
 _LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
 
 
-def planned_bytes(data: ShardData, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
+def planned_bytes(A: Matrix, slacks: int, devices: int, options: Options, dense_normal: bool = True) -> tuple[int, int]:
     """Bytes that a shard takes on its device, and those of its largest buffer, for a program on so many devices."""
-    nonzeros = -(-int(data.A.nnz) // devices) if sp.issparse(data.A) else None
-    m = data.m if dense_normal else 0
-    needed, largest = shard_bytes(m, -(-data.n // devices), data.N - data.n, nonzeros)
+    m, n = A.shape
+    nonzeros = -(-int(A.nnz) // devices) if sp.issparse(A) else None
+    needed, largest = shard_bytes(m if dense_normal else 0, -(-n // devices), slacks, nonzeros)
     if not dense_normal:
-        needed += 8 * 3 * data.m
+        needed += 8 * 3 * m
     if options.linear_solver == "sherman_morrison":
-        needed += updates_bytes(data.m, data.N)
+        needed += updates_bytes(m, n + slacks)
     return needed, largest
 
 
@@ -38,9 +38,7 @@ def require_fit(
     ways += ["give the matrix as a sparse one"] if dense else []
     ways += ['leave linear_solver = "auto", which takes a sparse factor'] if sparse else []
     advice = f"{', '.join(ways[:-1])}, or {ways[-1]}"
-    counts: dict[str, int] = {}
-    for info in devices:
-        counts[info.id] = counts.get(info.id, 0) + 1
+    counts = Counter(info.id for info in devices)
     for info in devices:
         total = counts[info.id] * needed
         if total > info.memory:

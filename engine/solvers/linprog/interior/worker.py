@@ -63,7 +63,10 @@ class DeviceShard:
         device.put(data.c, b["c"])
         device.put(np.where(bounded, data.upper, 0.0), b["u"])
         self._sparse = sp.issparse(data.A)
-        self._put_matrix()
+        if self._sparse:
+            self._sparse_matrix = SparseMatrix(device, with_slacks(data), b, self._block, self._grid)
+        else:
+            b["A"] = device.put(np.asarray(data.A, np.float64)[None])
         order = np.argsort(data.slack_rows, kind="stable")
         if not np.array_equal(order, np.arange(order.size)):
             raise ValueError("slacks must be ordered by their rows")
@@ -81,13 +84,6 @@ class DeviceShard:
         self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
         self._launches = Launches(device)
         self.owned: list[Any] = []  # closed with the shard
-
-    def _put_matrix(self) -> None:
-        data, device, b = self.data, self.device, self._buffers
-        if not self._sparse:
-            b["A"] = device.put(np.asarray(data.A, np.float64)[None])
-            return
-        self._sparse_matrix = SparseMatrix(device, with_slacks(data), b, self._block, self._grid)
 
     def close(self) -> None:
         """Release everything."""
@@ -260,12 +256,12 @@ class DeviceShard:
         b = self._buffers
         normal = self._matrix("M")
         if self._sparse:
-            return self._sparse_matrix.form(b["theta"], normal)
+            self._sparse_matrix.form(b["theta"], normal)
+            return
         self.algebra.gram(b["A"], self._head("theta"), normal)
         if self._slacks:
             given = {name: b[name] for name in ("slack_start", "slack_sign", "theta")}
             self._over("add_slack_diagonal", self._m, **self._slack_sizes, **given, M=normal)
-        return None
 
     def form_lower(self, is_sent: bool) -> Vector | None:
         """Form M; its lower triangle, packed, for :meth:`add_lower` of the first shard."""

@@ -18,13 +18,13 @@ from ..highs.process import ChildError
 from ..mixed_integer import solve_mixed_integer_here
 from ..options import Options
 from ..problem import LinearProgram
-from ..validate import PRESOLVE_DENSITY, given_basis, require_mixed_integer
+from ..validate import PRESOLVE_DENSITY, given_basis, method_for, require_mixed_integer
 from ..verification.verdict import Verdict, judge
 from ..verification.vertex import basis_arrays, lacks_basis
 from .base import first_counters
-from .start import FIRST_WAIT, THREAD_NONZEROS, start_on_host
+from .start import FIRST_WAIT, SOON_NONZEROS, THREAD_NONZEROS, Begun
 
-__all__ = ["AtOnce", "solve_at_once", "solve_on_host"]
+__all__ = ["AtOnce", "solve_at_once", "solve_on_host", "winner_arrays"]
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
 _DENSE_SECONDS = 1.2e-8  # that HiGHS takes for a dense program, times nonzeros and rows (or columns, if fewer)
@@ -48,13 +48,18 @@ class AtOnce:
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
-def solve_on_host(problem: LinearProgram, options: Options, time_limit: float | None, is_open: bool) -> Result | None:
-    """The result of a small program that HiGHS solves at once, or None; of larger ones too if devices must open."""
+def solve_on_host(
+    problem: LinearProgram, options: Options, time_limit: float | None, is_open: bool
+) -> Result | Begun | None:
+    """The result of a small program that HiGHS solves at once, and of larger ones too if devices must open.
+
+    Otherwise what has begun for the run, or None.
+    """
     with problem.float_errors:
         return _solved_on_host(problem, options, math.inf if time_limit is None else time_limit, is_open)
 
 
-def _solved_on_host(problem: LinearProgram, options: Options, left: float, is_open: bool) -> Result | None:
+def _solved_on_host(problem: LinearProgram, options: Options, left: float, is_open: bool) -> Result | Begun | None:
     if problem.relaxed:  # a run warns of it
         return None
     if problem.integrality is not None:
@@ -65,10 +70,19 @@ def _solved_on_host(problem: LinearProgram, options: Options, left: float, is_op
         return None
     verdict, counters = Verdict(problem, options.acceptable), first_counters(problem)
     found = solve_at_once(problem, options, verdict, left, is_open=is_open)
-    if (found is None or not found.solved) and not is_open and _is_raced(problem, options):
-        found = _solve_beside(problem, options, verdict, min(_PATIENCE, left))
+    begun = None if found is None else Begun(problem, options.tolerance)
+    soon = not is_open or problem.nonzeros <= SOON_NONZEROS
+    if (found is None or not found.solved) and _is_raced(problem, options) and soon:
+        begun = begun or Begun(problem, options.tolerance)
+        try:
+            found = _solve_beside(begun, options, verdict, min(FIRST_WAIT if is_open else _PATIENCE, left))
+        except BaseException:
+            begun.close()
+            raise
     if found is None or not found.solved:
-        return None
+        return begun
+    if begun is not None:
+        begun.close()
     if verdict.proof is None and (not verdict.best_is(options.tolerance) or lacks_basis(found.arrays, options)):
         return None  # a run says how exact it is, and looks for a basis
     counters["highs_iterations"] = found.iterations
@@ -92,7 +106,7 @@ def solve_at_once(
     kept = problem.kept_basis if problem.kept_basis is not None and problem.kept_basis.is_of_use else None
     begins = basis is not None or (kept is not None and kept.basis is not None)
     most = _WARM_NONZEROS if begins or kept is not None else _DENSE_NONZEROS if filled else sparse
-    if not _is_left_to_us(options) or problem.nonzeros > most:
+    if not _is_left_to_us(options) or problem.nonzeros > most or (_begins_race(problem, options) and not begins):
         return None
     patience = _WARM_SECONDS if begins else FIRST_WAIT if kept is None else _FIRST_SECONDS
     if filled and kept is None and basis is None:
@@ -120,7 +134,7 @@ def solve_at_once(
     optimal = found["status"] == "optimal" and verdict.best_is(options.acceptable)
     if verdict.proof is None and not optimal:
         return AtOnce(iterations=iterations)
-    arrays = _arrays(verdict, "HiGHS simplex alone, as the program is small", ["HiGHS simplex"])
+    arrays = winner_arrays(verdict, "HiGHS simplex alone, as the program is small", ["HiGHS simplex"])
     return AtOnce(True, iterations, arrays | (basis_arrays(problem, found) if optimal else {}))
 
 
@@ -140,7 +154,13 @@ def _is_raced(problem: LinearProgram, options: Options) -> bool:
     return small and _is_left_to_us(options) and given_basis(problem, options) is None
 
 
-def _arrays(verdict: Verdict, method: str, methods: list[str]) -> dict[str, NDArray[Any]]:
+def _begins_race(problem: LinearProgram, options: Options) -> bool:
+    """Whether HiGHS's simplex method goes on in a race, with which it then begins."""
+    wants_basis = options.basis or options.ranging or problem.kept_basis is not None
+    return not wants_basis and _is_raced(problem, options) and method_for(problem, options) == "race"
+
+
+def winner_arrays(verdict: Verdict, method: str, methods: list[str]) -> dict[str, NDArray[Any]]:
     """Of a result: who has solved the program, the winner first."""
     best = verdict.best if verdict.proof is None else None
     return {
@@ -151,22 +171,18 @@ def _arrays(verdict: Verdict, method: str, methods: list[str]) -> dict[str, NDAr
     }
 
 
-def _solve_beside(problem: LinearProgram, options: Options, verdict: Verdict, patience: float) -> AtOnce:
-    """Let both methods of HiGHS work for some seconds."""
-    until = time.perf_counter() + patience
-    methods = start_on_host(problem, options.tolerance)
-    left = methods
-    try:
-        while left and (seconds := until - time.perf_counter()) > 0.0:
-            wait([method.future for method in left], seconds, FIRST_COMPLETED)
-            for method in [method for method in left if method.future.done()]:
-                method.judge(verdict)
-                if verdict.proof is not None or verdict.best_is(options.tolerance):
-                    names = [method.name, *(other.name for other in methods if other is not method)]
-                    arrays = _arrays(verdict, "HiGHS alone, before devices are opened", names)
-                    return AtOnce(True, method.iterations, arrays)
-            left = [method for method in left if not method.future.done()]
-    finally:
-        for method in methods:
-            method.close()
+def _solve_beside(begun: Begun, options: Options, verdict: Verdict, patience: float) -> AtOnce:
+    """Let HiGHS's methods work for some seconds; if they need more, they go on in the run."""
+    begun.start()
+    left = list(begun.methods)
+    while left and (seconds := begun.began + patience - time.perf_counter()) > 0.0:
+        wait([method.future for method in left], seconds, FIRST_COMPLETED)
+        for method in [method for method in left if method.future.done()]:
+            method.judge(verdict)
+            if verdict.proof is not None or verdict.best_is(options.tolerance):
+                names = [method.name, *(other.name for other in begun.methods if other is not method)]
+                return AtOnce(
+                    True, method.iterations, winner_arrays(verdict, "HiGHS alone, before devices are opened", names)
+                )
+            left.remove(method)
     return AtOnce()

@@ -49,6 +49,7 @@ class MethodUpdate:
     final: bool = False  # whether the method cannot improve the point
     farkas: Vector | None = None  # unchecked certificates of the program as given
     ray: Vector | None = None
+    witness: Vector | None = None  # a point of the program as given, beside the ray, that may be feasible
     ended: bool = False  # whether the method has ended
 
 

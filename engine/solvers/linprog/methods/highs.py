@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import dataclass
@@ -117,13 +118,16 @@ class HighsInteriorThread(HighsThread):
 
     is_final = False
 
-    def __init__(self, simplex: HighsThread, child: Callable[[], HighsMethod], tolerance: float) -> None:
-        self.name = "HiGHS ipm"
+    def __init__(
+        self, simplex: HighsThread, child: Callable[[], HighsMethod], tolerance: float, solver: str = "ipm"
+    ) -> None:
+        self.name = f"HiGHS {solver}"
         self.here, self._new_child = simplex.here, child
         self._child: HighsMethod | None = None
-        options = _options("ipm", tolerance)
-        del options["threads"], options["solver"]
-        self.future = start_thread(lambda: self.here.solve_interior(options))
+        options = _options("ipm", tolerance) | {"solver": solver}
+        del options["threads"]
+        self._stopped = threading.Event()
+        self.future = start_thread(lambda: self.here.solve_interior(options, self._stopped))
 
     @override
     def collect(self) -> MethodUpdate:
@@ -148,7 +152,7 @@ class HighsInteriorThread(HighsThread):
     @override
     def close(self) -> None:
         """The simplex method goes on."""
-        self.here.stop_interior()
+        self._stopped.set()
         if self._child is not None:
             self._child.close()
 

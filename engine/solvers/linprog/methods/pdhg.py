@@ -125,11 +125,13 @@ class PdhgMethod(Method):
         )
         if found.error <= self._goal:
             return MethodUpdate(point=point, final=self._goal <= LEAST_GOAL)
-        if point is not None:
+        if point is not None and directions is None:
             return MethodUpdate(point=point, final=True, ended=True)
-        ray, farkas = (None, None) if directions is None else map(_of_size_one, directions)
         self._submit()
-        return MethodUpdate(farkas=farkas, ray=ray)
+        if point is None or directions is None:
+            return MethodUpdate()
+        ray, farkas = map(_of_size_one, directions)
+        return MethodUpdate(farkas=farkas, ray=ray, witness=point[0])
 
     def _point(self) -> tuple[Vector, Vector]:
         """The point that was last measured; every device has all of it."""

@@ -11,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ....base.context import RunContext
+from ....base.result import Result
 from ....devices import DevicePool
 from ....errors import DeviceError
 from ..highs.process import ChildError
@@ -187,7 +189,8 @@ class Race:
         point, verdict = update.point, self.verdict
         proof = None if update.farkas is None else verdict.proof_by_farkas(update.farkas)
         if proof is None and update.ray is not None:  # before a point whose errors are smaller than they may
-            proof = verdict.proof_by_ray(update.ray, point[0] if point is not None and update.original else None)
+            witness = point[0] if point is not None and update.original else update.witness
+            proof = verdict.proof_by_ray(update.ray, witness)
         if proof is not None or point is None:
             return _AuditOutcome(proof)
         restore = unchanged if update.original else method.restore
@@ -245,6 +248,21 @@ class Race:
                 self._take_outcome(pending)
 
     # --- the end ------------------------------------------------------------------------------------------------
+
+    def report(self, result: Result) -> None:
+        """Report who has won and how far the others were, also as arrays of the result."""
+        winner, others = self.winner, [method for method in self.closed if method is not self.winner]
+        order = [*([winner] if winner is not None else []), *others]
+        if not order:
+            return
+        result.arrays["racers"] = np.array([method.name for method in order])
+        result.arrays["racer_errors"] = np.array([method.error for method in order])
+        result.arrays["racer_outcomes"] = np.array(
+            ["won" if method is winner else "ended" if method in self.finished else "stopped" for method in order]
+        )
+        first = f"{winner.name} has won" if winner is not None else "no method has won"
+        rest = ", ".join(f"{method.name}: error {method.error:.1e}" for method in others)
+        self.run.notice(f"race: {first}" + (f"; {rest}" if rest else ""))
 
     def close_all(self, wait_for_them: bool = True) -> None:
         """Close all; without waiting, on threads that the pool waits for before its devices are used again."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from concurrent.futures import wait
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ....base.context import RunContext
 from ....devices import DevicePool, Member
 from ....devices.host import host_cores
+from ..highs.presolve import has_hipo
 from ..highs.process import ChildError, keep_children, release_children
 from ..highs.threads import start_thread
 from ..multifrontal import orders
@@ -19,22 +22,27 @@ from .highs import HighsInteriorThread, HighsMethod, HighsThread
 
 __all__ = [
     "FIRST_WAIT",
+    "SOON_NONZEROS",
     "THREAD_NONZEROS",
+    "Begun",
     "head_start",
     "keep_helpers",
     "pdhg_members",
     "presolve_patience",
     "start_highs_interior",
     "start_highs_simplex",
-    "start_on_host",
+    "start_hipo",
 ]
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
 THREAD_NONZEROS = 1_000_000
 """Of the programs that HiGHS solves in threads of this process."""
+SOON_NONZEROS = 20_000
+"""Up to which HiGHS's simplex method may have ended after the first wait."""
 _HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
-_LONG_HEAD_START = 5.0  # the same where HiGHS's two methods have all of its cores; at most a part of the time limit
+# the same where HiGHS's two methods have all of its cores: as long as ours will take, at most a part of the time limit
+_LEAST_HEAD_START, _LONG_HEAD_START = 0.3, 5.0
 _PART_OF_LIMIT = 0.25
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
 _FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
@@ -59,12 +67,47 @@ def _keep_children() -> None:
         keep_children(1, orders.__file__)
 
 
-def start_on_host(problem: LinearProgram, tolerance: float) -> list[HighsThread | HighsInteriorThread]:
-    """HiGHS's methods at work in threads, as many as there are cores for."""
-    simplex = HighsThread(problem, tolerance)
-    if host_cores() < _FEWEST_CORES:
-        return [simplex]
-    return [simplex, HighsInteriorThread(simplex, partial(HighsMethod, problem, "ipm", tolerance, "yes"), tolerance)]
+class Begun:
+    """HiGHS's methods at work in threads before a run, which goes on with them; perhaps none, where HiGHS was tried."""
+
+    _waiting: ClassVar[dict[tuple[int, float], Begun]] = {}
+
+    def __init__(self, problem: LinearProgram, tolerance: float) -> None:
+        self.began = time.perf_counter()
+        self.methods: list[HighsThread] = []
+        self._problem, self._tolerance, self._is_taken = problem, tolerance, False
+        self._waiting[id(problem), tolerance] = self
+
+    def start(self) -> None:
+        """Begin, with as many methods as there are cores for where the simplex method has no answer at once."""
+        simplex = HighsThread(self._problem, self._tolerance)
+        self.methods.append(simplex)
+        if self._problem.nonzeros <= SOON_NONZEROS:
+            wait([simplex.future], FIRST_WAIT)
+        if not simplex.future.done() and host_cores() >= _FEWEST_CORES:
+            crossover = partial(HighsMethod, self._problem, "ipm", self._tolerance, "yes")
+            self.methods.append(HighsInteriorThread(simplex, crossover, self._tolerance))
+
+    @classmethod
+    def take(cls, problem: LinearProgram, tolerance: float) -> Begun | None:
+        """What has begun for a program and no run has taken."""
+        found = cls._waiting.pop((id(problem), tolerance), None)
+        if found is not None:
+            found._is_taken = True
+        return found
+
+    def close(self) -> None:
+        """End the methods, unless a run has taken them."""
+        key = id(self._problem), self._tolerance
+        if self._waiting.get(key) is self:
+            del self._waiting[key]
+        if not self._is_taken:
+            self.end()
+
+    def end(self) -> None:
+        """End the methods."""
+        for method in self.methods:
+            method.close()
 
 
 def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContext) -> list[Method]:
@@ -75,24 +118,39 @@ def start_highs_simplex(problem: LinearProgram, tolerance: float, run: RunContex
 
 
 def start_highs_interior(
-    problem: LinearProgram, tolerance: float, run: RunContext, member: Member, simplex: Sequence[Method] = ()
+    problem: LinearProgram, tolerance: float, run: RunContext, member: Member, begun: Sequence[Method] = ()
 ) -> list[Method]:
-    """HiGHS's interior-point method at work, if there are cores for it.
+    """HiGHS's interior-point method at work, if there are cores for it, beside the methods that have begun.
 
     On few cores that our methods leave to HiGHS for a while it works in a thread beside the simplex method, on what
     that has presolved: HiGHS asks this interpreter thousands of times whether to go on, which must be idle. Elsewhere
     it works in child processes.
     """
+    threads = [method for method in begun if isinstance(method, HighsThread)]
+    shared = member.info.capabilities.shares_host_cores and host_cores() < _CROSSOVER_CORES
+    if shared and host_cores() >= _FEWEST_CORES and threads:
+        crossover = partial(HighsMethod, problem, "ipm", tolerance, "yes", lambda: run.time_left)
+        return [HighsInteriorThread(threads[0], crossover, tolerance)] if len(threads) == 1 else []
+    for method in threads[1:]:
+        method.close()
     if host_cores() >= _CROSSOVER_CORES:
         return [*_in_child(problem, "ipm", tolerance, run, "no"), *_in_child(problem, "ipm", tolerance, run, "yes")]
-    shared = member.info.capabilities.shares_host_cores
     if host_cores() < (_FEWEST_CORES if shared else _INTERIOR_CORES):
         return []
-    threads = [method for method in simplex if isinstance(method, HighsThread)]
-    if shared and threads:
-        crossover = partial(HighsMethod, problem, "ipm", tolerance, "yes", lambda: run.time_left)
-        return [HighsInteriorThread(threads[0], crossover, tolerance)]
     return _in_child(problem, "ipm", tolerance, run)
+
+
+def start_hipo(problem: LinearProgram, tolerance: float, run: RunContext, begun: Sequence[Method]) -> list[Method]:
+    """HiPO, HiGHS's newer interior-point method, where it is installed, in place of the one in a thread.
+
+    It takes less time where factors fill in, which the older one is slow at, and more on most other programs.
+    """
+    threads = [method for method in begun if isinstance(method, HighsThread)]
+    if len(threads) != 2 or not has_hipo():
+        return []
+    threads[1].close()
+    crossover = partial(HighsMethod, problem, "ipm", tolerance, "yes", lambda: run.time_left)
+    return [HighsInteriorThread(threads[0], crossover, tolerance, "hipo")]
 
 
 def _in_child(
@@ -109,13 +167,13 @@ def _in_child(
         return []
 
 
-def head_start(member: Member, time_left: float) -> float:
-    """Seconds from the start of HiGHS's simplex method to that of our methods."""
+def head_start(member: Member, time_left: float, own_seconds: float) -> float:
+    """Seconds from the start of HiGHS's simplex method to that of our methods, which are predicted to take so many."""
     if not member.info.capabilities.shares_host_cores or host_cores() >= _MANY_CORES:
         return FIRST_WAIT
     if not _FEWEST_CORES <= host_cores() < _INTERIOR_CORES:
         return _HEAD_START
-    return max(_HEAD_START, min(_LONG_HEAD_START, _PART_OF_LIMIT * time_left))
+    return max(_LEAST_HEAD_START, min(own_seconds, _LONG_HEAD_START, _PART_OF_LIMIT * time_left))
 
 
 def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:

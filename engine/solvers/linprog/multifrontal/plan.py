@@ -72,13 +72,8 @@ class Plan:
     @property
     def launches(self) -> int:
         """Launches of a factorization, roughly."""
-        steps = sum(3 * len(level.steps) for level in self.levels)
-        return (
-            2
-            + 2 * len(self.levels)
-            + steps
-            + sum(4 * len(own) for level in self.levels for own, _ in level.large_steps)
-        )
+        large = sum(len(own) for level in self.levels for own, _ in level.large_steps)
+        return 2 + 2 * len(self.levels) + 3 * sum(len(level.steps) for level in self.levels) + 4 * large
 
     @property
     def solution_launches(self) -> int:
@@ -217,14 +212,10 @@ def _level(builder: _Builder, fronts: Fronts, has_children: NDArray[np.int32], c
 
 def _update_tasks(builder: _Builder, chosen: Index, tiles: Index) -> Tasks:
     """All lower tiles of the updates."""
-    rows, columns = [], []
-    for count in range(int(tiles.max(initial=0)) + 1):
-        row, column = np.tril_indices(count)
-        rows.append(row)
-        columns.append(column)
     if not chosen.size:
         return builder.add_pairs(chosen, chosen)
-    codes = [row * 65536 + column for row, column in zip(rows, columns, strict=True)]
+    triangles = [np.tril_indices(count) for count in range(int(tiles.max()) + 1)]
+    codes = [row * 65536 + column for row, column in triangles]
     front = np.repeat(chosen, tiles * (tiles + 1) // 2)
     return builder.add_pairs(front, np.concatenate([codes[count] for count in tiles.tolist()]))
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ....devices import Capabilities
 from ....devices.host import host_cores
 from ..forms.standard import ShardData
-from ..multifrontal.form import augmented_entries, fills_in
+from ..multifrontal.form import augmented_entries, fills_in, products_in
 from ..multifrontal.ordering import EliminationTree
 from ..multifrontal.plan import Plan
 from ..multifrontal.symbolic import Fronts
-from ..problem import sp
+from ..problem import LinearProgram, sp
 
 __all__ = [
     "IN_PROCESS",
@@ -32,6 +32,7 @@ __all__ = [
     "host_seconds",
     "is_nearly_dense",
     "is_surely_dense",
+    "own_seconds",
 ]
 
 Choice = Literal["device", "host", "dense"]
@@ -72,6 +73,8 @@ _RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4, 3e-4), _Library(1e-3, 1e9, 1, 3e-4)  #
 _SOLUTIONS = 8  # with each factor
 _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
+_ITERATIONS = 20  # of an interior-point method
+_COUNTED = 2e7  # products up to which the entries of A A^T are counted for a prediction
 _ANALYSIS = 2e-3  # seconds of an analysis, by the factorizations that follow
 _FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse factor, after 0.1 s or more
 _MOST_ON_HOST = 1.0  # seconds with an augmented system
@@ -142,12 +145,7 @@ def dense_for_a_while(rows: int, device: Capabilities) -> bool:
 
 def is_nearly_dense(data: ShardData) -> bool:
     """Whether A has so few rows, or so many entries in its columns, that only a dense factor is worth while."""
-    return data.m <= _DENSE_ROWS or _products(data) > _DENSE_PRODUCTS * data.m**2
-
-
-def _products(data: ShardData) -> float:
-    """Products of two entries of a column of A."""
-    return float((np.diff(sp.csc_array(data.A).indptr).astype(np.float64) ** 2).sum())
+    return data.m <= _DENSE_ROWS or products_in(sp.csc_array(data.A)) > _DENSE_PRODUCTS * data.m**2
 
 
 def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
@@ -157,15 +155,32 @@ def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
         return True
     if not device.simt and has_rslab():  # forming a dense matrix from a sparse A is slow on CPUs
         return False
-    dense, columns = dense_seconds(m, device), sp.csc_array(data.A)
+    columns = sp.csc_array(data.A)
+    if is_nearly_dense(data) and not fills_in(columns):
+        return True
+    return dense_seconds(m, device) <= _sparse_seconds(columns)
+
+
+def _sparse_seconds(columns: Any) -> float:
+    """Of the augmented system, or of the normal equations, on the host."""
+    m, products = columns.shape[0], products_in(columns)
     if fills_in(columns):
         filled = min(0.5 * m * m, _AUGMENTED_FILL * augmented_entries(columns))
-        return dense <= _augmented_seconds(filled**2 / m, filled)
-    if is_nearly_dense(data):
-        return True
-    ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    filled = min(0.5 * m * m, _FILL * 0.5 * ((ones @ ones.T).nnz + m))
-    return dense <= host_seconds(filled**2 / m, filled, _products(data))
+        return _augmented_seconds(filled**2 / m, filled)
+    filled = 0.5 * m * m
+    if products <= _COUNTED:
+        ones = sp.csc_array((np.ones(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+        filled = min(filled, _FILL * 0.5 * ((ones @ ones.T).nnz + m))
+    return host_seconds(filled**2 / m, filled, products)
+
+
+def own_seconds(program: LinearProgram, device: Capabilities) -> float:
+    """Of the interior-point method in all: of the linear systems of its usual number of iterations."""
+    if not program.m or not program.nonzeros:
+        return 0.0
+    if not program.is_sparse:
+        return _ITERATIONS * dense_seconds(program.m, device)
+    return _ITERATIONS * _sparse_seconds(sp.csc_array(program.A))
 
 
 # --- after the analysis ---------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,26 +66,47 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
     if not np.isfinite(y).all() or not y.any() or problem.m > 20_000:
         return y
     y = np.where((y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper), 0.0, y)
-    y = y / np.abs(y).max()
-    turned = transposed(problem.A)
-    at_fault = np.zeros(problem.n, bool)
+    return _mended(
+        transposed(problem.A),
+        y / np.abs(y).max(),
+        lambda sums: priced(-sums, problem.lower, problem.upper)[1],
+        np.arange(problem.m),
+        lambda moved: moved,
+    )
+
+
+def _mended(
+    matrix: Matrix,
+    vector: Vector,
+    wrong_of: Callable[[Vector], Vector],
+    support: NDArray[np.int64] | None,
+    allowed: Callable[[Vector], Vector],
+) -> Vector:
+    """A vector v of whose sums ``A v`` fewer are wrong, by least squares on those, with changes on a support.
+
+    Without a support those are the entries that are not zero.
+    """
+    at_fault = np.zeros(matrix.shape[0], bool)
     for _ in range(6):
-        reduced = product(turned, -y)
-        wrong = priced(reduced, problem.lower, problem.upper)[1]
+        sums = product(matrix, vector)
+        wrong = wrong_of(sums)
         at_fault |= wrong > 0.0
+        places = np.flatnonzero(vector) if support is None else support
         count = int(at_fault.sum())
-        if not (wrong > 0.0).any() or count * problem.m * min(count, problem.m) > _MOST_POLISHING:
+        if not (wrong > 0.0).any() or not places.size:
             break
-        weights = np.abs(y)
-        block = turned[np.flatnonzero(at_fault)]
+        if count * places.size * min(count, places.size) > _MOST_POLISHING:
+            break
+        block = matrix[np.flatnonzero(at_fault)][:, places]
         dense = block.toarray() if sp.issparse(block) else np.asarray(block)
-        sizes = np.maximum(np.abs(dense).max(axis=1), 1e-300)
-        change = np.linalg.lstsq(dense / sizes[:, None] * weights, reduced[at_fault] / sizes, rcond=1e-12)[0]
-        moved = y + weights * change
-        if not np.isfinite(moved).all():
+        sizes, weights = np.maximum(np.abs(dense).max(axis=1), 1e-300), np.abs(vector[places])
+        change = np.linalg.lstsq(dense / sizes[:, None] * weights, -sums[at_fault] / sizes, rcond=1e-12)[0]
+        moved = vector.copy()
+        moved[places] += weights * change
+        if not np.isfinite(moved).all() or not moved.any():
             break
-        y = moved
-    return y
+        vector = allowed(moved)
+    return vector
 
 
 @_OVERFLOWS
@@ -134,31 +155,14 @@ def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
     """A direction that leads to fewer rows' sides, by least squares on the rows at fault; zeros stay."""
     if not np.isfinite(direction).all() or not direction.any():
         return direction
-    d = _open_direction(problem, direction)
-    at_fault = np.zeros(problem.m, bool)
-    for _ in range(6):
-        moves = product(problem.A, d)
-        wrong = _ended(problem, moves)
-        at_fault |= wrong > 0.0
-        support = np.flatnonzero(d)
-        count = int(at_fault.sum())
-        if not (wrong > 0.0).any() or not support.size:
-            break
-        if count * support.size * min(count, support.size) > _MOST_POLISHING:
-            break
-        block = problem.A[np.flatnonzero(at_fault)][:, support]
-        dense = block.toarray() if sp.issparse(block) else np.asarray(block)
-        sizes = np.maximum(np.abs(dense).max(axis=1), 1e-300)
-        weights = np.abs(d[support])
-        change = np.linalg.lstsq(dense / sizes[:, None] * weights, -moves[at_fault] / sizes, rcond=1e-12)[0]
-        moved = d.copy()
-        moved[support] += weights * change
-        if not np.isfinite(moved).all() or not moved.any():
-            break
-        d = _open_direction(problem, moved)
-        if not d.any():
-            return direction
-    return d
+    found = _mended(
+        problem.A,
+        _open_direction(problem, direction),
+        lambda moves: _ended(problem, moves),
+        None,
+        lambda moved: _open_direction(problem, moved),
+    )
+    return found if found.any() else direction
 
 
 def _open_direction(problem: LinearProgram, direction: Vector) -> Vector:
