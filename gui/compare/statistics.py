@@ -204,7 +204,6 @@ class StatisticsTab(Cleanup, QWidget):
 
 
 def _end(plot: LivePlot) -> None:
-    """End the horizontal axis a little after the curves."""
     end = max((float(curve.data.last_time) for curve in plot.curves if len(curve.data)), default=0.0)
     plot.now(1.05 * end)
     plot.latest = True

@@ -58,7 +58,7 @@ class CompareTab(Cleanup, QWidget):
     def __init__(self, notes: Sequence[RunNote], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.notes, self.theme = tuple(notes), theme
-        self.title = " | ".join(note.title for note in notes) if len(notes) == 2 else f"Comparison of {len(notes)} runs"
+        self.title = _title(self.notes)
         self.complete = False
         self._colours = _colours(self.notes)
         self._one_instance = len({note.problem for note in self.notes}) == 1
@@ -278,6 +278,15 @@ class CompareTab(Cleanup, QWidget):
     def close_sources(self) -> None:
         for player in self._players:
             player.close()
+
+
+def _title(notes: Sequence[RunNote]) -> str:
+    """Both titles of two runs, or the one that they have and by what they differ."""
+    if len(notes) != 2:
+        return f"Comparison of {len(notes)} runs"
+    differs = distinctions(notes)
+    names = " | ".join(differs.get(note.key) or note.title for note in notes)
+    return f"{notes[0].title}: {names}" if differs else names
 
 
 def _colours(notes: Sequence[RunNote]) -> list[str]:

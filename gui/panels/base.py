@@ -377,7 +377,6 @@ class Panel(Cleanup, QWidget):
             figure.draw_later()
 
     def _compiling(self, event: Compiling) -> None:
-        """Show how far the compilation is."""
         if self.device_page is not None:
             self.device_page.timeline.add_kernel(event.device, event.time, event.template)
         text = compiling_text(event.count, self.view.usual_kernels or event.usual)

@@ -105,7 +105,6 @@ class LinearProgramPanel(Panel):
         self._group.add(event.time, event.name, event.value)
 
     def _iteration(self, iteration: float, values: dict[str, float]) -> None:
-        """The measures of one iteration."""
         for name, value in values.items():
             plot, title = self._places[name]
             plot.series(title).append(iteration, value)

@@ -68,7 +68,6 @@ class BoxPlot(RowPlot):
             self.lay_rows([name for name, _ in shown], low, high)
 
     def _paint_content(self, painter: QPainter) -> None:
-        """Boxes, whiskers and outliers."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         line = pen_of(self.theme.text, (), 1.2 * self.pixels)
         for place, (_, row) in enumerate(self._rows[: self.MOST]):

@@ -133,7 +133,6 @@ class LivePlot(Figure):
         return curve
 
     def _point_added(self, time: float) -> None:
-        """Note that a curve has a new point."""
         self.dirty = True
         if self._void:
             self._void = False

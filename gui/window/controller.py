@@ -40,7 +40,6 @@ class Controller(QObject):
         self._problems, self._jobs, self._log, self._settings = parts.problems, parts.jobs, parts.log, parts.settings
 
     def _ask_text(self, title: str, label: str, text: str, done: Callable[[str], object], long: bool = False) -> None:
-        """Ask for a text."""
         dialog = QInputDialog(self._window)
         dialog.setWindowTitle(title)
         dialog.setLabelText(label)

@@ -358,7 +358,6 @@ class MainWindow(QMainWindow):
         return {name for name, holds in facts.items() if holds}
 
     def _update_actions(self) -> None:
-        """Enable the actions that are possible now."""
         available = self.available()
         for action in ACTIONS:
             qt = self.actions_by_name.get(action.name)

@@ -105,6 +105,8 @@ def test_tabs_are_compared_curve_over_curve(qtbot, tabs, window):
     qtbot.keyClick(window, Qt.Key.Key_D, CONTROL)
     tab = window.tabs.currentWidget()
     assert isinstance(tab, CompareTab)
+    assert tab.title.startswith("small: ")
+    assert tab.title.count("small") == 1
     qtbot.waitUntil(lambda: tab.complete, timeout=120_000)
     figure = next(figure for figure in tab.plots() if figure.title == "Number reached")
     assert len(figure.curves) == 2
