@@ -27,7 +27,7 @@ from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
 from tests.support.faults import failing
-from tests.support.patience import wait_until
+from tests.support.patience import PATIENCE, wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
 pytestmark = pytest.mark.host
@@ -368,7 +368,7 @@ def test_a_time_limit_ends_highs_at_once(owner, monkeypatch):
     monkeypatch.setattr(start, "host_cores", lambda: 1)
     result = owner.solve(sparse_program(8), method="race", time_limit=0.3)
     assert result.status == "time_limit"
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < PATIENCE  # the future never comes
     settle(owner)
     assert children() <= before
 
