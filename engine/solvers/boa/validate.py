@@ -106,8 +106,8 @@ def uses_pyramid(fitness: Fitness, options: Options) -> bool:
         return not given
     if given:
         raise OptionError(f"{given[0]} is an option of the network; it cannot be set with search = pyramid")
-    if isinstance(fitness, Snippet) and fitness.host is None:
-        raise OptionError("search = pyramid evaluates on the host: a C snippet needs its function in NumPy (host)")
+    if isinstance(fitness, Snippet):
+        raise OptionError("search = pyramid evaluates on the host: give the function in Python in place of a C snippet")
     return True
 
 
