@@ -68,15 +68,16 @@ def data(m, n, long):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mapped", [True, False])
-@pytest.mark.parametrize(("m", "n", "long"), [(1, 1, 0), (60, 90, 12), (600, 900, 40)])
-def test_solutions_are_those_of_the_normal_equations(library, monkeypatch, mapped, m, n, long):
+@pytest.mark.parametrize("kind", ["augmented", "normal"])
+@pytest.mark.parametrize(("m", "n", "long"), [(1, 1, 0), (60, 90, 12), (600, 900, 40), (900, 2000, 2)])
+def test_solutions_are_those_of_dense_normal_equations(library, monkeypatch, mapped, kind, m, n, long):
     monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
     given = data(m, n, long)
     random = np.random.default_rng(0)
     shards = GivenTheta()
-    found = HostSystem(given, "augmented", shards.get_theta)
+    found = HostSystem(given, kind, shards.get_theta)
     full = with_slacks(given).toarray()
     for _ in range(2):  # the pattern is analysed once
         theta = 10.0 ** random.uniform(-2, 2, given.N)
@@ -86,15 +87,17 @@ def test_solutions_are_those_of_the_normal_equations(library, monkeypatch, mappe
         expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs)
         size = np.abs(expected).max()
         assert np.allclose(found.solve(rhs), expected, rtol=1e-8, atol=1e-8 * size)
-    assert found._augmented is not None
+    assert (found._augmented is not None) == (kind == "augmented")
+    assert found._dense is None or (found._dense.count > 0) == (m == 900)  # by the formula of Sherman and Morrison
     assert found.statistics().nonzeros > 0
     found.close()
 
 
-def test_pivots_of_the_wrong_sign_are_reported(library):
+@pytest.mark.parametrize("kind", ["augmented", "normal"])
+def test_pivots_of_the_wrong_sign_are_reported(library, kind):
     given = data(60, 90, 12)
     shards = GivenTheta()
-    found = HostSystem(given, "augmented", shards.get_theta)
+    found = HostSystem(given, kind, shards.get_theta)
     for theta in (-1.0, np.nan):
         shards.form(found, np.full(given.N, theta))
         assert found.factor(0.0, 0.0)

@@ -14,7 +14,6 @@ import engine
 from engine.errors import OptionError, ProblemError
 from engine.events import Metric
 from engine.generators.linprog import GeneratorOptions, generate
-from engine.runs.run import Run
 from engine.solvers.linprog import SOLVER
 from engine.solvers.linprog.methods import interior
 from engine.solvers.linprog.options import Options
@@ -237,17 +236,6 @@ def test_a_long_call_does_not_hold_up_one_of_another_thread(device, monkeypatch)
     first.close()
 
 
-def test_dense_and_sparse_agree(owner):
-    dense = generate(GeneratorOptions(type="inequalities", m=40, n=70, seed=3))
-    given = arguments(dense)
-    reference = scipy.optimize.linprog(**given)
-    given |= {name: sp.csr_array(given[name]) for name in ("A_ub", "A_eq")}
-    for problem in (dense, engine.LinearProgram(**given)):
-        result = owner.solve(problem)
-        assert result.status == "optimal"
-        assert result.objective == pytest.approx(reference.fun, rel=1e-7)
-
-
 def test_transport_with_its_one_dependent_row_is_solved(owner):
     problem = generate(GeneratorOptions(type="transport", m=9, n=14, seed=1))
     reference = scipy.optimize.linprog(**arguments(problem))
@@ -358,27 +346,6 @@ def test_limits_end_with_the_best_point(owner):
     assert result.counters["iterations"] == 3
     result = owner.solve(problem, time_limit=1e-9)
     assert result.status == "time_limit"
-
-
-def test_a_stopped_run_resumes_from_its_iterate(device, tmp_path, monkeypatch):
-    problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
-    unstopped = engine.solve(problem, devices=[device.info.id], method="mpc")
-    metric = Run.metric
-
-    def stop(self, name, value, device=None):
-        metric(self, name, value, device)
-        self.stop()  # on the run's own thread, so it is seen at the next poll
-
-    with monkeypatch.context() as patched:
-        patched.setattr(interior, "SLICE_SECONDS", 0.0)
-        patched.setattr(Run, "metric", stop)
-        stopped = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run", method="mpc")
-    assert stopped.status == "interrupted"
-    assert stopped.counters["iterations"] < unstopped.counters["iterations"]
-    result = engine.resume(tmp_path / "run")
-    assert result.status == "optimal"
-    assert result.counters["iterations"] == unstopped.counters["iterations"]
-    assert result.objective == pytest.approx(unstopped.objective, rel=1e-7)
 
 
 def test_a_maximum_is_reported_in_the_files_own_sense(owner, tmp_path):

@@ -9,20 +9,6 @@ pulp = pytest.importorskip("pulp")
 pyo = pytest.importorskip("pyomo.environ")
 linopy = pytest.importorskip("linopy")
 
-COSTS = [[4.0, 6.0, 9.0], [5.0, 3.0, 8.0]]  # of a transport from two plants to three towns
-SUPPLY, DEMAND = [60.0, 70.0], [30.0, 45.0, 40.0]
-
-
-def pulp_transport():
-    model = pulp.LpProblem("transport", pulp.LpMinimize)
-    sent = [[model.add_variable(f"sent{i}{j}", 0) for j in range(3)] for i in range(2)]
-    model += pulp.lpSum(COSTS[i][j] * sent[i][j] for i in range(2) for j in range(3)) + 11
-    for i in range(2):
-        model += pulp.lpSum(sent[i]) <= SUPPLY[i], f"supply{i}"
-    for j in range(3):
-        model += pulp.lpSum(sent[i][j] for i in range(2)) >= DEMAND[j], f"demand{j}"
-    return model
-
 
 def pulp_blend():
     model = pulp.LpProblem("blend", pulp.LpMaximize)
@@ -42,7 +28,7 @@ def pulp_chosen():
     return model
 
 
-@pytest.mark.parametrize("make", [pulp_transport, pulp_blend, pulp_chosen])
+@pytest.mark.parametrize("make", [pulp_blend, pulp_chosen])
 def test_pulp_gets_what_its_own_solver_gives(make):
     ours, theirs = make(), make()
     assert ours.solve(engine.PulpSolver()) == theirs.solve(pulp.HiGHS(msg=False)) == pulp.LpStatusOptimal
@@ -65,15 +51,6 @@ def test_pulp_is_reported_of_an_infeasible_and_an_unbounded_model():
         assert model.solve(engine.PulpSolver()) == status
 
 
-def pyomo_transport():
-    model = pyo.ConcreteModel()
-    model.sent = pyo.Var(range(2), range(3), within=pyo.NonNegativeReals)
-    model.cost = pyo.Objective(expr=sum(COSTS[i][j] * model.sent[i, j] for i in range(2) for j in range(3)) + 11)
-    model.supply = pyo.Constraint(range(2), rule=lambda m, i: sum(m.sent[i, j] for j in range(3)) <= SUPPLY[i])
-    model.demand = pyo.Constraint(range(3), rule=lambda m, j: sum(m.sent[i, j] for i in range(2)) >= DEMAND[j])
-    return model
-
-
 def pyomo_blend():
     model = pyo.ConcreteModel()
     model.x, model.y, model.z = pyo.Var(bounds=(0, 3)), pyo.Var(bounds=(0, None)), pyo.Var(bounds=(None, 5))
@@ -93,7 +70,7 @@ def pyomo_opened():
     return model
 
 
-@pytest.mark.parametrize("make", [pyomo_transport, pyomo_blend, pyomo_opened])
+@pytest.mark.parametrize("make", [pyomo_blend, pyomo_opened])
 def test_pyomo_gets_what_its_own_solver_gives(make):
     assert engine.PyomoSolver().available()
     answers = []

@@ -100,41 +100,36 @@ def test_a_device_takes_the_same_steps_as_numpy(device, kind, sparse, m, n):
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700), (3, 9000)])
 def test_directions_toward_targets_are_those_of_numpy(device, sparse, m, n):
     data = shard_data(m, n, sparse)
-    random = np.random.default_rng(2)
-    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    y, rp = random.standard_normal((2, m))
-    rho, nothing = 1e-3, 0.0
-    steps = random.random(2)
-
-    def walk(shard):
-        system, out = System(data, [shard]), []
-        system.set_point(*point)
-        for share in (0.3, 0.2):
-            out += system.assess(y, rho, 2 * rho)  # the second time where a step has led to
-            system.form()
-            assert not system.factor(1e-10, 1.0)
-            out += [*system.search_direction("affine", nothing, nothing, nothing, rp), system.complete()]
-            out += [*system.search_direction("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
-            first = system.transposed(y)
-            out += [
-                *system.search_direction("centrality", 0.3 + nothing, *steps, rp, keep_previous=True),
-                system.complete(),
-            ]
-            if share == 0.2:
-                system.swap_slots()  # the one before is taken
-            furthest = max(np.maximum(out[-1], out[-4])[:2].max(), 1.0)
-            system.advance(share / furthest, 0.9 * share / furthest)
-            out.append(first)
-        out += [system.scale(rho, rho), system.get_point()[0], system.times(point[0])]
-        return out
 
     def on_device(running):
         shard = make_shard(running, data, None)
-        found = walk(shard)
+        found = directions(System(data, [shard]))
         shard.close()
         return found
 
-    ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
+    require_alike(device.submit(on_device).result(), directions(System(data, [HostShard(data)])))
+
+
+def directions(system):
+    """Directions toward each kind of target, the second time where a step has led to."""
+    random = np.random.default_rng(2)
+    system.set_point(*(random.random(system.data.c.shape) + 0.5 for _ in range(4)))
+    (y, rp), rho, out, steps = random.standard_normal((2, system.data.m)), 1e-3, [], random.random(2)
+    for share in (0.3, 0.2):
+        out += system.assess(y, rho, 2 * rho)
+        system.form()
+        assert not system.factor(1e-10, 1.0)
+        out += [*system.search_direction("affine", 0.0, 0.0, 0.0, rp), system.complete()]
+        out += [*system.search_direction("second_order", 0.3, 0.0, 0.0, rp), system.complete(), system.transposed(y)]
+        out += [*system.search_direction("centrality", 0.3, *steps, rp, keep_previous=True), system.complete()]
+        system.swap_slots()  # the direction before is taken
+        furthest = max(np.maximum(out[-1], out[-5])[:2].max(), 1.0)
+        system.advance(share / furthest, 0.9 * share / furthest)
+    out += [system.direction(y), system.complete()]
+    return [*out, system.scale(rho, rho), system.get_point()[0], system.times(system.get_point()[0])]
+
+
+def require_alike(ours, theirs):
     for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
 
@@ -216,38 +211,12 @@ def test_a_device_that_fails_holds_up_no_other(device, failing):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_directions_of_several_devices_are_those_of_numpy(device, sparse):
     data = shard_data(40, 90, sparse)
-    random = np.random.default_rng(4)
-    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    y, rp = random.standard_normal((2, 40))
-    rho, nothing = 1e-3, 0.0
-
-    def walk(system):
-        out = []
-        system.set_point(*point)
-        for share in (0.3, 0.2):
-            out += system.assess(y, rho, 2 * rho)
-            system.form()
-            assert not system.factor(1e-10, 1.0)
-            out += [*system.search_direction("affine", nothing, nothing, nothing, rp), system.complete()]
-            out += [*system.search_direction("second_order", 0.3 + nothing, nothing, nothing, rp), system.complete()]
-            out += [
-                *system.search_direction(
-                    "centrality", 0.3 + nothing, share + nothing, share + nothing, rp, keep_previous=True
-                )
-            ]
-            out += [system.direction(y), system.complete()]  # not those of the direction before
-            system.swap_slots()
-            system.advance(1e-3 * share + nothing, 2e-3 * share + nothing)
-        return [*out, system.get_point()[0]]
 
     def make(running, part):
         return make_shard(running, part, None)
 
     with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
-        ours = walk(system)
-    theirs = walk(System(data, [HostShard(data)]))
-    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
+        require_alike(directions(system), directions(System(data, [HostShard(data)])))
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])

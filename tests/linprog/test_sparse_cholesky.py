@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.solvers.linprog.forms.standard import ShardData, with_slacks
-from engine.solvers.linprog.sparse import products
+from engine.solvers.linprog.forms.standard import ShardData
 from engine.solvers.linprog.systems import host
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.linear_systems import GivenTheta
@@ -42,28 +41,6 @@ def data(m, n, density, dense_columns):
     )
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("mapped", [True, False])
-@pytest.mark.parametrize(("m", "n", "density", "dense"), [(1, 1, 1.0, 0), (40, 90, 0.05, 0), (600, 900, 0.003, 3)])
-def test_solutions_are_those_of_dense_factors(library, monkeypatch, mapped, m, n, density, dense):
-    monkeypatch.setattr(products, "MAPPED_PRODUCTS", 10**9 if mapped else 0)
-    given = data(m, n, density, dense)
-    random = np.random.default_rng(0)
-    shards = GivenTheta()
-    equations = HostSystem(given, "normal", shards.get_theta)
-    full = with_slacks(given).toarray()
-    for _ in range(2):  # the pattern is analysed once
-        theta = 10.0 ** random.uniform(-2, 2, given.N)
-        rhs = random.standard_normal(m)
-        shards.form(equations, theta)
-        assert not equations.factor(0.0, 0.1)
-        expected = np.linalg.solve((full * theta) @ full.T + 0.1 * np.eye(m), rhs)
-        size = np.abs(expected).max()
-        assert np.allclose(equations.solve(rhs), expected, rtol=1e-8, atol=1e-8 * size)
-    assert equations.statistics().nonzeros > 0
-    equations.close()
-
-
 def test_a_process_that_ends_is_a_failed_factor(monkeypatch):
     monkeypatch.setattr(host, "IN_PROCESS", 0)
     given = data(40, 90, 0.05, 0)
@@ -76,17 +53,6 @@ def test_a_process_that_ends_is_a_failed_factor(monkeypatch):
     equations._child._process._process.wait()
     assert equations.factor(0.0, 1.0)
     assert np.isnan(equations.solve(np.ones(40))).all()
-    equations.close()
-
-
-def test_a_matrix_that_is_not_definite_is_reported(library):
-    given = data(40, 90, 0.05, 0)
-    shards = GivenTheta()
-    equations = HostSystem(given, "normal", shards.get_theta)
-    shards.form(equations, np.full(given.N, -1.0))
-    assert equations.factor(0.0, 0.0)
-    shards.form(equations, np.full(given.N, np.nan))
-    assert equations.factor(0.0, 0.0)
     equations.close()
 
 
