@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
@@ -142,7 +142,11 @@ def proportional(draw):
     return Knapsack(draw(st.sampled_from([1, 3])) * weights, weights, min(capacity, 900_000))
 
 
+HEAVY = np.array([33_331, 40_001, 50_003, 61_117, 70_001])
+
+
 @some
+@example(problem=Knapsack(HEAVY, HEAVY, 130_000), reduce=False, block=32)
 @given(problem=proportional(), reduce=st.booleans(), block=st.sampled_from([1, 32]))
 def test_rows_of_bits_find_the_greatest_sum_and_its_items(one_device, monkeypatch, problem, reduce, block):
     constants = {"block": block, "tile": 600, "halo": 512}
