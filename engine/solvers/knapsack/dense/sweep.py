@@ -217,9 +217,6 @@ class Sweep:
         for idle in set(range(len(self.members))) - made.keys():
             run.metric("cells_per_second", 0.0, self.members[idle].label)
             run.metric("share", 0.0, self.members[idle].label)
-        for idle in set(range(len(self.members))) - made.keys():
-            run.metric("cells_per_second", 0.0, self.members[idle].label)
-            run.metric("share", 0.0, self.members[idle].label)
         for report in reports.values():
             if report.best is not None and phase == "items" and goal.origin == 0:
                 run.metric("best_value", report.best)
