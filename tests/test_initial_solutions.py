@@ -33,6 +33,12 @@ def test_a_solution_of_one_run_is_the_start_of_another():
     assert again.solution.tolist() == best.solution.tolist()
 
 
+def test_a_flowshop_begins_with_the_given_order():
+    order, problem = [3, 1, 4, 0, 5, 8, 2, 6, 7], engine.Flowshop(TIMES)
+    _, first = first_incumbent(problem, initial=order)
+    assert (first.objective, first.solution) == (problem.evaluate(order), order)
+
+
 def test_a_tour_may_begin_with_any_city():
     tour = [5, 2, 7, 0, 1, 3, 6, 4]
     _, first = first_incumbent(engine.ATSP(COSTS), initial=tour)

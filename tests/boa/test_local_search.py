@@ -405,6 +405,12 @@ def test_mixing_is_reported_and_can_be_turned_off(device: Member) -> None:
         engine.solve(problem, local_search="none", mixing="partition")
 
 
+def test_annealing_finds_the_ground_state_of_a_spin_glass(device: Member) -> None:
+    problem = engine.BOA.ising(10, seed=3)
+    result = engine.solve(problem, devices=[device.info.id], local_search="anneal", max_evaluations=4000)
+    assert (result.status, result.objective) == (engine.Status.OPTIMAL, problem.optimum)
+
+
 def interrupted_generation(device: Device, fitness: Decomposable, shapes: Shapes) -> tuple[Slice, np.ndarray]:
     """A generation that is left undone in its local search, and all keys of its offspring by then."""
     parameters = parameters_for(fitness, Improvement("tabu", 6, 4, 3))
@@ -443,3 +449,17 @@ def test_a_population_that_ended_before_an_undone_generation_has_no_more_history
     done = device.submit(ended_and_interrupted, FUNCTIONS["glass"], shapes_for(device.info.capabilities)).result()
     assert done.history[["reason", "generation"]].tolist() == [(1, 5)]
     assert not done.is_interrupted
+
+
+@pytest.mark.full
+def test_time_limit_holds_within_a_long_local_search(device: Member) -> None:
+    problem = engine.MaxCut(random_graph(400, 0.2, 1), 400)
+    options: dict[str, Any] = {"population": 4000, "target": 1e9}
+    with engine.Engine(devices=[device.info.id]) as running:
+        running.solve(problem, flips=1, max_generations=1, **options)  # compiles
+        result = running.solve(problem, flips=200_000, time_limit=3, **options)  # would take half an hour
+    assert result.status is engine.Status.TIME_LIMIT
+    assert result.objective == problem.evaluate(result.solution[None])[0]
+    if not device.info.capabilities.simt:  # a GPU does more than one generation
+        assert 0 < result.counters["evaluations"] <= 4000
+    assert result.seconds < 30

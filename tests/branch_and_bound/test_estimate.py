@@ -376,9 +376,17 @@ def test_an_estimate_without_time_makes_one_pass(device, monkeypatch):
     assert wide.high / wide.low > narrow.high / narrow.low
 
 
+SAMPLE = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
+
+
+@pytest.mark.full
+def test_the_command_prints_an_estimate(device, capsys):
+    assert command_line(["estimate", str(SAMPLE), "--upper-bound", "2178", "--devices", device.info.id]) == 0
+    assert "nodes/s, as measured on these devices" in click.unstyle(capsys.readouterr().out)
+
+
 def test_where_there_is_nothing_to_search_no_rate_is_reported(device, capsys):
-    sample = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"
-    words = ["estimate", str(sample), "--upper-bound", "5", "--time-limit", "2", "--devices", device.info.id]
+    words = ["estimate", str(SAMPLE), "--upper-bound", "5", "--time-limit", "2", "--devices", device.info.id]
     assert command_line(words) == 0
     output = click.unstyle(capsys.readouterr().out)
     assert output.endswith("\n0 nodes: there is nothing to search\n")

@@ -1,4 +1,4 @@
-"""Problems with nothing to choose: one city, job, item or facility, and the empty board, by every door."""
+"""Problems with nothing to choose: one city, job, item or facility, and the empty board; from arrays and files."""
 
 import pytest
 

@@ -14,10 +14,22 @@ NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**70), 2**70)
 FLOATS = st.floats(allow_nan=False)
 TIMES = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 TEXT = st.text()
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+ANY = {
+    "options": st.dictionaries(TEXT, PLAIN, max_size=3),
+    "metrics": st.lists(st.dictionaries(TEXT, PLAIN, max_size=3), max_size=2),
+    "solution": st.none() | st.lists(NUMBERS, max_size=4) | st.lists(st.lists(FLOATS, max_size=2), max_size=2),
+}
 KINDS = [getattr(events, name) for name in events.__all__ if name[0].isupper() and name != "Event"]
 
 
-@given(st.one_of([st.builds(kind, time=TIMES) for kind in KINDS]))
+def built(kind):
+    """An event with values of their types in all of its fields."""
+    fields = {name: ANY.get(name, ...) for name in kind.model_fields if name not in ("time", "type")}
+    return st.builds(kind, time=TIMES, **fields)
+
+
+@given(st.one_of([built(kind) for kind in KINDS]))
 def test_an_event_is_one_line_and_comes_back_the_same(event):
     line = events.to_json(event)
     assert "\n" not in line

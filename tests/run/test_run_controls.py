@@ -326,6 +326,11 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch):
     assert engine.solve(LONG).status == Status.INTERRUPTED
 
 
+def test_a_device_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(engine.errors.DeviceNotFound, match="no OpenCL device 3; this machine has opencl:0"):
+        engine.solve(Counting(10), devices=["opencl:3"])
+
+
 def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path):
     def stopped(run):
         raise StopRequested(Status.INTERRUPTED)

@@ -166,6 +166,11 @@ def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path):
     assert recorded[-1].type == "finished"
 
 
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
+    RunFolder.create(tmp_path / "r", Counting(50), DESCRIPTION)
+    assert engine.resume(tmp_path / "r").objective == counting.expected(50, seed=1)
+
+
 def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
