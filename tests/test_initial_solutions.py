@@ -93,11 +93,11 @@ def test_chains_begin_about_the_given_point():
         (engine.Flowshop(TIMES), [0.5, 1, 2], "or a list of whole numbers; got"),
         (engine.Flowshop(TIMES), "nhe", "did you mean 'neh'"),
         (engine.ATSP(COSTS), [1, 2, 3, 4, 5, 6, 7, 8], "each of 0 to 7 once; got 8"),
-        (engine.Knapsack([1, 2], [3, 4], 5), [2**70], "from 0 to 1; got 1180591620717411303424"),
+        (engine.Knapsack([1, 2], [3, 4], 5), [2**70], "must fit a 64-bit signed integer; got 1180591620717411303424"),
         (engine.MultipleChoiceKnapsack([1, 2], [3, 4], [0, 0], 5), [2**70], "must fit a 64-bit signed integer"),
-        (engine.Knapsack([1, 2], [3, 4], 5), [0, 0], "2 copies of item 0; at most 1"),
+        (engine.Knapsack([1, 2], [3, 4], 5), [0, 0], "item 0 is given 2 times; an item can be taken once"),
         (engine.Knapsack([1, 2], [3, 4], 9), np.array([False, True]), "the numbers of items, not true or false"),
-        (engine.Knapsack([1, 2], [3, 4], 5), [0, 1], "weight 7; the capacity is 5"),
+        (engine.Knapsack([1, 2], [3, 4], 5), [0, 1], "its items weigh 7, more than 5"),
         (engine.BOA("onemax", 3), [1, 0, 2], "3 zeros and ones"),
         (engine.HorseshoeProbit([[0.0], [1.0]], [0, 1]), [0.0], "2 finite numbers"),
     ],
@@ -122,4 +122,4 @@ def test_the_command_line_takes_lists_and_written_solutions(tmp_path, monkeypatc
     chosen = (tmp_path / "chosen.txt").read_text()
     assert command_line(["solve", "items.txt", "--backend", "opencl", "--initial", chosen]) == 0
     assert command_line(["solve", "items.txt", "--backend", "opencl", "--initial", "0,0"]) == 2
-    assert "2 copies of item 0" in capsys.readouterr().err
+    assert "item 0 is given 2 times" in capsys.readouterr().err
