@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError
 from .lp_fault import faulty_line
-from .source import is_plain, lines_of, read_text, without_compression, write_text
+from .source import is_plain, lines_of, path_of, read_text, without_compression, write_text
 
 __all__ = ["INFINITY", "ParsedProgram", "read", "recognize", "write"]
 
@@ -76,7 +76,7 @@ def recognize(path: Path, head: str) -> bool:
 
 def read(path: str | Path) -> ParsedProgram:
     """Read a linear program."""
-    path = Path(path)
+    path = path_of(path, "the linear program")
     text = read_text(path, "the linear program", _MEMORY_PER_BYTE)
     if not text.strip():
         raise ProblemError("the linear program is an empty file", path)

@@ -36,6 +36,7 @@ __all__ = [
     "limit",
     "limited",
     "lines_of",
+    "path_of",
     "read_beginning",
     "read_bytes",
     "read_head",
@@ -94,16 +95,21 @@ def _size_text(size: int) -> str:
     return bytes_text(size) if size < 10**24 else "more than 10^24 bytes"
 
 
+def path_of(path: str | Path, what: str) -> Path:
+    """The path of a file; :class:`ProblemError` for None, bytes, or a file that is open."""
+    try:
+        return Path(path)
+    except TypeError as error:
+        raise ProblemError(f"{what} must be named by its path; got {shown(path)}") from error
+
+
 def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
     """The content of a file, unpacked if it is compressed by gzip, bzip2 or xz.
 
     ``what``: what the file should be, with its article, for messages: ``"the knapsack file"``; ``memory_per_byte``:
     bytes of memory that reading takes in all for a byte of the content.
     """
-    try:
-        path = Path(path)
-    except TypeError as error:
-        raise ProblemError(f"{what} must be named by its path; got {shown(path)}") from error
+    path = path_of(path, what)
     try:
         if path.is_dir():
             raise ProblemError(f"{what} is a folder", path)

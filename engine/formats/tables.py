@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError
 from ..util.files import reason_of
-from .source import lines_of, read_bytes, read_head, read_text, require_memory, without_compression
+from .source import lines_of, path_of, read_bytes, read_head, read_text, require_memory, without_compression
 
 __all__ = [
     "TARGETS",
@@ -196,7 +196,7 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 def read(path: str | Path, target: str | int | None = None, encode: bool = False) -> Table:
     """Read a table of any of these formats."""
-    path = Path(path)
+    path = path_of(path, "the table")
     try:
         head = read_head(path, 1 << 16)
     except OSError as error:

@@ -133,6 +133,14 @@ def test_both_preludes_define_the_same_names():
     assert {"KERNEL", "BARRIER", "u64", "f32", "MULTIPLY_HIGH_U32"} <= names
 
 
+@pytest.mark.parametrize("name", sorted(template_names()))
+def test_no_def_of_a_template_silently_replaces_another(name):
+    text = (templates._TEMPLATES.root / f"{name}.mako").read_text(encoding="utf-8")
+    imported = ", ".join(re.findall(r'<%namespace[^>]* import="([^"]*)"', text))
+    names = re.findall(r'<%def name="(\w+)', text) + re.findall(r"\w+", imported)
+    assert sorted(names) == sorted(set(names))
+
+
 @EACH_TEXT
 def test_a_compile_error_names_the_template_and_its_own_line(text, trial_template, compile_trial):
     template = trial_template("broken", text)

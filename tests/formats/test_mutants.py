@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import random
@@ -144,6 +145,13 @@ def test_folders_and_impossible_names_are_refused(kind, tmp_path):
 
 
 @POSIX
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("given", [None, b"name", io.BytesIO()])
+def test_a_file_that_is_named_by_no_path_is_refused(kind, given):
+    with pytest.raises(ProblemError, match="must be named by its path; got "):
+        kind.read(given)
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_pipes_and_devices_are_refused_at_once(kind, tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")

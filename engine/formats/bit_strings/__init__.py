@@ -48,7 +48,7 @@ from pathlib import Path
 
 from ...errors import ProblemError
 from ..instances import require_instance
-from ..source import beginning_of, read_bytes, without_compression
+from ..source import beginning_of, path_of, read_bytes, without_compression
 from .clauses import read_cnf, read_wcnf
 from .landscapes import read_boa, read_goldman_nk, read_labs, read_nk
 from .lines import Lines, Parsed
@@ -82,7 +82,7 @@ _READERS = {
 
 def read(path: str | Path, instance: int = 1) -> Parsed:
     """Read a file of any of these formats."""
-    path = Path(path)
+    path = path_of(path, "the file")
     text = read_bytes(path, "the file", _MEMORY_PER_BYTE).decode("utf-8", errors="replace").removeprefix("\ufeff")
     plain, head = without_compression(path), beginning_of(text)
     found = recognize(plain, head) or recognize_faulty(plain, head)

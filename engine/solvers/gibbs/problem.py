@@ -15,6 +15,7 @@ from ...base.problem import Problem, ReadOptions
 from ...errors import ProblemError
 from ...formats import plink, tables
 from ...formats.instances import located
+from ...formats.source import path_of
 from ...util.text import counted
 from .data import (
     array_of,
@@ -190,14 +191,15 @@ class HorseshoeProbit(Problem[Posterior]):
         ProblemError
             If it cannot be read, or breaks a rule of its format or of the problem.
         """
-        if Path(path).suffix.lower() == ".bed":
+        path = path_of(path, "the table")
+        if path.suffix.lower() == ".bed":
             of_tables = {"target": target, "weights": weights, "offset": offset, "unpenalized": unpenalized}
             for name in [name for name, value in of_tables.items() if value is not None] + ["encode"] * encode:
                 raise ProblemError(f"{name} is for tables; genotypes take their columns from covariates", path)
             X, names, y = plink.read(path, covariates)
             inside = np.arange(len(names)) >= X.columns.shape[1]
             with located(path):
-                return cls(X, y, names=names, name=Path(path).stem, penalize=inside, **keywords)
+                return cls(X, y, names=names, name=path.stem, penalize=inside, **keywords)
         if covariates is not None:
             raise ProblemError("covariates are read beside genotypes (.bed) only; a table holds its own columns", path)
         table = tables.read(path, target, encode)
@@ -207,7 +209,7 @@ class HorseshoeProbit(Problem[Posterior]):
             given: dict[str, Any] = {name: found[column] for name, column in own.items() if column is not None}
             if unpenalized is not None:
                 given["penalize"] = tables.others(rest.names, [name.strip() for name in unpenalized.split(",")])
-            return cls(rest.X, rest.y, names=rest.names, name=Path(path).stem, **given, **keywords)
+            return cls(rest.X, rest.y, names=rest.names, name=path.stem, **given, **keywords)
 
     @classmethod
     def from_formula(cls, formula: str, data: Any, **keywords: Any) -> Self:

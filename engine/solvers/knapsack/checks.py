@@ -75,11 +75,10 @@ def integers(values: ArrayLike, noun: str, origin: Origin) -> NDArray[np.int64]:
         raise origin.error(f"{plural} must be a one-dimensional array of integers; got {shown(values)}") from error
     if hasattr(values, "mask") and np.ma.is_masked(values):  # asked for last: NumPy imports its module then
         raise origin.error(f"{plural} must be integers; got a masked array that lacks some")
+    if array.ndim == 0:
+        raise origin.error(f"{plural} must be a one-dimensional array of integers; got {shown(values)}")
     if array.ndim != 1:
-        rule = "one-dimensional" if array.ndim else "a one-dimensional array of integers"
-        raise origin.error(
-            f"{plural} must be {rule}; got {f'an array of shape {array.shape}' if array.ndim else shown(values)}"
-        )
+        raise origin.error(f"{plural} must be one-dimensional; got an array of shape {array.shape}")
     if array.dtype.kind == "b":
         raise origin.error(f"{plural} must be integers; got an array of booleans")
     if array.dtype.kind in "iu" or (array.dtype.kind == "f" and isinstance(values, np.ndarray)):

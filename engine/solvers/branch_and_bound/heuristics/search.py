@@ -160,7 +160,7 @@ def improve(
             return
         except DeviceLost as lost:
             if len(left) == 1:
-                raise lost.error from lost
+                raise lost.error from None
             del left[lost.index]
             run.notice(
                 f"{lost.label} has failed and is left out; the search for schedules continues on the other devices: "

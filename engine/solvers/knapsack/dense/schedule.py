@@ -44,12 +44,11 @@ class GroupRules:
     halo: int  # the most that the weights fused in a tile may add up to; 0: no tiles
     depths: tuple[int, ...]  # numbers of equal-weight items that a launch may take, descending; empty: no such launches
     tiles_first: bool = False  # prefer tiles to equal weights where at least four items fit one
-    windows: tuple[int, int] = (
-        0,
-        0,
-    )  # the fewest and the most items, of one weight and one profit, of a launch of windows
-    window_weight: int = 0  # the least weight of them together
-    window_reach: int = 2**62  # the most
+    # Runs of at least windows[0] items of one weight and one profit, which weigh at least window_weight together, are
+    # processed by launches of at most windows[1] (0: no such launches), which reach back at most window_reach.
+    windows: tuple[int, int] = (0, 0)
+    window_weight: int = 0
+    window_reach: int = 2**62
 
 
 class Goal(NamedTuple):
