@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -36,6 +37,7 @@ class _Owned:
 
     stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     buffers: set[Buffer] = field(default_factory=set)
+    staging: WeakValueDictionary[int, NDArray[Any]] = field(default_factory=WeakValueDictionary)  # by id
     programs: dict[tuple[str, str], Program] = field(default_factory=dict)
     recordings: RecordingSet = field(default_factory=RecordingSet)
 
@@ -143,14 +145,17 @@ class Device(ABC):
 
     @contextlib.contextmanager
     def released_on_error(self) -> Iterator[None]:
-        """Give the buffers that are made within back if it ends with an error, as no object will do it then."""
-        before = set(self._owned.buffers)
+        """Give buffers and staging that are made within back if it ends with an error, as no object will do it then."""
+        before, staged = set(self._owned.buffers), set(self._owned.staging)
         try:
             yield
         except BaseException:
             for buffer in self._owned.buffers - before:
                 with contextlib.suppress(Exception):  # of a device that has failed
                     self.release(buffer)
+            for number in set(self._owned.staging) - staged:
+                with contextlib.suppress(Exception):
+                    self.release_staging(self._owned.staging[number])
             raise
 
     def put(self, array: NDArray[Any], into: Buffer | None = None, start: int = 0) -> Buffer:
@@ -267,7 +272,9 @@ class Device(ABC):
         -----
         It belongs to the device: it ends with it, or with :meth:`release_staging`, and so do views of it.
         """
-        return self.queue.staging(count, dtype)
+        array = self.queue.staging(count, dtype)
+        self._owned.staging[id(array)] = array
+        return array
 
     def release_staging(self, array: NDArray[Any]) -> None:
         """Give an array of :meth:`staging` back before the device is closed."""

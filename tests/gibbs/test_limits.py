@@ -19,6 +19,7 @@ from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from tests.support.engines import engine_of
 from tests.support.patience import PATIENCE
+from tests.support.stopping import stop_at
 
 
 def problem_of(rows=80):
@@ -136,6 +137,19 @@ def test_a_limit_ends_the_upload_of_x(device, streaming, monkeypatch):
     )
     assert (result.status, result.reason) == ("time_limit", sentence)
     assert len(asked) < 10
+
+
+def test_a_stop_of_the_upload_leaves_the_draws_of_a_resumed_run(device, monkeypatch, tmp_path):
+    owner, folder = engine_of(device), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 110)
+        first = owner.solve(problem_of(), run_folder=folder, seed=4, draws=5000, warmup=50, chains=2)
+    with monkeypatch.context() as patch:
+        stop_at(patch, lambda event: event.type == "progress" and event.phase == "upload of X")
+        again = owner.resume(folder).wait()
+    assert (first.status, again.status) == ("interrupted", "interrupted")
+    assert 0 < again.counters["draws"] <= first.counters["draws"]
+    assert np.array_equal(again.arrays["beta"], first.arrays["beta"][:, : again.counters["draws"]])
 
 
 @pytest.mark.parametrize("kernel", ["hmc", "cg"])

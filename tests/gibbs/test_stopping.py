@@ -142,13 +142,20 @@ def test_too_little_memory_on_a_device_is_an_error_of_the_run(device, monkeypatc
         engine_of(device, 2).solve(problem_of(100, 4), draws=10, warmup=10, chains=2)
 
 
+def as_of_conjugate_gradients(arrays, state):
+    state["kernel"] = "cg"
+    for name in ("weight", "curvature", "control", "mode_auxiliary"):
+        del arrays[name]
+
+
 def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device, tmp_path):
-    options = {"seed": 4, "draws": 5000, "warmup": 50, "chains": 2}
+    options = {"kernel": "hmc", "seed": 4, "draws": 5000, "warmup": 50, "chains": 2}
     owner = engine_of(device)
     with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 110)
         assert owner.solve(problem_of(), run_folder=tmp_path / "stopped", **options).status == "interrupted"
     for fault, change in (
+        ("another kernel", as_of_conjugate_gradients),
         ("not above 0", lambda arrays, state: arrays["chain_state"].fill(0.0)),
         ("does not match the iteration", lambda arrays, state: state.update(iteration=0)),
         ("weights", lambda arrays, state: arrays["weight"].fill(-1.0)),

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.context import Checkpoint, RunContext
+from ...base.context import RunContext
 from ...numerics.blas_threads import one_thread
 from ...numerics.philox import uniform_float64_wide, uniform_words
-from .checkpoint import Adaptation, RunState, Start, restore, snapshot_of
+from .checkpoint import Adaptation, RunState, Start, snapshot_of
 from .design.lines import find_lines
 from .design.matrix import Design
 from .design.separation import separating_columns, separating_with_intercept
@@ -51,15 +51,14 @@ _LEAST_SIGMA = 0.3  # of the target's standard deviation, where the columns can 
 _STREAM_START = 8
 
 
-def begin(options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint | None) -> None:
-    """Bring the devices to the first iteration, or to that of a checkpoint."""
+def begin(
+    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, NDArray[Any]] | None
+) -> None:
+    """Bring the devices to the first iteration, or to that of a restored checkpoint, whose arrays are given."""
     run.progress("mode", 0, 1, "steps")
     run.poll()
-    if restored is not None:
-        state.reports.has_lines = True
-        arrays, saved = restored.arrays, CheckpointState.model_validate(restored.state, from_attributes=True)
-        restore(state, arrays, saved, options, "the run folder")
-        restore_chains(options, run, sampler, state, arrays, saved)
+    if arrays is not None:
+        restore_chains(options, run, sampler, state, arrays, state.origin)
         state.snapshot = snapshot_of(state, *sampler.snapshot())
         return
 

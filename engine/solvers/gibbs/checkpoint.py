@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.context import RunContext
+from ...base.context import Checkpoint, RunContext
 from ...errors import RunFolderError
 from .design.lines import Lines
 from .design.matrix import Design
 from .device.records import CHAIN
 from .draws.store import Draws
 from .options import Options
-from .schema import CheckpointState
+from .schema import CheckpointState, name_in_checkpoints
 
 __all__ = [
     *("Adaptation", "Convergence", "Rate", "Reports", "RunState", "Snapshot", "Start"),
@@ -116,11 +116,10 @@ class Snapshot:
     marks: dict[str, tuple[Any, ...]]
 
 
-def restore(
-    state: RunState, arrays: dict[str, NDArray[Any]], saved: CheckpointState, options: Options, source: str
-) -> None:
-    """Take over a checkpoint, from the ``source`` that a message names."""
-    state.origin = saved
+def restore(state: RunState, checkpoint: Checkpoint, options: Options, source: str) -> None:
+    """Take over a checkpoint, all but the chains, from the ``source`` that a message names."""
+    arrays, saved = checkpoint.arrays, CheckpointState.model_validate(checkpoint.state, from_attributes=True)
+    state.origin, state.reports.has_lines = saved, True
     state.iteration, state.failed, state.passes = saved.iteration, saved.failed, saved.passes
     state.warmup = options.warmup if saved.warmup is None else saved.warmup
     none = np.zeros(0)
@@ -167,6 +166,7 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, fo
     iteration, kept = state.iteration, max(0, state.iteration - state.warmup) // options.thin
     tau_precision = CHAIN.view(arrays["chain_state"])["tau_precision"]
     rules = {
+        "it was made by another kernel": state.origin.kernel == name_in_checkpoints(options.kernel),
         "the chains have another shape than the problem": arrays["beta"].shape == (options.chains, layout.columns)
         and arrays["chain_state"].shape == (options.chains, len(CHAIN.names))
         and arrays["mode"].shape == (layout.columns,),

@@ -15,6 +15,7 @@ from .design.matrix import DENSE, Design, bytes_an_entry, has_offset_column
 from .options import Options
 from .priors import CONJUGATE
 from .problem import HorseshoeProbit
+from .schema import name_in_checkpoints
 
 __all__ = ["is_wide", "kernel_costs", "moves_latent", "validate_kernel", "with_kernel"]
 
@@ -23,9 +24,6 @@ _MOST_COLUMNS = 8192
 
 _ITERATIONS = 100
 """Iterations for which a time limit must be predicted to suffice then."""
-
-_CHECKPOINTS = {"px": "latent", "gibbs": "latent"}
-"""What checkpoints call these kernels."""
 
 _MOST_ROWS = 4096
 """Rows up to which matrices of N x N are made for moves of latent normals."""
@@ -53,7 +51,7 @@ def with_kernel(
     costs = kernel_costs(problem, options, devices)
     fitting = {kernel: cost for kernel, cost in costs.items() if cost.bytes <= memory} or costs
     if begun is not None:
-        same = {kernel: cost for kernel, cost in costs.items() if begun in (kernel, _CHECKPOINTS.get(kernel))}
+        same = {kernel: cost for kernel, cost in costs.items() if begun == name_in_checkpoints(kernel)}
         fitting = same or fitting
     chosen = min(fitting, key=lambda kernel: fitting[kernel].rank(kernel, seconds))
     pace = min(cost.seconds for kernel, cost in costs.items() if kernel != "cg")  # hmc moves latent normals too

@@ -88,8 +88,7 @@ class DividedSampling(DividedRun):
                 f"{each} share every pass over X. Set chains to more for more draws in the same time"
             )
         if run.restored is not None:
-            saved = CheckpointState.model_validate(run.restored.state, from_attributes=True)
-            self._restore(dict(run.restored.arrays), saved, "the run folder")
+            self._restore(run.restored, "the run folder")
 
     # --- what there is to do --------------------------------------------------------------------------------------
 
@@ -159,7 +158,7 @@ class DividedSampling(DividedRun):
             self._has_lines = True
         if work["kind"] == "start":
             self._is_out = False
-            self._restore(answer["arrays"], CheckpointState.model_validate(answer["scalars"]), "a worker's answer")
+            self._restore(Checkpoint(answer["arrays"], answer["scalars"], 0.0), "a worker's answer")
             return
         group, done = self._group_of(work), int(answer["done"])
         rows: NDArray[np.float64] = answer["rows"]
@@ -174,16 +173,17 @@ class DividedSampling(DividedRun):
         group.rows.update(zip(answer["iterations"], rows, strict=True))
         self._take_in()
 
-    def _restore(self, arrays: Arrays, saved: CheckpointState, source: str) -> None:
+    def _restore(self, checkpoint: Checkpoint, source: str) -> None:
         """Continue from a checkpoint of all chains: with the warm-up, or with the groups."""
-        state = self._state
-        restore(state, arrays, saved, self._options, source)
-        self._checkpoint = (arrays, saved.model_dump())
+        state, arrays = self._state, checkpoint.arrays
+        restore(state, checkpoint, self._options, source)
+        scalars = state.origin.model_dump()
+        self._checkpoint = (arrays, scalars)
         if state.iteration < min(_common_from(self._options), self._total):
             self._run.progress("warm-up", state.iteration, self._options.warmup, "iterations")
             return
         self._common = {name: arrays[name] for name in ("mode", *_ADAPTED) if name in arrays}
-        self._common["scalars"] = saved.model_dump()
+        self._common["scalars"] = scalars
         for first, count in self._shares:
             chains = {name: arrays[name][first : first + count] for name in STATE}
             self._groups.append(_Group(first, count, state.iteration, {state.iteration: chains}))
@@ -279,12 +279,13 @@ class SamplingTasks(TaskRunner):
         self.close()
         options, run = self._options, self._context_of(control)
         state = single.new_state(self._design, options)
+        arrays = None
         if work["checkpoint"] is not None:
             arrays, scalars = work["checkpoint"]
-            run.restored = Checkpoint(arrays, scalars, 0.0)
+            restore(state, Checkpoint(arrays, scalars, 0.0), options, "the run folder")
         last = _common_from(options)
         with Sampler(self._pool, self._design, self._settings) as sampler:
-            begin(options, run, sampler, state, run.restored)
+            begin(options, run, sampler, state, arrays)
             began = state.iteration
 
             def ends(iteration: int) -> bool:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 from .families import AUXILIARY
 
-__all__ = ["MOST_STEPS", "SCHEMA", "CheckpointState"]
+__all__ = ["MOST_STEPS", "SCHEMA", "CheckpointState", "name_in_checkpoints"]
 
 MOST_STEPS = 8
 """Of a trajectory of the kernel ``hmc``."""
@@ -37,6 +37,11 @@ class CheckpointState(BaseModel):
     averaging: bool = False
     adapting: bool = False
     steps: int = Field(3, ge=1, le=MOST_STEPS)
+
+
+def name_in_checkpoints(kernel: str) -> str:
+    """What checkpoints call a kernel."""
+    return kernel if kernel in ("hmc", "cg") else "latent"
 
 
 def _is_hmc(state: Any) -> bool:

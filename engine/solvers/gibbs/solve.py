@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
 from .begin import METRIC_WARMUP, MOSTLY, begin
-from .checkpoint import Adaptation, Convergence, RunState, checkpoint_of, save, snapshot_of
+from .checkpoint import Adaptation, Convergence, RunState, checkpoint_of, restore, save, snapshot_of
 from .choice import is_wide, moves_latent, with_kernel
 from .design.matrix import Design
 from .device.records import CHAIN
@@ -62,16 +63,23 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
 
     def stop() -> None:
         if run.overdue > 0.0:
-            raise StopRequested(Status.TIME_LIMIT if run.time_left <= 0.0 else Status.INTERRUPTED)
+            raise StopRequested(Status.INTERRUPTED)
 
     state = new_state(design, options)
     while True:
+        if restored is not None:  # before all else, so that a stop leaves its draws
+            restore(state, restored, options, "the run folder")
         run.progress("upload of X", 0, 1)
         try:
             with Sampler(pool, design, settings, left, tolerant=True, between=stop) as sampler:
-                return _draw(options, run, sampler, state, restored)
+                return _draw(options, run, sampler, state, None if restored is None else restored.arrays)
         except StopRequested as stopped:
-            return posterior_of(options, run, state, stopped.status)
+            status = stopped.status
+            try:
+                run.poll()  # lets the run know, which says why; not for the devices' threads
+            except StopRequested as noticed:
+                status = noticed.status
+            return posterior_of(options, run, state, status)
         except DeviceLost as lost:
             members = left = [member for member in members if member.label != lost.label]
             if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
@@ -87,7 +95,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
 
 
 def _draw(
-    options: Options, run: RunContext, sampler: Sampler, state: RunState, restored: Checkpoint | None
+    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, NDArray[Any]] | None
 ) -> Posterior:
     design, status, streamed = state.design, Status.COMPLETE, sampler.streamed
     if streamed:
@@ -105,7 +113,7 @@ def _draw(
 
     run.offer(summary)
     try:
-        begin(options, run, sampler, state, restored)
+        begin(options, run, sampler, state, arrays)
         sample(options, run, sampler, state)
     except StopRequested as stop:
         status = stop.status

@@ -131,7 +131,9 @@ class Decomposable(Fitness):
             raise ProblemError(f"scope {place} must have at most {WIDEST_SCOPE} genes; it has {len(scope)}")
         for gene in scope:
             if not isinstance(gene, (int, np.integer)) or not 0 <= gene < self.n:
-                raise ProblemError(f"genes of scope {place} must be from 0 to {self.n - 1}; got {shown(gene)}")
+                raise ProblemError(
+                    f"genes of scope {place} must be whole numbers from 0 to {self.n - 1}; got {shown(gene)}"
+                )
         if len(set(scope)) != len(scope):
             raise ProblemError(f"scope {place} names a gene twice: {list(scope)}")
 
