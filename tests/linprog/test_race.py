@@ -166,7 +166,7 @@ def test_what_highs_begins_before_devices_are_opened_goes_on_in_the_race(monkeyp
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
     assert sorted(made) == ["HighsInteriorThread", "HighsThread"]
-    assert not start.Begun._waiting
+    assert not start.Begun._offered
 
 
 def counted(function, calls, name):
@@ -184,12 +184,38 @@ def test_what_highs_has_begun_ends_if_there_is_no_run(monkeypatch):
     for taken in (False, True):
         begun = start.Begun(problem, 1e-8)
         begun.start()
+        assert start.Begun.take(problem, 1e-8) is None  # nor what works before it is offered
+        begun.offer()
         assert start.Begun.take(problem, 1e-6) is None  # another run, with options of its own
         assert not taken or start.Begun.take(problem, 1e-8) is begun
         begun.close()
         assert start.Begun.take(problem, 1e-8) is None
         assert bool(closed) is not taken
         closed.clear()
+
+
+def test_runs_of_one_program_each_take_what_has_begun_for_one_of_them():
+    problem = sparse_program(3)
+    begun = [start.Begun(problem, 1e-8).offer() for _ in range(2)]
+    assert [start.Begun.take(problem, 1e-8) for _ in range(3)] == [*begun, None]
+
+
+def test_a_run_that_is_stopped_at_once_ends_what_highs_has_begun(monkeypatch):
+    made, closed = [], []
+    init, close = start.HighsThread.__init__, start.HighsThread.close
+    monkeypatch.setattr(
+        start.HighsThread, "__init__", lambda method, *given: (made.append(method), init(method, *given))[0]
+    )
+    monkeypatch.setattr(start.HighsThread, "close", lambda method: (closed.append(method), close(method))[0])
+    monkeypatch.setattr(at_once, "_PATIENCE", 0.0)
+    monkeypatch.setattr(at_once, "method_for", lambda *_: "race")
+    monkeypatch.setattr(solve, "method_for", lambda *_: "race")
+    monkeypatch.setattr(start, "host_cores", lambda: 1)
+    slow_simplex(monkeypatch)
+    with engine.Engine() as owner:
+        assert owner.solve(sparse_program(3), time_limit=1e-9).status == "time_limit"
+    assert made
+    assert set(made) == set(closed)
 
 
 @pytest.mark.cpu
@@ -233,6 +259,14 @@ def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part):
     if part:
         stopped.set()
     assert work.solve_interior({}, stopped)["status"] == "interrupted by user"
+
+
+def test_the_point_of_an_interior_point_method_that_was_closed_is_not_refined():
+    simplex = racer.HighsThread(sparse_program(7, 300, 500), 1e-8)
+    method = racer.HighsInteriorThread(simplex, lambda: pytest.fail("a child was started"), 1e-8)
+    method.close()
+    assert method.collect().ended
+    simplex.close()
 
 
 def test_highs_without_a_point_has_ended():

@@ -88,15 +88,19 @@ class _Solving:
         self._initial = initial_point(problem, options) if run.restored is None else None
         self._is_searched = problem.nonzeros > SOON_NONZEROS  # for a proof, early
         self._form: Form = "presolved"  # of the program that our methods work on
-        self._begun = Begun.take(problem, options.tolerance)
-        if self._begun is not None and self.method != "race":
-            self._begun.end()
         self.restored = checkpoint.restore(run)
         if self.restored is not None:
             arrays, state = self.restored
             self.race.counters |= state.counters
             self._form = state.form
             self.race.history = arrays["history"].tolist()
+        self._begun = Begun.take(problem, options.tolerance)
+        if self._begun is not None:
+            self._begun.time_left = lambda: run.time_left
+            if self.method == "race":
+                self.race.methods += self._begun.methods
+            else:
+                self._begun.end()
 
     def result(self) -> Result:
         """Presolve, solve, and judge what was found."""
@@ -121,7 +125,7 @@ class _Solving:
 
     def _search(self, stack: contextlib.ExitStack) -> Status | None:
         """Find the best point, or a proof; a status if the methods ended without either."""
-        began = time.perf_counter() if self._begun is None else self._begun.began
+        began = self._begun.began if self._begun is not None and self.race.methods else time.perf_counter()
         self.race.poll()
         self._judge_initial()
         self._solve_at_once()
@@ -206,7 +210,6 @@ class _Solving:
         """Start HiGHS; its interior-point method only where the simplex method has no answer at once."""
         problem, tolerance, race = self.problem, self.options.tolerance, self.race
         keep_helpers(self.pool)
-        race.methods += self._begun.methods if self._begun is not None else []
         if not race.methods:
             race.methods += start_highs_simplex(problem, tolerance, self.run)
             if problem.nonzeros <= SOON_NONZEROS:

@@ -70,19 +70,19 @@ def _solved_on_host(problem: LinearProgram, options: Options, left: float, is_op
         return None
     verdict, counters = Verdict(problem, options.acceptable), first_counters(problem)
     found = solve_at_once(problem, options, verdict, left, is_open=is_open)
-    begun = None if found is None else Begun(problem, options.tolerance)
+    begun = Begun(problem, options.tolerance)
     soon = not is_open or problem.nonzeros <= SOON_NONZEROS
     if (found is None or not found.solved) and _is_raced(problem, options) and soon:
-        begun = begun or Begun(problem, options.tolerance)
         try:
             found = _solve_beside(begun, options, verdict, min(FIRST_WAIT if is_open else _PATIENCE, left))
         except BaseException:
-            begun.close()
+            begun.end()
             raise
-    if found is None or not found.solved:
-        return begun
-    if begun is not None:
-        begun.close()
+    if found is None:
+        return None
+    if not found.solved:
+        return begun.offer()
+    begun.end()
     if verdict.proof is None and (not verdict.best_is(options.tolerance) or lacks_basis(found.arrays, options)):
         return None  # a run says how exact it is, and looks for a basis
     counters["highs_iterations"] = found.iterations

@@ -152,6 +152,7 @@ class HighsInteriorThread(HighsThread):
     @override
     def close(self) -> None:
         """The simplex method goes on."""
+        self.is_final = True  # no child begins for the point that it has then
         self._stopped.set()
         if self._child is not None:
             self._child.close()

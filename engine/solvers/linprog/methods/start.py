@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from functools import partial
 from typing import ClassVar, Literal
@@ -70,13 +72,13 @@ def _keep_children() -> None:
 class Begun:
     """HiGHS's methods at work in threads before a run, which goes on with them; perhaps none, where HiGHS was tried."""
 
-    _waiting: ClassVar[dict[tuple[int, float], Begun]] = {}
+    _offered: ClassVar[list[Begun]] = []
 
     def __init__(self, problem: LinearProgram, tolerance: float) -> None:
         self.began = time.perf_counter()
+        self.time_left: Callable[[], float] = lambda: math.inf  # set by the run that takes it
         self.methods: list[HighsThread] = []
-        self._problem, self._tolerance, self._is_taken = problem, tolerance, False
-        self._waiting[id(problem), tolerance] = self
+        self._problem, self._tolerance = problem, tolerance
 
     def start(self) -> None:
         """Begin, with as many methods as there are cores for where the simplex method has no answer at once."""
@@ -85,23 +87,28 @@ class Begun:
         if self._problem.nonzeros <= SOON_NONZEROS:
             wait([simplex.future], FIRST_WAIT)
         if not simplex.future.done() and host_cores() >= _FEWEST_CORES:
-            crossover = partial(HighsMethod, self._problem, "ipm", self._tolerance, "yes")
+            crossover = partial(HighsMethod, self._problem, "ipm", self._tolerance, "yes", lambda: self.time_left())
             self.methods.append(HighsInteriorThread(simplex, crossover, self._tolerance))
+
+    def offer(self) -> Begun:
+        """From now on a run may take it."""
+        self._offered.append(self)
+        return self
 
     @classmethod
     def take(cls, problem: LinearProgram, tolerance: float) -> Begun | None:
         """What has begun for a program and no run has taken."""
-        found = cls._waiting.pop((id(problem), tolerance), None)
-        if found is not None:
-            found._is_taken = True
-        return found
+        for found in list(cls._offered):
+            if found._problem is problem and found._tolerance == tolerance:
+                with contextlib.suppress(ValueError):  # another run has taken it meanwhile
+                    cls._offered.remove(found)
+                    return found
+        return None
 
     def close(self) -> None:
-        """End the methods, unless a run has taken them."""
-        key = id(self._problem), self._tolerance
-        if self._waiting.get(key) is self:
-            del self._waiting[key]
-        if not self._is_taken:
+        """End what is offered, unless a run has taken it."""
+        with contextlib.suppress(ValueError):
+            self._offered.remove(self)
             self.end()
 
     def end(self) -> None:
