@@ -34,8 +34,8 @@ class HorseshoeEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators, which list their parameters themselves, as scikit-learn asks for."""
 
     def _set_parameters(self, given: dict[str, Any]) -> None:
-        """Keep the arguments of the constructor as they are, each under its name."""
-        for name in self._get_param_names():
+        """Keep the arguments of the constructor as they are, each under its name; subclasses may have others."""
+        for name in given.keys() - {"self"}:
             setattr(self, name, given[name])
 
     def _names(self) -> list[str] | None:

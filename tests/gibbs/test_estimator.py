@@ -84,6 +84,20 @@ def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree():
     np.testing.assert_allclose(np.exp(fitted.predict_log_proba(frame)), fitted.predict_proba(frame))
 
 
+@pytest.mark.parametrize("base", [engine.HorseshoeClassifier, engine.HorseshoeRegressor])
+def test_a_subclass_may_have_parameters_of_its_own(base):
+    class Own(base):
+        """Fewer of the parameters, and another one."""
+
+        def __init__(self, draws=100, own=1):
+            super().__init__(draws=draws)
+            self.own = own
+
+    made = Own(draws=7)
+    assert made.get_params() == {"draws": 7, "own": 1}
+    assert (made.draws, made.thin, set(base().get_params()) - set(vars(made))) == (7, base().thin, set())
+
+
 @pytest.mark.full
 def test_sparse_features_give_the_answers_of_dense_ones():
     from scipy import sparse

@@ -298,11 +298,11 @@ class BoundKernel:
 class Building:
     """What has been built for a device since it was opened, or loaded from a cache."""
 
-    programs: list[str] = field(default_factory=list)
-    kernels: int = 0
-    used: int = 0
-    rendering: float = 0.0
-    compiling: float = 0.0
+    programs: list[str] = field(default_factory=list)  # their templates
+    kernels: int = 0  # in these programs
+    used: int = 0  # those of them that were asked for
+    rendering: float = 0.0  # seconds for texts,
+    compiling: float = 0.0  # and for programs; drivers for CPUs compile a kernel once more when it is first launched
 
 
 class Program:

@@ -15,7 +15,7 @@ class Answered:
     number: int
     worker: str
     answer: Any
-    seconds: float = 0.0
+    seconds: float = 0.0  # that the worker took
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ Message = Answered | Left | Lost | Reported
 class Transport(Protocol):
     """A way to the workers of one run."""
 
-    interval: float
+    interval: float  # seconds between two reports of a task in progress
 
     def workers(self) -> list[str]:
         """Labels of the workers that can be given tasks now."""
 
     def submit(self, number: int, work: Any, seconds: float, shared: Any) -> None:
-        """Have a task computed, once more if it was submitted before."""
+        """Have a task computed that should take so many seconds, once more if it was submitted before."""
 
     def messages(self, timeout: float) -> list[Message]:
         """What has come since the last call; waits up to ``timeout`` seconds for the first."""

@@ -182,7 +182,7 @@ def _solve_beside(begun: Begun, options: Options, verdict: Verdict, patience: fl
             if verdict.proof is not None or verdict.best_is(options.tolerance):
                 names = [method.name, *(other.name for other in begun.methods if other is not method)]
                 return AtOnce(
-                    True, method.iterations, winner_arrays(verdict, "HiGHS alone, before devices are opened", names)
+                    True, method.iterations, winner_arrays(verdict, "HiGHS alone, before other methods begin", names)
                 )
             left.remove(method)
     return AtOnce()

@@ -62,7 +62,7 @@ def proves_infeasible(problem: LinearProgram, y: Vector) -> float:
 
 @_OVERFLOWS
 def polished(problem: LinearProgram, y: Vector) -> Vector:
-    """A Farkas ray that violates fewer signs, by least squares; zeros stay, and no entry changes its sign."""
+    """A Farkas ray that violates fewer signs, by least squares; zeros stay."""
     if not np.isfinite(y).all() or not y.any() or problem.m > 20_000:
         return y
     y = np.where((y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper), 0.0, y)
@@ -70,7 +70,6 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
         transposed(problem.A),
         y / np.abs(y).max(),
         lambda sums: priced(-sums, problem.lower, problem.upper)[1],
-        np.arange(problem.m),
         lambda moved: moved,
     )
 
@@ -79,20 +78,15 @@ def _mended(
     matrix: Matrix,
     vector: Vector,
     wrong_of: Callable[[Vector], Vector],
-    support: NDArray[np.int64] | None,
     allowed: Callable[[Vector], Vector],
 ) -> Vector:
-    """A vector v of whose sums ``A v`` fewer are wrong, by least squares on those, with changes on a support.
-
-    Without a support those are the entries that are not zero.
-    """
+    """A vector v of whose sums ``A v`` fewer are wrong, by least squares on those; zeros stay."""
     at_fault = np.zeros(matrix.shape[0], bool)
     for _ in range(6):
         sums = product(matrix, vector)
         wrong = wrong_of(sums)
         at_fault |= wrong > 0.0
-        places = np.flatnonzero(vector) if support is None else support
-        count = int(at_fault.sum())
+        places, count = np.flatnonzero(vector), int(at_fault.sum())
         if not (wrong > 0.0).any() or not places.size:
             break
         if count * places.size * min(count, places.size) > _MOST_POLISHING:
@@ -159,7 +153,6 @@ def polished_ray(problem: LinearProgram, direction: Vector) -> Vector:
         problem.A,
         _open_direction(problem, direction),
         lambda moves: _ended(problem, moves),
-        None,
         lambda moved: _open_direction(problem, moved),
     )
     return found if found.any() else direction
