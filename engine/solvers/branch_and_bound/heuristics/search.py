@@ -206,7 +206,7 @@ def first_schedule(
     try:
         if best.value > lower and not expired():
             improve(problem, pool, run, None, found, proceed, _FIRST_TURN_SECONDS)
-    except DeviceError as error:  # the tree search says which, and goes on with the others
+    except DeviceError as error:  # no device is left: the tree search opens all of them again
         run.notice(f"the search for a first schedule has ended early: {error}", level="warning")
     return best, lower
 
