@@ -71,9 +71,9 @@ class GibbsPanel(Panel):
             empty=_AT_THE_END,
         )
         self.each.legend_at = self.correlation
-        self.effective_rate = plot("Effective draws per second", y_title="draws/s", key="ess rate", optional=True)
+        self.effective_rate = plot("Effective draws per second", y_title="draws/s", key="ess rate")
+        page.reveal(self.effective_rate, False)  # one value is no curve
         self.follow(self.effective_rate, "ess_per_second", names=["effective draws"])
-        self.effective_rate.filled = str  # one value is no curve
         curves = self.effective_rate.curves
         self.route("ess_per_second", lambda _: page.reveal(self.effective_rate, len(curves[0].data) > 1))
         posterior = self.page("Posterior", columns=3)
