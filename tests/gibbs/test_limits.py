@@ -13,6 +13,7 @@ from engine.solvers.gibbs import reporting as reporting_module
 from engine.solvers.gibbs import solve as solve_module
 from engine.solvers.gibbs import validate as validate_module
 from engine.solvers.gibbs.design import features
+from engine.solvers.gibbs.design.entries import Entries
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.options import Options
@@ -137,6 +138,15 @@ def test_a_limit_ends_the_upload_of_x(device, streaming, monkeypatch):
     )
     assert (result.status, result.reason) == ("time_limit", sentence)
     assert len(asked) < 10
+
+
+def test_a_limit_ends_the_upload_of_a_sparse_x(device, monkeypatch):
+    asked, of = [], Entries.of
+    monkeypatch.setattr(Entries, "of", lambda *place: asked.append(place) or of(*place))
+    monkeypatch.setattr(Run, "time_left", property(lambda run: -1.0 if asked else 20.0))
+    result = engine_of(device).solve(problem_of(), storage="sparse")
+    assert result.status == "time_limit"
+    assert "in the phase 'upload of X'" in result.reason
 
 
 def test_a_stop_of_the_upload_leaves_the_draws_of_a_resumed_run(device, monkeypatch, tmp_path):

@@ -53,8 +53,10 @@ class SparseRows(Rows):
         layout, design, memory = self.layout, self.design, self._memory
         self.streamed, self.blocks = False, []
         entries = Entries.of(design, self.first_row, self.first_row + self.count)
+        between()
         shard_strips = np.array(layout.bounds[self.first_shard : self.last_shard + 1]) - self.first_strip
         segments = column_segments(entries, int(design.intercept), shard_strips * layout.strip_rows)
+        between()
         needed, free = entries.nbytes + segments.nbytes, self.device.memory().free
         if needed > free:
             raise DeviceError(
