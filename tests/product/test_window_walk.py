@@ -126,7 +126,7 @@ class Walk:
         if kind not in ABOUT_THE_SELECTION:
             tab = self.window.run_tabs.current_run() if kind in OF_TABS else None
             for keys, now in zip(before, self.selected(), strict=False):
-                if tab is not None and now == {tab.note.key}:
+                if tab is not None and now == {tab.note.key} & there:
                     continue
                 kept = (keys - deleted) & there
                 added = [note for view in self.views() for note in view.selected() if note.key in now - kept]
