@@ -341,11 +341,8 @@ class Engine(Displayed):
         found = solved_on_host(self._resolved, self.is_open, problem, {**arguments}) if local else None
         if isinstance(found, Result):
             return cast(R, found)
-        try:
+        with contextlib.nullcontext() if found is None else contextlib.closing(found):
             return cast(R, wait_or_stop(self.start(problem, **arguments)))
-        finally:
-            if found is not None:
-                found.close()
 
     def map(
         self,
@@ -454,7 +451,6 @@ class Engine(Displayed):
         engine.errors.DeviceError
             If a device cannot be opened.
         """
-        self._require_open()
         for member in self._open().members:
             member.opened.result()
 

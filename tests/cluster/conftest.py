@@ -30,8 +30,8 @@ def cpu():
 
 
 @pytest.fixture(scope="module")
-def crew(cpu):
-    """A cluster of two worker processes, encrypted; ``crew`` is the engine."""
+def clustered(cpu):
+    """A cluster of two worker processes, encrypted; ``clustered`` is the engine."""
     with engine.Engine("opencl", [cpu], cluster="local:2") as owner:
         yield owner
 

@@ -16,28 +16,28 @@ class Own(engine.Knapsack):
     """A class of the user's script, which workers do not have; see the test."""
 
 
-def test_a_class_of_the_script_goes_to_the_workers(crew, monkeypatch):
+def test_a_class_of_the_script_goes_to_the_workers(clustered, monkeypatch):
     monkeypatch.setattr(Own, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "Own", Own, raising=False)
     given = [Own([60, 100, 120], [10, 20, 30], capacity) for capacity in (30, 50)]
-    batch = crew.map([*given, engine.Knapsack([60], [10], 50)])
+    batch = clustered.map([*given, engine.Knapsack([60], [10], 50)])
     assert batch.failures == {}
     assert [result.objective for result in batch.results] == [160, 220, 60]
 
 
-def test_files_are_those_of_the_folder_where_the_batch_is_started(crew, tmp_path, monkeypatch):
-    crew.executor.connect()  # the workers start in another folder
+def test_files_are_those_of_the_folder_where_the_batch_is_started(clustered, tmp_path, monkeypatch):
+    clustered.executor.connect()  # the workers start in another folder
     text = (ROOT / "samples" / "branch_and_bound" / "queens-14.txt").read_text()
     (tmp_path / "eight.txt").write_text(text.replace("14", "8"))
     monkeypatch.chdir(tmp_path)
     seen = []
-    batch = crew.map(["eight.txt", "nowhere.txt", engine.Queens(6)], on_event=seen.append)
+    batch = clustered.map(["eight.txt", "nowhere.txt", engine.Queens(6)], on_event=seen.append)
     assert [result.objective for result in batch.results] == [92, 4]
     assert list(batch.failures) == [1]
     assert isinstance(batch.failures[1].error, InputError)
     assert [row["problem"] for row in batch.table()][:2] == ["eight.txt", "nowhere.txt"]
     assert [event.done for event in seen if isinstance(event, Progress)][-1] == 3
-    batch = crew.map(["nowhere.txt"])
+    batch = clustered.map(["nowhere.txt"])
     assert list(batch.failures) == [0]
 
 
@@ -65,13 +65,13 @@ def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu):
             client.close()
 
 
-def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew):
+def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(clustered):
     text = "worker-9 at tcp://host:9 is not used: there is no OpenCL device"
-    crew.executor.connect().warnings.append(text)
+    clustered.executor.connect().warnings.append(text)
     try:
         for call in (
-            lambda see: crew.map([engine.Queens(6)], on_event=see),
-            lambda see: crew.solve(engine.Queens(6), on_event=see),
+            lambda see: clustered.map([engine.Queens(6)], on_event=see),
+            lambda see: clustered.solve(engine.Queens(6), on_event=see),
         ):
             seen = []
             with pytest.warns(engine.ClusterWarning, match="worker-9 .* is not used") as caught:
@@ -80,4 +80,4 @@ def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(crew):
             assert caught[0].filename == __file__
             assert text in [event.message for event in seen if isinstance(event, Notice)]
     finally:
-        crew.executor.connect().warnings.clear()
+        clustered.executor.connect().warnings.clear()

@@ -47,10 +47,10 @@ def test_a_host_and_port_alone_is_answered_with_the_address():
         Connection("localhost:8786")
 
 
-def test_an_asynchronous_client_is_refused(crew):
+def test_an_asynchronous_client_is_refused(clustered):
     from distributed import Client
 
-    known = crew.executor.connect().client
+    known = clustered.executor.connect().client
 
     async def attempt():
         async with Client(known.scheduler.address, security=known.security, asynchronous=True) as client:
@@ -152,14 +152,15 @@ def test_insecure_allows_a_cluster_without_tls(tmp_path, monkeypatch, problem_fi
     assert "cannot connect to the scheduler" in capsys.readouterr().err
 
 
-def test_a_file_with_certificates_connects_by_tls(crew, cpu, tmp_path, monkeypatch):
-    security = crew.executor.connect().client.security
+def test_a_file_with_certificates_connects_by_tls(clustered, cpu, tmp_path, monkeypatch):
+    security = clustered.executor.connect().client.security
     for name in ("ca_file", "client_cert", "client_key"):
         (tmp_path / name).write_text(getattr(security, f"tls_{name}"))
     path = tmp_path / "local.toml"  # no local cluster
     monkeypatch.chdir(tmp_path)
     files = "ca = 'ca_file'\ncert = 'client_cert'\nkey = 'client_key'\n"
-    path.write_text(f"kind = 'address'\naddress = '{crew.executor.connect().client.scheduler.address}'\n[tls]\n{files}")
+    address = clustered.executor.connect().client.scheduler.address
+    path.write_text(f"kind = 'address'\naddress = '{address}'\n[tls]\n{files}")
     with engine.Engine("opencl", [cpu], cluster=path.name) as owner:
         assert owner.solve(engine.Queens(8)).objective == 92
         assert owner.executor.connect().client.scheduler.address.startswith("tls://")

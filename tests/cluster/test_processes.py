@@ -33,10 +33,10 @@ def pids(owner):
 
 
 @pytest.mark.full
-def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew, alone):
+def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(clustered, alone):
     expected = alone.solve(engine.Queens(13))
     seen = []
-    result = crew.solve(engine.Queens(13), ivms=16, on_event=seen.append)
+    result = clustered.solve(engine.Queens(13), ivms=16, on_event=seen.append)
     assert (result.status, result.objective) == (Status.COMPLETE, 73_712)
     for name in ("nodes", "leaves"):
         assert result.counters[name] == expected.counters[name]
@@ -54,24 +54,24 @@ def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(crew, alone
 
 
 @pytest.mark.full
-def test_chains_and_islands_are_those_of_one_machine(crew, alone):
+def test_chains_and_islands_are_those_of_one_machine(clustered, alone):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(120, 6))
     problem = engine.HorseshoeProbit(X, X[:, 0] + rng.normal(size=120) > 0)
     given = {"draws": 40, "warmup": 50, "chains": 4, "seed": 2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", engine.ConvergenceWarning)
-        expected, found = alone.solve(problem, **given), crew.solve(problem, **given)
+        expected, found = alone.solve(problem, **given), clustered.solve(problem, **given)
     assert np.array_equal(expected.arrays["beta"], found.arrays["beta"])
     assert np.array_equal(expected.arrays["log_tau"], found.arrays["log_tau"])
 
     bits = engine.BOA("trap-5", 30)
     options = {"islands": 2, "population": 64, "migration_interval": 4, "max_generations": 12}
-    one, two = alone.solve(bits, **options), crew.solve(bits, **options)
+    one, two = alone.solve(bits, **options), clustered.solve(bits, **options)
     assert np.array_equal(one.arrays["history"], two.arrays["history"])
 
 
-def test_map_has_the_results_of_one_machine_in_order(crew, alone):
+def test_map_has_the_results_of_one_machine_in_order(clustered, alone):
     rng = np.random.default_rng(2)
     problems = []
     for _ in range(30):
@@ -79,7 +79,7 @@ def test_map_has_the_results_of_one_machine_in_order(crew, alone):
         problems.append(engine.Knapsack(weights + rng.integers(1, 30, 20), weights, int(weights.sum() // 2)))
     problems.insert(7, "nowhere.txt")
     problems.append(engine.LinearProgram([-1, -1], A_ub=[[1, 2]], b_ub=[4]))
-    expected, found = alone.map(problems), crew.map(problems)
+    expected, found = alone.map(problems), clustered.map(problems)
     assert [entry.objective for entry in found.results] == [entry.objective for entry in expected.results]
     assert list(found.failures) == [7]
     assert isinstance(found.failures[7].error, InputError)
@@ -95,10 +95,10 @@ def test_map_has_the_results_of_one_machine_in_order(crew, alone):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, engine.base.problem.Problem) else "",
 )
-def test_what_is_not_divided_is_solved_whole_by_one_worker(crew, problem, options, objective, reason):
+def test_what_is_not_divided_is_solved_whole_by_one_worker(clustered, problem, options, objective, reason):
     seen = []
     with pytest.warns(ClusterWarning, match=f"one worker of the cluster has the whole run.*{reason}"):
-        result = crew.solve(problem, on_event=seen.append, **options)
+        result = clustered.solve(problem, on_event=seen.append, **options)
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(objective)
     assert result.devices in (("worker-0",), ("worker-1",))
@@ -128,23 +128,23 @@ def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu):
     assert result.objective == 365_596
 
 
-def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(crew, alone, tmp_path):
+def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(clustered, alone, tmp_path):
     expected = alone.solve(engine.Queens(13))
     folder = tmp_path / "run"
     seen = []
-    run = crew.start(engine.Queens(13), run_folder=folder, on_event=seen.append)
+    run = clustered.start(engine.Queens(13), run_folder=folder, on_event=seen.append)
     wait_until(lambda: run.join(0) or any(isinstance(event, Metric) for event in list(seen)))
     run.stop()
     stopped = run.wait()
     assert stopped.status is Status.INTERRUPTED or stopped.objective == 73_712
-    assert not crew.executor.connect().workers[0].fault
+    assert not clustered.executor.connect().workers[0].fault
     finished = alone.resume(folder).wait()
     assert finished.objective == 73_712
     assert finished.counters["nodes"] == expected.counters["nodes"]
 
     again = tmp_path / "again"
     limited = alone.solve(engine.Queens(13), run_folder=again, time_limit=0.15)
-    result = crew.resume(again).wait()
+    result = clustered.resume(again).wait()
     assert limited.status in (Status.TIME_LIMIT, Status.COMPLETE)
     assert result.objective == 73_712
     assert result.counters["nodes"] == expected.counters["nodes"]

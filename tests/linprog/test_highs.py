@@ -214,8 +214,8 @@ def test_a_vertex_has_a_basis(owner):
 def test_ranges_that_highs_does_not_compute_are_reported(owner):
     messages = []
     problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])
-    told = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
-    found = owner.solve(problem, ranging=True, on_event=told)
+    keep = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
+    found = owner.solve(problem, ranging=True, on_event=keep)
     assert "column_status" in found.arrays
     assert ("cost_from" in found.arrays) != any("no ranges" in message for message in messages)
 
