@@ -28,6 +28,7 @@ TEXTS = {
     r"slice ?(run|worker|context|control)s?": "task runner, task context",
     r"judgements?": "audit outcome",
     r"is told|are told|was told": "is reported",
+    r"stated optim(um|a)|known maximum": "known optimum",
 }
 """Words that no text has, with what is said instead; of letters of any case."""
 

@@ -96,7 +96,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
         ("gap", "-" if math.isinf(result.gap) else gap_text(result.gap)),
     ]
     if optimum is not None:
-        pairs.append(("stated optimum", number_text(optimum)))
+        pairs.append(("known optimum", number_text(optimum)))
     pairs += [
         ("seconds", result.seconds_text),
         ("device", f"{', '.join(result.devices) or 'none'} ({result.backend})"),

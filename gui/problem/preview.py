@@ -1,4 +1,4 @@
-"""The preview of a problem before it is run: sizes, best known value, and pictures of the data."""
+"""The preview of a problem before it is run: sizes, known optimum, and pictures of the data."""
 
 from __future__ import annotations
 

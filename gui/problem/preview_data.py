@@ -71,7 +71,7 @@ class Placement:
 class PreviewData:
     """What a preview shows; made on another thread.
 
-    ``numbers``: names and values of the sizes, and the best known value where the instance has one.
+    ``numbers``: names and values of the sizes, and the known optimum where the instance has one.
     ``figures``: :class:`HeatMap`, :class:`Points`, :class:`Shares`, :class:`Rows` and :class:`Placement`.
     ``estimates``: whether the solver estimates the work that the problem takes.
     """
@@ -91,7 +91,7 @@ def preview_data(problem: Problem) -> PreviewData:
         make(problem, data)
     best = getattr(problem, "optimum", None)
     if isinstance(best, (int, float)) and math.isfinite(best):
-        data.numbers.append(("Best known value", value_text(best)))
+        data.numbers.append(("Known optimum", value_text(best)))
     return data
 
 

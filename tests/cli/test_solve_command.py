@@ -21,7 +21,7 @@ def test_solve_prints_a_plain_result_where_there_is_no_terminal(quintet):
     code, output, errors = quintet("solve", "small.txt", "--run-folder", "r")
     assert (code, errors) == (0, "")
     assert value(output, "status") == "optimal"
-    assert value(output, "objective") == value(output, "stated optimum") == str(counting.expected(100))
+    assert value(output, "objective") == value(output, "known optimum") == str(counting.expected(100))
     assert value(output, "device") == "opencl:0 (opencl)"
     assert value(output, "counted") == "100"
     assert value(output, "saved") == "r"

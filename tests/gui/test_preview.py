@@ -83,7 +83,7 @@ def test_the_pictures_of_a_preview_are_the_data():
     assert isinstance(times, HeatMap)
     assert times.matrix.tolist() == flowshop.times.tolist()
     stated = preview_data(engine.Flowshop.read(SAMPLES / "branch_and_bound" / "ta030.txt"))
-    assert ("Best known value", "2,178") in stated.numbers
+    assert ("Known optimum", "2,178") in stated.numbers
     knapsack = PROBLEMS["knapsack"]()
     points = preview_data(knapsack).figures[0]
     assert isinstance(points, Points)

@@ -80,7 +80,7 @@ class Record:
         return best is not None and self.best_key is not None and self.best_key > best
 
     def notice_if_surpassed(self, run: RunContext) -> None:
-        """Tell the user that the stated optimum is wrong, if it is."""
+        """Tell the user that the known optimum is wrong, if it is."""
         if self.is_surpassed:
             stated = self.fitness.value(self.fitness.best_key or 0)
             text = f"the value {self.value} is better than the optimum that the problem states, {stated}"

@@ -271,7 +271,7 @@ class Knapsack(ItemProblem):
             low, high = (self.in_units(int(profit)) for profit in (self.profits.min(), self.profits.max()))
             text += f", profits {low:,} to {high:,}"
         if self.optimum is not None:
-            text += f", stated optimum {self.optimum:,}"
+            text += f", known optimum {self.optimum:,}"
         return text
 
     def evaluate(self, items: ArrayLike) -> tuple[int | float, int]:

@@ -150,7 +150,7 @@ class Flowshop(ArrayProblem):
         sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
         text = f"{self._title('permutation flowshop')}: {sizes}"
         text += f", times {self.times.min():,} to {self.times.max():,}"
-        return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
+        return text if self.optimum is None else f"{text}, known optimum {self.optimum:,}"
 
     def evaluate(self, jobs: ArrayLike) -> int:
         """Makespan of an order of all jobs; :class:`ProblemError` if it is no permutation of 0 ... jobs - 1."""

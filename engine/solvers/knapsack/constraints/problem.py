@@ -106,7 +106,7 @@ class MultidimensionalKnapsack(ItemProblem):
         text = f"{self._title('multidimensional knapsack')}: {counted(self.n, 'item')}, {counted(self.m, 'constraint')}"
         if self.m <= 3:
             text += f", capacities {', '.join(f'{capacity:,}' for capacity in self.capacities)}"
-        return text if self.optimum is None else f"{text}, stated optimum {self.optimum:,}"
+        return text if self.optimum is None else f"{text}, known optimum {self.optimum:,}"
 
     def evaluate(self, items: ArrayLike) -> tuple[int | float, tuple[int, ...]]:
         """Profit (as of :meth:`Knapsack.evaluate`) and weights of a set of items, which may exceed the capacities.
