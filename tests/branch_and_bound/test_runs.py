@@ -257,6 +257,20 @@ def test_a_run_reports_what_it_does(device):
     assert shares[-1] == pytest.approx(1.0)
 
 
+def test_a_search_that_ends_at_its_bound_says_how_much_it_has_explored(device):
+    problem = engine.Flowshop(np.random.default_rng(1).integers(1, 100, (3, 60)))
+    shares = []
+
+    def note(event):
+        if isinstance(event, Metric) and event.name == "explored_share":
+            shares.append(event.value)
+
+    result = solve(device, problem, initial=tuple(range(60)), on_event=note)
+    assert (result.status, result.objective) == ("optimal", problem.tree().lower_bound())
+    explored = length_of_levels(result.arrays["explored"]) / math.factorial(60)
+    assert shares[-1] == pytest.approx(explored, abs=1e-12)
+
+
 def test_lost_work_is_an_error_and_never_an_answer(device, monkeypatch):
     original = Sharing.deal
 

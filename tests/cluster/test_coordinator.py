@@ -153,6 +153,24 @@ def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu)
     assert len(arrays["begin"]) >= 1
 
 
+def test_a_divided_search_ends_when_its_best_solution_equals_the_bound(cpu, alone):
+    problem = engine.Flowshop(np.random.default_rng(3).integers(1, 100, (3, 20)))
+    best = alone.solve(problem)
+    assert best.objective == problem.tree().lower_bound()
+
+    def first(numbers):
+        return [Reported(numbers[0], "w1", {"solution": best.solution.tolist(), "value": best.objective})]
+
+    def compute(worker, work, seconds, shared):
+        raise AssertionError("no task is finished here")
+
+    options = FlowshopOptions(initial=tuple(range(20)))
+    coordinator, owner, _ = coordinated(problem, options, 2, compute, first=first)
+    result = coordinator.solve()
+    assert (result.status, result.objective, result.bound) == ("optimal", best.objective, best.objective)
+    assert [value for name, value, _ in owner.metrics if name == "explored_share"][-1] == 0.0
+
+
 def test_a_hundred_simulated_workers_are_busy_and_cost_little():
     found = simulate(100, 4, 1000, Mishaps(killed=0.01, frozen=0.001, twice=0.01), seed=1)
     assert found["busy"] > 0.75

@@ -86,7 +86,7 @@ class DividedSearch(DividedRun):
     """A whole search: its open batches, the incumbent, the proven bound, and what is explored."""
 
     def __init__(self, problem: PermutationProblem, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
-        self._run = run
+        self._run, self._options = run, options
         self._tree = tree = tree_of(problem, options)
         self._all_leaves = math.factorial(tree.items)
         pieces = max(2, _PIECES_PER_WORKER * cluster.count)
@@ -113,7 +113,7 @@ class DividedSearch(DividedRun):
     @property
     @override
     def finished(self) -> bool:
-        return not self._open and not self._out
+        return not (self._open or self._out) or single.is_settled(self._incumbent, self._options, self._bound)
 
     @property
     def wants_work_back(self) -> bool:
@@ -201,7 +201,7 @@ class DividedSearch(DividedRun):
         if not self._skipped:
             several = 2  # tasks do not know at once what others have found
             searched = self._tree, self._explored, open_units, self._counters, self._incumbent.improved
-            audit(*searched, several, stopped=status is not None)
+            audit(*searched, several, stopped=len(open_units) > 0)
         if status is None and self._incumbent.solution is None and not self._tree.counts:
             self._run.notice(single._without_solution(self._tree, self._incumbent)[1])
         return single._result(

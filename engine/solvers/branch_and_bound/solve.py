@@ -78,9 +78,7 @@ def _search(
             run.incumbent(incumbent.value if known else None, search.bound, incumbent.solution)
 
     def settled() -> bool:
-        """Whether the best solution is as good as the bound: with an upper bound a search ends with its tree alone."""
-        ends = not tree.counts and getattr(options, "upper_bound", None) is None
-        return ends and incumbent.solution is not None and incumbent.value <= search.bound
+        return is_settled(incumbent, options, search.bound)
 
     def keep(units: Units, explored: NDArray[np.int64], counters: dict[str, int]) -> None:
         done = before.explored + explored
@@ -122,6 +120,12 @@ def _require_memory(tree: Tree, options: Options, pool: DevicePool) -> None:
     ivms = max(count for _, count in plans.values())
     needed = {label: planned for label, (planned, _) in plans.items()}
     pool.require_memory(needed, f"the search with {ivms} IVMs", "set ivms to fewer")
+
+
+def is_settled(incumbent: Incumbent, options: Options, bound: int) -> bool:
+    """Whether the best solution is as good as the bound: with an upper bound a search ends with its tree alone."""
+    ends = not incumbent.tree.counts and getattr(options, "upper_bound", None) is None
+    return ends and incumbent.solution is not None and incumbent.value <= bound
 
 
 def _is_needed(tree: Tree, incumbent: Incumbent, before: Progress) -> bool:

@@ -176,7 +176,7 @@ class Coordinator:
                 self._restore()
                 self._start_workers()
         units = self._open_units()
-        self._reporting.end(self.counters["nodes"])
+        self._reporting.end(self.counters["nodes"], units)
         return units
 
     def lower_upper(self, value: int) -> None:
@@ -336,7 +336,7 @@ class Coordinator:
         """Halt the search; all open intervals, none if the search was over. The bound is raised once more."""
         units = self._open_units()
         if not len(units):
-            self._reporting.end(self.counters["nodes"])
+            self._reporting.end(self.counters["nodes"], units)
         elif not self._tree.counts:
             seconds = _LAST_SNAPSHOT_SECONDS / max(1, len(self._workers))
             for worker in [one for one in self._workers if one.is_ready]:

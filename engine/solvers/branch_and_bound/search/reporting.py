@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ....base.context import RunContext
+from ..intervals import Units
 from ..tree import Tree
 from .frontier import FrontierSnapshot, IntervalBounds, proven_bound
 from .members import SnapshotSchedule, Store, WorkerState, share_of
@@ -75,11 +76,11 @@ class Reporting:
             if report.frontier is not None:
                 self.prove(worker, report.frontier, _SNAPSHOT_SECONDS)
 
-    def end(self, nodes: int) -> None:
-        """Publish that nothing is left."""
+    def end(self, nodes: int, left: Units) -> None:
+        """Publish that nothing is left, or nothing that matters."""
         nodes += self._nodes_before
         if nodes:
-            self._run.metric("explored_share", 1.0)
+            self._run.metric("explored_share", 1.0 - share_of(left))
             self._run.progress("search", nodes, nodes, "nodes", seconds_left=(0.0, 0.0, 0.0))
 
     def _announce_dropped(self) -> None:
