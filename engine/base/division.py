@@ -109,6 +109,10 @@ class DividedRun(ABC):
     def put_back(self, work: Any) -> None:
         """Take back what was handed out and not done."""
 
+    def options_of_tasks(self, options: Any) -> Any:
+        """The options for the workers' tasks: those of the run, maybe with what was chosen for them."""
+        return options
+
     @property
     def shared(self) -> Any:
         """What all tasks should know as soon as it changes, such as the best value so far; None if there is none."""

@@ -108,3 +108,13 @@ def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem, alone
     again = Owner()
     again.restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
     assert different(expected, divided(problem, Options(**given), alone.device_infos, Mishaps(), again)) == []
+
+
+@pytest.mark.parametrize(("limit", "simt", "kernel"), [(2.0, False, "cg"), (2.0, True, "hmc"), (np.inf, False, "hmc")])
+def test_a_limit_decides_for_the_kernel_of_workers_with_cpus(limit, simt, kernel):
+    X = np.random.default_rng(1).standard_normal((60, 2500), np.float32)
+    owner = Owner()
+    owner.time_left = limit
+    parts = DividedSampling(engine.HorseshoeLogit(X, X[:, 0] > 0), Options(), owner, ClusterInfo(3, simt))
+    assert parts.options_of_tasks(Options()).kernel == kernel
+    assert any("kernel = cg" in notice for notice in owner.notices) == (kernel == "cg")

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import engine
+from engine.base.context import Checkpoint
 from engine.solvers.gibbs.choice import kernel_costs, with_kernel
 from engine.solvers.gibbs.costs import Shape, Traits, predicted_cost
 from engine.solvers.gibbs.design.matrix import Design, storage_for
@@ -110,7 +111,8 @@ def test_a_limit_decides_for_a_kernel_that_makes_draws_within_it():
         problem = SimpleNamespace(X=X, family="logit", weights=None, offset=None)
         assert {limit: with_kernel(problem, Options(), (), limit).kernel for limit in limits} == limits
         for begun in ("hmc", "cg"):  # the kernel of a checkpoint stays
-            assert with_kernel(problem, Options(), (), 15.0, begun).kernel == begun
+            state = {"kernel": begun, "iteration": 0, "passed": 0, "failed": 0, "passes": 0, "exchanged_bytes": 0}
+            assert with_kernel(problem, Options(), (), 15.0, Checkpoint({}, state, 0.0)).kernel == begun
 
 
 def test_memory_decides_before_time(monkeypatch):

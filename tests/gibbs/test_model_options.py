@@ -133,6 +133,7 @@ WRONG = [
     ({"X": [[10**400]] * ROWS}, "X must hold numbers; got object: int too large"),
     ({"names": 3}, "names must be a list with a name for each of the 4 columns; got 3"),
     ({"names": "abcd"}, "names must be a list with a name for each of the 4 columns; got 'abcd'"),
+    ({"names": np.array("abcd")}, r"names must be a list with a name for each of the 4 columns; got array\('abcd'"),
     ({"names": ["a", "b"]}, "X has 4 columns, but there are 2 names"),
     ({"family": ["probit"]}, r"family must be one of probit, .*; got \['probit'\]"),
     ({"weights": [1.0, 2.0]}, r"weights must be a number for each of the 60 rows; got float64 \(2,\)"),
@@ -156,6 +157,26 @@ WRONG = [
 def test_what_does_not_fit_the_data_is_refused(own, message):
     with pytest.raises(engine.ProblemError, match=message):
         HorseshoeRegression(**{"X": X, "y": TARGETS["probit"], "family": "probit", "names": NAMES, **own})
+
+
+def test_a_target_has_the_order_that_its_type_declares():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    order, places = ["low", "never", "mid", "high"], np.arange(ROWS) % 3
+    words = np.array(["low", "mid", "high"])[places]
+    ordered = pandas.Categorical(words, order, ordered=True)
+    for y in (ordered, pandas.Series(ordered), polars.Series(words, dtype=polars.Enum(order))):
+        problem = HorseshoeRegression(X, y, "ordinal")
+        assert problem.classes == ("low", "mid", "high")
+        assert problem.y.tolist() == places.tolist()
+        assert HorseshoeRegression.from_arrays(problem.to_arrays(), "kept").y.tolist() == places.tolist()
+    for y in (words, pandas.Series(words, dtype="category")):
+        assert HorseshoeRegression(X, y, "ordinal").classes == ("high", "low", "mid")
+    two = engine.HorseshoeProbit(X[places < 2], pandas.Series(ordered[places < 2]))
+    assert (two.classes, two.y.tolist()) == (("low", "mid"), (places[places < 2] == 1).tolist())
+    assert engine.HorseshoeProbit(X, polars.Series(["yes"] * 30 + ["no"] * 30, dtype=polars.Enum(["yes", "no"]))).y[59]
+    pytest.importorskip("formulaic")
+    frame = pandas.DataFrame({"pain": ordered, "dose": X[:, 0]})
+    assert HorseshoeRegression.from_formula("pain ~ dose", frame, family="ordinal").classes == ("low", "mid", "high")
 
 
 WIDE = np.random.default_rng(1).standard_normal((8, 30))

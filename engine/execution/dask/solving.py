@@ -96,6 +96,8 @@ def solve_on_cluster(run: Run, connection: Connection, timing: Timing | None = N
     simt = any(info.capabilities.simt for worker in workers for info in worker.devices)
     cluster = ClusterInfo(len(workers), simt)
     parts = None if division.run is None else division.run(problem, options, run, cluster)
+    if parts is not None:
+        options = parts.options_of_tasks(options)
     with connection.run(_TaskRunnerMaker(solver.name, problem, options, run.seed)) as transport:
         if parts is not None:
             coordinator = Coordinator(transport, run, parts, timing)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...base.context import Checkpoint
 from ...devices import DeviceInfo
 from ...errors import OptionError
 from .costs import Cost, Kernel, Shape, Traits, predicted_cost
@@ -15,7 +16,7 @@ from .design.matrix import DENSE, Design, bytes_an_entry, has_offset_column
 from .options import Options
 from .priors import CONJUGATE
 from .problem import HorseshoeProbit
-from .schema import name_in_checkpoints
+from .schema import CheckpointState, name_in_checkpoints
 
 __all__ = ["is_wide", "kernel_costs", "moves_latent", "validate_kernel", "with_kernel"]
 
@@ -39,14 +40,17 @@ def with_kernel(
     options: Options,
     devices: Sequence[DeviceInfo] = (),
     seconds: float = math.inf,
-    begun: str | None = None,
+    restored: Checkpoint | None = None,
 ) -> Options:
     """The options, with the kernel that is predicted to come furthest in some seconds in place of ``auto``.
 
-    Without devices that is on a CPU; ``begun`` is the kernel that a checkpoint of the run names.
+    Without devices that is on a CPU; a run that is resumed from a checkpoint keeps its kernel.
     """
     if options.kernel != "auto":
         return options
+    begun = None
+    if restored is not None:
+        begun = CheckpointState.model_validate(restored.state, from_attributes=True).kernel
     memory = _MOST_SHARE * Traits.of(devices).memory
     costs = kernel_costs(problem, options, devices)
     fitting = {kernel: cost for kernel, cost in costs.items() if cost.bytes <= memory} or costs

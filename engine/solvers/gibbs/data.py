@@ -24,7 +24,7 @@ MOST_COUNT = 1_000_000
 """The largest count; margins are in float32, which bounds the precision of the mean to about 1e-6."""
 
 _LARGEST_OFFSET = 1e6
-_VALUES_AT_ONCE = 1 << 24
+_VALUES_AT_ONCE = 1 << 20
 
 
 def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[Any, tuple[str, ...]]:
@@ -35,7 +35,7 @@ def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[An
         values, names = frozen(values), found if names is None else names
     elif is_sparse(X):
         values = _sparse_matrix(X)
-    elif isinstance(X, plink.Genotypes) or _is_map(X):
+    elif isinstance(X, plink.Genotypes) or _is_kept(X):
         values = X
     elif isinstance(X, Iterator):
         values = _stacked(X, rows)
@@ -44,7 +44,7 @@ def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[An
         values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
     if values.ndim != 2 or not min(values.shape):
         raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
-    if isinstance(names, str | bytes) or not isinstance(names, Iterable | None):
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable | None) or getattr(names, "ndim", 1) != 1:
         raise ProblemError(f"names must be a list with a name for each of the {values.shape[1]} columns; got {names!r}")
     chosen = tuple(f"x{column}" for column in range(values.shape[1])) if names is None else tuple(map(str, names))
     if len(chosen) != values.shape[1]:
@@ -52,17 +52,29 @@ def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[An
     if len(set(chosen)) < len(chosen):
         twice = next(name for name in chosen if chosen.count(name) > 1)
         raise ProblemError(f"two columns are called '{twice}'")
-    entries: Any = values.data if is_sparse(values) else values
-    step = max(1, _VALUES_AT_ONCE // max(1, entries.size // len(entries))) if len(entries) else 1
-    for begin in range(0, len(entries) if not isinstance(values, plink.Genotypes) else 0, step):
-        finite = np.isfinite(entries[begin : begin + step])
-        if finite.all():
-            continue
-        first = np.argwhere(~finite)[0]
-        first[0] += begin
-        row, column = first if not is_sparse(values) else _place(values, int(first[0]))
-        raise tables.RowError(f"X must be finite; column '{chosen[column]}' has {values[row, column]}", int(row))
+    if not isinstance(values, plink.Genotypes):
+        _require_finite(values, chosen)
     return values, chosen
+
+
+def _require_finite(X: Any, names: Sequence[str]) -> None:
+    entries: Any = X.data if is_sparse(X) else X
+    step = max(1, _VALUES_AT_ONCE // (1 if is_sparse(X) else X.shape[1]))
+    parts = (slice(begin, begin + step) for begin in range(0, len(entries), step))
+
+    def first_wrong(part: slice) -> NDArray[np.int64] | None:
+        finite = np.isfinite(entries[part])
+        return None if finite.all() else np.argwhere(~finite)[0] + np.eye(finite.ndim, dtype=int)[0] * part.start
+
+    found: Iterator[NDArray[np.int64] | None] = map(first_wrong, parts)
+    if entries.size > _VALUES_AT_ONCE:
+        from ...numerics.threads import in_order  # brings the devices, which a small problem does not need
+
+        found = in_order(first_wrong, parts)
+    for place in found:
+        if place is not None:
+            row, column = place if not is_sparse(X) else _place(X, int(place[0]))
+            raise tables.RowError(f"X must be finite; column '{names[column]}' has {X[row, column]}", int(row))
 
 
 def _sparse_matrix(X: Any) -> Any:
@@ -85,10 +97,11 @@ def _place(X: Any, entry: int) -> tuple[int, int]:
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
 
 
-def _is_map(X: Any) -> bool:
-    if not isinstance(X, np.memmap) or X.flags.writeable:
+def _is_kept(X: Any) -> bool:
+    """Whether X needs no copy: a map of a file, or an array of its own, that nobody may write to."""
+    if not isinstance(X, np.ndarray) or X.flags.writeable or not (isinstance(X, np.memmap) or X.flags.owndata):
         return False
-    return X.dtype in (np.float32, np.float64) and bool(X.flags.c_contiguous)
+    return X.dtype in (np.float32, np.float64) and bool(X.flags.c_contiguous) and not np.ma.isMaskedArray(X)
 
 
 def _stacked(blocks: Iterator[Any], rows: int) -> NDArray[np.float32]:
@@ -266,37 +279,51 @@ def counts(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...
     return frozen(numbers), ()
 
 
+def _levels(y: Any) -> list[Any] | None:
+    """The categories of an ordered Categorical of pandas or an Enum of Polars, in their order."""
+    dtype: Any = getattr(y, "dtype", None)
+    return list(dtype.categories) if getattr(dtype, "ordered", type(dtype).__name__ == "Enum") else None
+
+
+def _distinct(y: Any, rows: int) -> tuple[list[Any], NDArray[np.int64]]:
+    """The different values of a target, sorted or in the order that it declares, and the place of each row's."""
+    found, codes = np.unique(_target(y, rows), return_inverse=True)
+    levels = _levels(y)
+    if levels is None:
+        return found.tolist(), codes
+    order = np.argsort([levels.index(value) for value in found.tolist()])
+    return found[order].tolist(), np.argsort(order)[codes]
+
+
 def categories(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
     """The target of an ordinal regression as numbers of categories, and these."""
-    found, codes = np.unique(_target(y, rows), return_inverse=True)
+    found, codes = _distinct(y, rows)
     if not 2 <= len(found) <= AUXILIARY:
         raise ProblemError(f"y must have 2 to {AUXILIARY} different values for the family ordinal; it has {len(found)}")
-    return frozen(codes.astype(np.float64)), tuple(found.tolist())
+    return frozen(codes.astype(np.float64)), tuple(found)
 
 
 def two_classes(y: ArrayLike, rows: int) -> tuple[NDArray[np.bool_], tuple[Any, Any]]:
     """The target as booleans, and its two values."""
-    values = _target(y, rows)
-    found = np.unique(values)
-    classes = found.tolist()
+    classes, codes = _distinct(y, rows)
     if len(classes) == 1:
         one = classes[0]
         if one not in (0, 1, -1):
             raise ProblemError(f"y has one value only, {one!r}; write it as 0 or 1 to say which it is")
-        classes = [0, 1] if one != -1 else [-1, 1]
+        classes, codes = ([0, 1] if one != -1 else [-1, 1]), codes + int(one == 1)
     if len(classes) != 2:
         some = ", ".join(map(repr, classes[:5]))
         raise ProblemError(
             f"y must have two different values; it has {len(classes)}: {some}{', ...' * (len(classes) > 5)}; "
             "HorseshoeRegression has families for more"
         )
-    return frozen(values == classes[1]), (classes[0], classes[1])
+    return frozen(codes == 1), (classes[0], classes[1])
 
 
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-def features_of_formula(formula: str, data: Any) -> tuple[NDArray[Any], NDArray[np.float64], list[str]]:
+def features_of_formula(formula: str, data: Any) -> tuple[Any, NDArray[np.float64], list[str]]:
     """Target, features without the intercept, and the names of their columns, as formulaic has them."""
     try:
         import formulaic
@@ -311,7 +338,8 @@ def features_of_formula(formula: str, data: Any) -> tuple[NDArray[Any], NDArray[
     try:
         features = formulaic.model_matrix(terms, data, na_action="raise", context={})
         if target.strip() in data.columns:
-            y = column_of(data, target.strip(), "the target")
+            y = data[target.strip()]
+            y = column_of(data, target.strip(), "the target") if _levels(y) is None else y
         else:
             left = formulaic.model_matrix(f"0 + {target}", data, na_action="raise", context={})
             if left.shape[1] != 1:

@@ -8,6 +8,7 @@ Groups go ahead of each other up to the next but one check of convergence; draws
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +34,7 @@ from .draws.diagnostics import CHECKS, check_points
 from .draws.summary import posterior_of
 from .options import REFRESH, Options
 from .problem import HorseshoeProbit
-from .reporting import report_design, report_progress
+from .reporting import report_design, report_kernel, report_progress
 from .schema import CheckpointState
 from .validate import settings_for
 
@@ -69,11 +70,14 @@ class DividedSampling(DividedRun):
     """All chains of a run: draws, checks of convergence, checkpoints."""
 
     def __init__(self, problem: HorseshoeProbit, options: Options, run: RunContext, cluster: ClusterInfo) -> None:
-        options = with_kernel(problem, options)
+        asked, limit = options.kernel, math.inf if cluster.simt else run.time_left  # costs are those of CPUs
+        options = with_kernel(problem, options, (), limit, run.restored)
         self._options, self._run = options, run
         self._design = Design.of(problem, options)
         self._state = single.new_state(self._design, options)
         report_design(run, self._design, self._options)
+        if asked == "auto":
+            report_kernel(run, self._design, options.kernel)
         each = _TOGETHER if cluster.simt else max(1, min(_TOGETHER, options.chains // max(1, cluster.count)))
         self._shares = list(chain_groups(options.chains, each))
         self._groups: list[_Group] = []
@@ -89,6 +93,10 @@ class DividedSampling(DividedRun):
             )
         if run.restored is not None:
             self._restore(run.restored, "the run folder")
+
+    @override
+    def options_of_tasks(self, options: Options) -> Options:
+        return self._options
 
     # --- what there is to do --------------------------------------------------------------------------------------
 
@@ -247,10 +255,9 @@ class DividedSampling(DividedRun):
 
 
 class SamplingTasks(TaskRunner):
-    """Samples chains on the devices of a worker; the sampler of the last group is kept."""
+    """Samples chains on the devices of a worker, by options whose kernel is chosen; keeps the last group's sampler."""
 
     def __init__(self, problem: HorseshoeProbit, options: Options, seed: int, pool: DevicePool) -> None:
-        options = with_kernel(problem, options)
         self._options, self._seed, self._pool = options, seed, pool
         self._design = Design.of(problem, options)
         self._settings = settings_for(self._design, options, seed)

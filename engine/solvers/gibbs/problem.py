@@ -74,9 +74,11 @@ class HorseshoeProbit(Problem[Posterior]):
     ----------
     X : array-like, SciPy sparse array or data frame, shape (N, p), or iterator of blocks of rows
         Finite numbers, kept as float32 or float64; the columns of a pandas or Polars frame have their own names. A map
-        of a file, ``np.load(path, mmap_mode="r")``, is not copied; blocks are put into one array of float32.
+        of a file, ``np.load(path, mmap_mode="r")``, and an array that is read-only and no view of another are not
+        copied; blocks are put into one array of float32.
     y : array-like, shape (N,)
-        Two different values, numbers or words; the larger (or later) one counts as 1. Also all 0 or all 1.
+        Two different values, numbers or words; the larger (or later) one counts as 1. Also all 0 or all 1. An ordered
+        Categorical of pandas, or an Enum of Polars, has its own order.
     names : sequence of str, optional
         What the columns are called.
     name : str, optional
@@ -139,11 +141,11 @@ class HorseshoeProbit(Problem[Posterior]):
         penalize: ArrayLike | Sequence[str] | None = None,
     ) -> None:
         self.X: Any
-        y = array_of(y, "y must have one value for each row of X")
-        self.X, self.names = checked_features(X, names, y.size)
+        values = array_of(y, "y must have one value for each row of X")
+        self.X, self.names = checked_features(X, names, values.size)
         self.y: NDArray[Any]
         self.classes: tuple[Any, ...]
-        self.y, self.classes = self._target(y)
+        self.y, self.classes = self._target(y if hasattr(y, "dtype") else values)  # a dtype may say an order
         self.weights = checked_weights(weights, self.X.shape[0])
         self.offset = checked_offset(offset, self.X.shape[0])
         self.penalized = penalized_mask(penalize, self.names)
@@ -326,7 +328,8 @@ class HorseshoeRegression(HorseshoeProbit):
     ----------
     X : array-like, SciPy sparse array or data frame, shape (N, p)
     y : array-like, shape (N,)
-        Finite numbers; for ``ordinal`` 2 to 16 different values, numbers or words, in their (alphabetical) order.
+        Finite numbers; for ``ordinal`` 2 to 16 different values, numbers or words, in their (alphabetical) order, or
+        in that of an ordered Categorical of pandas or an Enum of Polars.
     family : {"normal", "student", "ordinal", "counts", "probit", "logit"}
     names : sequence of str, optional
         What the columns are called.

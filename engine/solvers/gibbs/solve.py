@@ -46,10 +46,8 @@ _SMALL = 3.0  # in units of tau
 
 def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: RunContext) -> Posterior:
     """Draw from the posterior, with other devices where one is lost; the draws so far where the run is stopped."""
-    asked, begun = options.kernel, None
-    if run.restored is not None:
-        begun = CheckpointState.model_validate(run.restored.state, from_attributes=True).kernel
-    options = with_kernel(problem, options, [member.info for member in pool.members], run.time_left, begun)
+    asked = options.kernel
+    options = with_kernel(problem, options, [member.info for member in pool.members], run.time_left, run.restored)
     run.progress("columns", 0, 1)
     run.poll()
     design = Design.of(problem, options, run.poll)

@@ -19,7 +19,7 @@ from .layout import SHARDS, Layout, layout_for
 
 __all__ = ["DENSE", "Design", "bytes_an_entry", "has_offset_column", "storage_for", "stored_values", "usual_value"]
 
-_ROWS_AT_ONCE = 1 << 22  # values
+_ROWS_AT_ONCE = 1 << 18  # values; those of float64 stay in a cache
 _ROWS_SAMPLED = 4096
 _SPARSE_FROM = 1 << 23  # values; smaller designs are in a cache, whichever way they are stored
 DENSE = 0.34
@@ -196,10 +196,12 @@ class Design:
         out = np.zeros((end - begin, self.layout.stride), np.float32)
         if used:
             part = dense_rows(problem.X, begin, begin + used)
-            values = part[:, self.active].astype(np.float64) if self.is_selection else part
             sign = self.signs(begin, begin + used)[:, None].astype(np.float64)
             with np.errstate(over="ignore"):
-                out[:used, self.leading : self.leading + len(self.active)] = (values - self.mean) / self.scale * sign
+                values = np.subtract(part[:, self.active] if self.is_selection else part, self.mean, dtype=np.float64)
+                values /= self.scale
+                values *= sign
+                out[:used, self.leading : self.leading + len(self.active)] = values
                 if self.pinned is not None:
                     out[:used, self.pinned] = np.asarray(problem.offset)[begin : begin + used] * sign[:, 0]
             if not np.isfinite(out).all():
