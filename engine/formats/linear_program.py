@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -371,7 +370,7 @@ def write(
     c: NDArray[np.float64],
     offset: float,
     maximize: bool,
-    columns: Iterator[tuple[NDArray[Any], NDArray[Any]]],
+    columns: Iterator[tuple[list[int], list[float]]],
     bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
     rows: tuple[NDArray[np.float64], NDArray[np.float64]],
     names: tuple[list[str], list[str]],
@@ -384,8 +383,8 @@ def write(
     ``names``: of variables and rows; ``integrality``, shape (n,): see :class:`ParsedProgram`.
     """
     column_names, row_names = names
-    row_lower, row_upper = rows
-    lower, upper = bounds
+    costs, row_lower, row_upper = c.tolist(), rows[0].tolist(), rows[1].tolist()
+    lower, upper = bounds[0].tolist(), bounds[1].tolist()
     out = [f"NAME {name.replace(' ', '_')}"]
     if maximize:
         out += ["OBJSENSE", "    MAX"]
@@ -394,10 +393,10 @@ def write(
     for i in range(len(row_lower)):
         if row_lower[i] == row_upper[i]:
             kinds.append("E")
-        elif np.isfinite(row_upper[i]):
+        elif math.isfinite(row_upper[i]):
             kinds.append("L")
         else:
-            kinds.append("G" if np.isfinite(row_lower[i]) else "N")
+            kinds.append("G" if math.isfinite(row_lower[i]) else "N")
         out.append(f" {kinds[-1]}  {row_names[i]}")
     out.append("COLUMNS")
     kinds_of = np.zeros(len(column_names), np.uint8) if integrality is None else integrality
@@ -405,9 +404,9 @@ def write(
     for j, (indices, values) in enumerate(columns):
         if whole[j] != (j > 0 and whole[j - 1]):
             out.append(f"    MARKER 'MARKER' '{'INTORG' if whole[j] else 'INTEND'}'")
-        if c[j] != 0.0 or not len(indices):
-            out.append(f"    {column_names[j]} objective {float(c[j])!r}")
-        out += [f"    {column_names[j]} {row_names[int(i)]} {float(v)!r}" for i, v in zip(indices, values, strict=True)]
+        if costs[j] != 0.0 or not indices:
+            out.append(f"    {column_names[j]} objective {costs[j]!r}")
+        out += [f"    {column_names[j]} {row_names[i]} {v!r}" for i, v in zip(indices, values, strict=True)]
     if whole.size and whole[-1]:
         out.append("    MARKER 'MARKER' 'INTEND'")
     out.append("RHS")
@@ -416,14 +415,14 @@ def write(
     for i, kind in enumerate(kinds):
         side = row_lower[i] if kind == "G" else row_upper[i]
         if kind != "N" and side != 0.0:
-            out.append(f"    RHS {row_names[i]} {float(side)!r}")
-    ranged = [i for i, kind in enumerate(kinds) if kind == "L" and np.isfinite(row_lower[i])]
+            out.append(f"    RHS {row_names[i]} {side!r}")
+    ranged = [i for i, kind in enumerate(kinds) if kind == "L" and math.isfinite(row_lower[i])]
     if ranged:
         out.append("RANGES")
-        out += [f"    RANGES {row_names[i]} {float(row_upper[i] - row_lower[i])!r}" for i in ranged]
+        out += [f"    RANGES {row_names[i]} {row_upper[i] - row_lower[i]!r}" for i in ranged]
     out.append("BOUNDS")
     for j, column in enumerate(column_names):
-        low, high = float(lower[j]), float(upper[j])
+        low, high = lower[j], upper[j]
         if low == high:
             out.append(f" FX BOUND {column} {low!r}")
         elif low == -math.inf and high == math.inf:

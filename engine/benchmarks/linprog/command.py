@@ -30,8 +30,8 @@ from ...solvers.linprog.interior.system import System
 from ...solvers.linprog.problem import LinearProgram
 from ...solvers.linprog.systems.updates import ShermanMorrison
 from ..tables import median_seconds, number_table
-from .collection import bench_collection
-from .peers import HighsRun, highs, highs_apart
+from .collection import bench_collection, programs
+from .peers import HighsRun, highs, highs_apart, peers
 from .scaling import scaling_cases
 
 __all__ = ["bench"]
@@ -56,13 +56,18 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
     "--set",
     "collection",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Only a folder of MPS files with their optima in optima.csv, with HiGHS.",
+    help="Only a folder of MPS files with their optima in optima.csv, with HiGHS and what else is named.",
 )
-@click.option("--method", "methods", multiple=True, help="Methods for --set; race by default.")
-@click.option("--limit", type=float, default=60.0, help="Seconds for each program and method of --set.")
+@click.option("--families", is_flag=True, help="Also, or only, generated sparse programs: up to 1e6 variables.")
+@click.option("--method", "methods", multiple=True, help="Methods for --set and --families; auto by default.")
+@click.option("--limit", type=float, default=60.0, help="Seconds for each program and solver of these.")
+@click.option(
+    "--cuopt", type=click.Path(path_type=Path, exists=True), help="Also cuOpt: the folder its wheels are installed in."
+)
+@click.option("--cupdlpx", type=click.Path(path_type=Path, exists=True), help="Also cuPDLPx: its program.")
 @click.option("--updates/--no-updates", default=True, help="Also time the Sherman-Morrison updates.")
 @click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve as a batch; 0 leaves it out.")
-@click.option("--quick", is_flag=True, help="Of --scaling, what a CPU does in seconds.")
+@click.option("--quick", is_flag=True, help="Of --scaling and --families, what a CPU does in seconds.")
 @scaling_options
 def _command(
     backend: Any,
@@ -75,8 +80,11 @@ def _command(
     netlib: Path | None,
     rows: int,
     collection: Path | None,
+    families: bool,
     methods: Sequence[str],
     limit: float,
+    cuopt: Path | None,
+    cupdlpx: Path | None,
     updates: bool,
     batch: int,
     quick: bool,
@@ -93,11 +101,12 @@ def _command(
     good = True
     for info in chosen:
         console.print(f"{info.id}: {info.name}, {info.driver}")
-        if collection is not None:
+        if collection is not None or families:
+            used = threads or min(16, host_cores())
+            others = list(peers(used if highs_limit else 0, cuopt, cupdlpx))
             with Engine(devices=[info.id]) as engine:
-                used = threads or min(16, host_cores())
-                chosen_methods = list(methods) or ["race"]
-                good &= bench_collection(engine, collection, chosen_methods, limit, used if highs_limit else 0, console)
+                found = programs(collection, families, quick)
+                good &= bench_collection(engine, found, list(methods) or ["auto"], others, limit, console)
             continue
         with Engine(devices=[info.id]) as engine:
             good &= _check(engine, console)

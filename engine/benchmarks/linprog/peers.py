@@ -1,24 +1,40 @@
-"""HiGHS with its own settings, for benchmarks."""
+"""Other solvers with their own settings, for benchmarks: each in processes of its own, or HiGHS here."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import multiprocessing
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any, Literal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Protocol
 
+from ...devices.host import host_cores
 from ...generators.linprog import GeneratorOptions, generate
 from ...solvers.linprog.highs import child
 from ...solvers.linprog.highs.model import model_of
+from ...solvers.linprog.highs.presolve import has_hipo
+from ...solvers.linprog.highs.process import ChildError, ChildProcess
+from ...solvers.linprog.highs.threads import start_thread
 from ...solvers.linprog.problem import LinearProgram
+from ...util import processes
 from ...util.quirks.highspy_banner import quiet_highs
 
-__all__ = ["HighsRun", "highs", "highs_apart"]
+__all__ = ["Answer", "HighsRun", "Peer", "highs", "highs_apart", "peers"]
 
 HighsSolver = Literal["choose", "simplex", "ipm"]
-_GRACE_SECONDS = 10.0  # HiGHS looks at its clock now and then
+_GRACE = 10.0  # seconds after its limit at which a process is ended
+_OPTIMAL = 1  # of cuOpt's statuses
+_CONCURRENT, _PDLP, _BARRIER = 0, 1, 3  # of its methods
 
 
 @dataclass(frozen=True)
@@ -60,10 +76,10 @@ def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, th
     try:
         if ours.recv() != "begun":
             raise EOFError
-        if ours.poll(limit + _GRACE_SECONDS):
+        if ours.poll(limit + _GRACE):
             found: HighsRun = ours.recv()
             return found
-        return HighsRun(limit + _GRACE_SECONDS, None)
+        return HighsRun(limit + _GRACE, None)
     except EOFError:
         raise RuntimeError(f"HiGHS ({solver}, {threads} threads) ended without an answer") from None
     finally:
@@ -76,3 +92,128 @@ def _child(connection: Connection, options: GeneratorOptions, solver: HighsSolve
     problem = generate(options)
     connection.send("begun")
     connection.send(highs(problem, solver, limit, threads))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a solver took, by its own clock, and the optimum that it claims; None if it claims none."""
+
+    seconds: float
+    claimed: float | None = None
+
+
+class Peer(Protocol):
+    """Another solver; those of one ``lane`` work one after another, beside those of other lanes; None: alone."""
+
+    name: str
+    lane: str | None
+
+    def solve(self, problem: LinearProgram, path: Path, limit: float) -> Answer:
+        """Solve a program that is also in an MPS file."""
+
+    def close(self) -> None:
+        """End its processes."""
+
+
+@dataclass
+class _Highs:
+    name: str
+    solver: str
+    threads: int
+    lane: str | None
+
+    def solve(self, problem: LinearProgram, path: Path, limit: float) -> Answer:
+        options = {"solver": self.solver, "time_limit": limit, "threads": self.threads}
+        options["parallel"] = "on" if self.threads > 1 else "off"
+        with ChildProcess() as process:
+            try:
+                found = process.request("solve", model_of(problem), options).result(limit + _GRACE)
+            except (TimeoutError, FutureTimeoutError, ChildError):
+                return Answer(limit)
+        sign = -1.0 if problem.maximize else 1.0
+        claimed = sign * float(found["objective"]) if found["status"] == "optimal" else None
+        return Answer(min(limit, float(found["seconds"])), claimed)
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class _CuOpt:
+    name: str
+    folder: Path
+    method: int
+    tolerance: float
+    lane: str | None
+    _process: processes.ChildProcess | None = None
+
+    def solve(self, problem: LinearProgram, path: Path, limit: float) -> Answer:
+        first = self._process is None
+        found = self._ask(path, limit)
+        if first:  # the device is opened and libraries are loaded by a first solve
+            found = self._ask(path, limit)
+        if found is None:
+            return Answer(limit)
+        return Answer(found["seconds"], found["objective"] if found["status"] == _OPTIMAL else None)
+
+    def _ask(self, path: Path, limit: float) -> dict[str, Any] | None:
+        if self._process is None:
+            words = [sys.executable, str(Path(__file__).with_name("cuopt_child.py")), str(self.folder)]
+            self._process = processes.ChildProcess(words, stderr=subprocess.DEVNULL)
+        process = self._process
+        request = {"path": str(path), "method": self.method, "tolerance": self.tolerance, "limit": limit}
+        try:
+            process.stdin.write((json.dumps(request) + "\n").encode())
+            process.stdin.flush()
+            line: Future[bytes] = start_thread(process.stdout.readline)
+            answer: dict[str, Any] = json.loads(line.result(limit + _GRACE))
+            return answer
+        except (OSError, ValueError, TimeoutError, FutureTimeoutError):  # it has ended, or does not heed its limit
+            self.close()
+            return None
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+@dataclass
+class _CuPdlpx:
+    name: str
+    program: Path
+    tolerance: float
+    lane: str | None
+
+    def solve(self, problem: LinearProgram, path: Path, limit: float) -> Answer:
+        words = [str(self.program), "--time_limit", str(limit)]
+        words += ["--eps_opt", str(self.tolerance), "--eps_feas", str(self.tolerance), str(path)]
+        with TemporaryDirectory() as folder:
+            try:
+                subprocess.run([*words, folder], capture_output=True, timeout=limit + _GRACE, check=True)
+                summary = next(Path(folder).glob("*_summary.txt")).read_text(encoding="utf-8")
+            except (OSError, StopIteration, subprocess.SubprocessError):
+                return Answer(limit)
+        found = dict(line.split(": ", 1) for line in summary.splitlines() if ": " in line)
+        optimal = found["Termination Reason"].strip() == "OPTIMAL"
+        return Answer(float(found["Runtime (sec)"]), float(found["Primal Objective Value"]) if optimal else None)
+
+    def close(self) -> None: ...
+
+
+def peers(threads: int, cuopt: Path | None, cupdlpx: Path | None) -> Iterator[Peer]:
+    """HiGHS's methods with so many threads, and what else there is; those that take one core may work side by side."""
+    lane = {"simplex": "simplex", "ipx": "ipx", "device": "device"} if host_cores() >= 8 else {}
+    if threads:
+        yield _Highs("HiGHS simplex", "simplex", 1, lane.get("simplex"))
+        yield _Highs("HiGHS IPX", "ipx", 1, lane.get("ipx"))
+        if has_hipo():
+            yield _Highs("HiGHS HiPO", "hipo", threads, None)
+    if cuopt is not None:
+        make = partial(_CuOpt, folder=cuopt)
+        yield make("cuOpt", method=_CONCURRENT, tolerance=1e-8, lane=None)
+        yield make("cuOpt barrier", method=_BARRIER, tolerance=1e-8, lane=None)
+        yield make("cuOpt PDLP 1e-4", method=_PDLP, tolerance=1e-4, lane=lane.get("device"))
+        yield make("cuOpt PDLP 1e-8", method=_PDLP, tolerance=1e-8, lane=lane.get("device"))
+    if cupdlpx is not None:
+        yield _CuPdlpx("cuPDLPx 1e-4", cupdlpx, 1e-4, lane.get("device"))
+        yield _CuPdlpx("cuPDLPx 1e-8", cupdlpx, 1e-8, lane.get("device"))

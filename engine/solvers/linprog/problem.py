@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -297,10 +298,8 @@ class LinearProgram(ProgramData):
         <linear program two: 2 rows, 2 variables, 4 nonzeros>
         """
         columns = sp.csc_array(self.A)
-        parts = (
-            (columns.indices[begin:end], columns.data[begin:end])
-            for begin, end in zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
-        )
+        indices, values, starts = columns.indices.tolist(), columns.data.tolist(), columns.indptr.tolist()
+        parts = ((indices[begin:end], values[begin:end]) for begin, end in itertools.pairwise(starts))
         names = (
             list(self.names or (f"x{j}" for j in range(self.n))),
             list(self.row_names or (f"r{i}" for i in range(self.m))),

@@ -1,0 +1,91 @@
+"""Other solvers beside ours in ``quintet bench linprog``: what they claim is compared, and what is wrong is said."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from engine.api.engine import Engine
+from engine.benchmarks.linprog.collection import bench_collection, programs
+from engine.benchmarks.linprog.peers import highs, peers
+from engine.generators.linprog import GeneratorOptions, generate
+
+PDLP = """#!{python}
+import pathlib, sys
+value = 1.0 if "0.0001" in sys.argv else 20.0
+folder = pathlib.Path(sys.argv[-1])
+assert pathlib.Path(sys.argv[-2]).read_text().startswith("NAME")
+folder.joinpath("x_summary.txt").write_text(
+    "Termination Reason: OPTIMAL\\nRuntime (sec): 2.5e-01\\nPrimal Objective Value: %r\\n" % value)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A set of one program, min x0 + x1 with x0 + x1 = 20."""
+    path = tmp_path / "set"
+    path.mkdir()
+    (path / "two.mps").write_text(
+        "NAME two\nROWS\n N  cost\n E  r\nCOLUMNS\n    x cost 1.0\n    x r 1.0\n    y cost 1.0\n    y r 1.0\n"
+        "RHS\n    RHS r 20.0\nENDATA\n"
+    )
+    (path / "optima.csv").write_text("name,highs_optimum\ntwo,20.0\n")
+    return path
+
+
+def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, tmp_path):
+    program = tmp_path / "pdlp"
+    program.write_text(PDLP.format(python=sys.executable))
+    program.chmod(0o755)
+    others = list(peers(0, None, program))
+    console = Console(record=True, width=200)
+    with Engine(devices=[device.info.id]) as engine:
+        assert bench_collection(engine, programs(folder, False, True), ["auto"], others, 5.0, console)
+    text = console.export_text()
+    assert "cuPDLPx 1e-4 0.25 (wrong by 9e-01), cuPDLPx 1e-8 0.25" in text
+    rows = {row[0]: row[1:] for line in text.split("\n") if (row := [cell.strip() for cell in line.split("│")[1:-1]])}
+    assert rows["cuPDLPx 1e-4"][:5] == ["0", "1", "0", "5.00", "5.00"]
+    assert rows["cuPDLPx 1e-8"][:5] == ["1", "0", "0", "0.25", "0.25"]
+
+
+def test_a_library_that_ends_without_an_answer_has_not_solved_the_program(tmp_path, folder):
+    problem, _ = next(programs(folder, False, True))
+    for peer in list(peers(0, tmp_path, None))[:1]:
+        assert peer.solve(problem, folder / "two.mps", 1.0).claimed is None
+        peer.close()
+
+
+def test_highs_and_its_methods_claim_the_optimum(folder):
+    problem, optimum = next(programs(folder, False, True))
+    found = {peer.name: peer.solve(problem, folder / "two.mps", 30.0).claimed for peer in peers(1, None, None)}
+    assert set(found) >= {"HiGHS simplex", "HiGHS IPX"}
+    assert all(value == pytest.approx(optimum) for value in found.values())
+
+
+@pytest.mark.parametrize("family", ["multicommodity", "staircase", "pagerank", "sparse"])
+def test_families_have_optima_that_both_methods_of_highs_find(family):
+    problem = generate(GeneratorOptions(type=family, m=60, n=200, seed=3))
+    assert problem.is_sparse
+    optimum = highs(problem, "simplex", 20.0, 1).optimum
+    assert optimum is not None
+    assert np.isclose(highs(problem, "ipm", 20.0, 1).optimum, optimum)
+    assert json.dumps(generate(GeneratorOptions(type=family, m=60, n=200, seed=3)).c.tolist()) == json.dumps(
+        problem.c.tolist()
+    )
+
+
+def test_pagerank_is_the_optimum_of_its_program():
+    problem = generate(GeneratorOptions(type="pagerank", m=50, n=150, seed=1))
+    matrix, sides = -problem.A.toarray(), -problem.row_upper
+    x = np.linalg.solve(matrix, sides)
+    assert x.sum() == pytest.approx(1.0)
+    assert highs(problem, "simplex", 20.0, 1).optimum == pytest.approx(problem.c @ x)
+
+
+def test_the_dense_column_of_a_sparse_program_is_the_only_one():
+    problem = generate(GeneratorOptions(type="sparse", m=100, n=300, seed=1))
+    counts = np.diff(problem.A.tocsc().indptr)
+    assert counts[0] == 100
+    assert counts[1:].max() <= 3
