@@ -45,21 +45,7 @@ class Claim:
 
 
 class Study:
-    """Where a study measures, and what it has found so far; each call also prints what it adds.
-
-    Attributes
-    ----------
-    engine : Engine
-        The open devices.
-    profile : {"quick", "cpu", "gpu"}
-        The sizes to use.
-    report : Report
-        Filled by the methods of this class.
-    instances : Path or None
-        A folder with instance files that are not part of the package.
-    seed : int
-        Of instances and runs.
-    """
+    """Where a study measures, and what it has found so far; each call also prints what it adds."""
 
     def __init__(
         self,
@@ -68,16 +54,14 @@ class Study:
         profile: Profile,
         folder: Path,
         console: Console,
-        instances: Path | None = None,
-        claims: Mapping[str, Claim] | None = None,
+        claims: Mapping[str, Claim],
         seed: int = 1,
     ) -> None:
         self.engine = engine
         self.report = report
         self.profile = profile
-        self.instances = instances
         self.seed = seed
-        self._open = dict(claims or {})
+        self._open = dict(claims)
         self._folder = folder
         self._console = console
         self._figures = can_draw()
@@ -102,16 +86,7 @@ class Study:
         self._add(Text(text))
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> None:
-        """Add a table.
-
-        Parameters
-        ----------
-        title, note : str
-            Headline, and a line of context.
-        columns : sequence of str
-        rows : iterable of sequences
-            Cells become text, None an empty cell.
-        """
+        """Add a table; cells become text, None an empty cell, and ``note`` is a line of context."""
         cells = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
         block = Table(title, tuple(columns), cells, note)
         self._add(block)
@@ -123,17 +98,7 @@ class Study:
         self._console.print(screen)
 
     def figure(self, name: str, title: str, draw: Callable[[Any], None], caption: str = "") -> None:
-        """Add a figure; without matplotlib there are none.
-
-        Parameters
-        ----------
-        name : str
-            Of the file, without suffix.
-        title, caption : str
-            What the figure shows (its alternative text), and a line below it.
-        draw : callable
-            ``draw(axes)``.
-        """
+        """Add the figure that ``draw(axes)`` draws into ``name``.svg; without matplotlib there are none."""
         if self._figures:
             draw_svg(self._folder / f"{name}.svg", draw)
             self._add(Figure(title, f"{name}.svg", caption))
@@ -148,17 +113,7 @@ class Study:
         caption: str = "",
         scales: str = "log log",
     ) -> None:
-        """Add a figure of curves; the publication's, whose names begin with "paper", are crosses.
-
-        Parameters
-        ----------
-        name : str
-            Of the file, without suffix.
-        lines : mapping
-            The points of each curve, y by x; one without points is left out.
-        title, x, y, caption, scales : str
-            What it shows, labels of the axes, a line below it, and matplotlib's names of both scales.
-        """
+        """Add a figure of curves, y by x; those that begin with "paper" are crosses, and empty ones are left out."""
         points = {
             label: [[float(f"{at:.6g}"), float(f"{value:.6g}")] for at, value in sorted(found.items())]
             for label, found in lines.items()
@@ -167,15 +122,7 @@ class Study:
         self._add(Figure(title, f"{name}.svg", caption, points, x, y, scales, drawn=False))
 
     def judge(self, key: str, holds: bool | None, seen: str) -> None:
-        """Add what was measured of one of the claims; each is judged once, and not tested if this profile cannot.
-
-        Parameters
-        ----------
-        key : str
-            Of the claim.
-        holds, seen
-            As of :meth:`finding`.
-        """
+        """Add what was measured of a claim; each is judged once, and not tested if this profile cannot."""
         claim = self._open.pop(key)
         tested = claim.tested_by(self.profile)
         unable = "" if tested or holds is None else f"; the profile {self.profile} does not test this"
@@ -190,17 +137,7 @@ class Study:
         self._open.clear()
 
     def finding(self, claim: str, holds: bool | None, seen: str, where: str = "") -> None:
-        """Add a statement of the publication.
-
-        Parameters
-        ----------
-        claim, where : str
-            What it says, and where.
-        holds : bool or None
-            Whether the measurements confirm it; None if they cannot.
-        seen : str
-            What was measured.
-        """
+        """Add a statement of the publication; ``holds`` is None where the measurements cannot tell."""
         self._add(Finding(claim, holds, seen, where))
         mark = {True: "[green]confirmed[/green]", False: "[red]not confirmed[/red]", None: "not tested"}[holds]
         self._console.print(f"{mark}: {escape(claim)} ({escape(seen)})")
@@ -213,10 +150,9 @@ def run_study(
     name: str,
     title: str,
     source: str,
+    claims: Mapping[str, Claim],
     study: Callable[[Study], None],
     arguments: Sequence[str],
-    instances: str | None = None,
-    claims: Mapping[str, Claim] | None = None,
 ) -> int:
     """Run ``quintet reproduce NAME``: open the devices, measure, write the report."""
 
@@ -230,15 +166,15 @@ def run_study(
         show_default=True,
         help="The sizes: quick takes seconds, cpu and gpu take minutes; auto chooses by the devices.",
     )
+    @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of instances and runs.")
     @click.option("--record", is_flag=True, help="Refuse to measure on a machine with a load above 1 for each core.")
     def command(
         backend: str | None,
         names: list[str] | None,
         folder: Path | None,
         profile: str,
+        seed: int,
         record: bool,
-        instances: Path | None = None,
-        seed: int = 1,
     ) -> int:
         infos = select(backend or "auto", names)
         machine = describe_machine(infos)
@@ -249,15 +185,14 @@ def run_study(
         chosen = _profile(profile, infos)
         place = _new_folder(folder or Path(f"reproduce-{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
         console = Console(width=120)
-        repeated = f"quintet reproduce {name} --profile {chosen}" + (f" --seed {seed}" if claims else "")
-        repeated += " --instances FOLDER" * (instances is not None)
+        repeated = f"quintet reproduce {name} --profile {chosen} --seed {seed}"
         report = Report(name, title, source, chosen, machine, command=repeated)
         console.print(f"{title}: profile {chosen}, {', '.join(info.id for info in infos)}")
         if not can_draw():
             console.print("matplotlib is not installed (extra reports): the report has no figures")
         began = time.perf_counter()
         with Engine(devices=[info.id for info in infos]) as engine:
-            measured = Study(engine, report, chosen, place, console, instances, claims, seed)
+            measured = Study(engine, report, chosen, place, console, claims, seed)
             try:
                 study(measured)
             finally:  # an interrupted study is a report too
@@ -267,14 +202,6 @@ def run_study(
                     console.print(f"written: {path}")
         return 0
 
-    if instances is not None:
-        existing = click.Path(exists=True, file_okay=False, path_type=Path)
-        command = click.option("--instances", type=existing, help=instances)(command)
-    if claims:
-        number = click.IntRange(min=0)
-        command = click.option("--seed", type=number, default=1, show_default=True, help="Of instances and runs.")(
-            command
-        )
     return run_command(command, f"quintet reproduce {name}", arguments)
 
 

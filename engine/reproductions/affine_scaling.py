@@ -9,9 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solvers.linprog.problem import LinearProgram
-
-__all__ = ["Factor", "Floats", "Run", "Start", "affine_scaling", "random_program", "solve_normal", "standard_form"]
+__all__ = ["Factor", "Floats", "Run", "Start", "affine_scaling", "newton_difference", "random_program", "solve_normal"]
 
 Floats = NDArray[np.float64]
 Factor = Literal["cholesky", "updates"]
@@ -68,13 +66,21 @@ def solve_normal(A: Floats, d: Floats, rhs: Floats, method: Factor) -> Floats:
     return z
 
 
+def newton_difference(start: Start) -> float:
+    """How far the steps by A D A^T dy = A x are from those of the whole Newton system, relative to the longest."""
+    A, x, s = start.A, start.x, start.s
+    m, n = A.shape
+    blocks = [[A, np.zeros((m, m + n))], [np.zeros((n, n)), A.T, np.eye(n)], [np.diag(s), np.zeros((n, m)), np.diag(x)]]
+    whole = np.linalg.solve(np.vstack([np.hstack(row) for row in blocks]), np.concatenate([np.zeros(m + n), -x * s]))
+    dy = solve_normal(A, x / s, A @ x, "cholesky")
+    ds = -A.T @ dy
+    return float(np.abs(whole - np.concatenate([-x - x / s * ds, dy, ds])).max() / np.abs(whole).max())
+
+
 def affine_scaling(
     start: Start, step: float, method: Factor, most: int = 200, tolerance: float = 1e-8, corrected: bool = True
 ) -> Run:
-    """The paper's iteration in NumPy.
-
-    ``corrected``: the start may be infeasible, and residuals are removed; else the right-hand side is A x, as printed.
-    """
+    """The paper's iteration in NumPy; ``corrected``: residuals are removed, else the right-hand side is as printed."""
     A, x, y, s = start.A, start.x.copy(), start.y.copy(), start.s.copy()
     best, at = math.inf, 0
     for iteration in range(most + 1):
@@ -105,49 +111,3 @@ def affine_scaling(
         length = min(1.0, step / psi) if psi > 0 else 1.0
         x, y, s = x + length * dx, y + length * dy, s + length * ds
     return Run(best, at)
-
-
-def standard_form(problem: LinearProgram) -> Start:
-    """A program as min c x, A x = b, x >= 0 with Mehrotra's start.
-
-    Variables are shifted, free ones are split, and dependent rows are left out. Rows with two sides and upper bounds
-    become further rows with slacks.
-    """
-    from scipy.linalg import qr
-
-    A = problem.to_dense().A
-    sign = -1.0 if problem.maximize else 1.0
-    flipped = np.isneginf(problem.lower) & np.isfinite(problem.upper)
-    free = np.isneginf(problem.lower) & np.isposinf(problem.upper)
-    shift = np.where(free, 0.0, np.where(flipped, problem.upper, problem.lower))
-    A = A * np.where(flipped, -1.0, 1.0)
-    c = sign * problem.c * np.where(flipped, -1.0, 1.0)
-    offset = problem.to_dense().A @ shift
-    width = np.where(flipped | free, np.inf, problem.upper - problem.lower)
-    rows: list[tuple[Floats, float, int]] = []  # the row, its side, and the sign of its slack
-    for row, low, high in zip(A, problem.row_lower - offset, problem.row_upper - offset, strict=True):
-        if low == high:
-            rows.append((row, high, 0))
-        else:
-            rows += [(row, side, kind) for side, kind in ((high, 1), (low, -1)) if np.isfinite(side)]
-    unit = np.eye(len(c))
-    rows += [(unit[column], width[column], 1) for column in np.flatnonzero(np.isfinite(width))]
-    sides = np.array([side for _, side, _ in rows])
-    full, kinds = np.array([row for row, _, _ in rows]), np.array([kind for _, _, kind in rows])
-    part = np.diag(kinds.astype(float))[:, kinds != 0]
-    full = np.hstack([full, -full[:, free], part])
-    costs = np.concatenate([c, -c[free], np.zeros(part.shape[1])])
-    _, triangle, order = qr(full.T, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(triangle)) > 1e-9 * abs(triangle[0, 0])).sum())
-    kept = np.sort(order[:rank])
-    return _mehrotra_start(full[kept], sides[kept], costs)
-
-
-def _mehrotra_start(A: Floats, b: Floats, c: Floats) -> Start:
-    inverse = np.linalg.inv(A @ A.T)
-    x, y = A.T @ (inverse @ b), inverse @ (A @ c)
-    s = c - A.T @ y
-    x, s = x + max(-1.5 * x.min(), 0.0), s + max(-1.5 * s.min(), 0.0)
-    product = float(x @ s)
-    x, s = x + 0.5 * product / max(s.sum(), 1e-10) + 1e-3, s + 0.5 * product / max(x.sum(), 1e-10) + 1e-3
-    return Start(A, b, c, x, y, s)

@@ -66,8 +66,8 @@ def measure_naive(study: Study) -> None:
     p: int = study.pick(50, 300, 1000)
     study.section(
         "The naive update",
-        f"An update of beta with p = {p} in NumPy, X^T X given: seconds of one; and residuals of the mean in single "
-        "precision, of data whose columns five factors nearly determine.",
+        f"An update of beta with p = {p} in NumPy, X^T X given: seconds of one; and residuals and errors of the mean "
+        f"in single precision, of three sets of data with {min(p, 300)} columns that five factors nearly determine.",
     )
     random = np.random.default_rng(study.seed)
     gram = random.standard_normal((2 * p, p))
@@ -91,23 +91,36 @@ def measure_naive(study: Study) -> None:
     study.table(
         "Seconds", ("Cholesky factor", "inverse and eigendecomposition"), [[f"{seconds:.4f}" for seconds in taken]]
     )
-    residuals = np.array([_residuals(random, p) for _ in range(5)])
-    by_each = "{:.1e} with the factor, {:.1e} with the inverse".format(*np.median(residuals, axis=0))
-    seen = f"the relative residual of a mean in single precision is {by_each}, in the median of five sets of such data"
-    study.judge("stable", bool((residuals[:, 0] < residuals[:, 1]).all()), seen)
     study.judge("naive", taken[0] < taken[1], f"{taken[1] / taken[0]:.1f} times as fast")
+    found = np.array([_precision(random, min(p, 300)) for _ in range(3)])
+    factor, inverse, *errors = np.median(found, axis=0)
+    seen = f"the median relative residual of a mean is {factor:.1e} with the factor, {inverse:.1e} with the inverse"
+    study.judge("stable", bool((found[:, 0] < found[:, 1]).all()), seen)
+    seen = "its median error is {:.1e} with the factor, {:.1e} with QR, {:.1e} with an SVD".format(*errors)
+    study.judge("qr", bool((found[:, 3:] < found[:, 2:3]).all()), f"{seen}, each in single precision")
 
 
-def _residuals(random: np.random.Generator, p: int) -> list[float]:
-    """Of the mean of beta by a factor and by an inverse, for columns that five factors nearly determine."""
+def _precision(random: np.random.Generator, p: int) -> list[float]:
+    """Residuals of the mean of beta by a factor and an inverse; its errors by a factor, by QR and by an SVD."""
     X = random.standard_normal((2 * p, 5)) @ random.standard_normal((5, p)) + 0.1 * random.standard_normal((2 * p, p))
-    precision = (X.T @ X + np.eye(p)).astype(np.float32)
-    right = (X.T @ random.standard_normal(2 * p)).astype(np.float32)
+    z = random.standard_normal(2 * p)
+    rows, sides = np.vstack([X, np.eye(p)]), np.concatenate([z, np.zeros(p)])
+    q, r = np.linalg.qr(rows)
+    right_mean = np.linalg.solve(r, q.T @ sides)
+    rows, sides, X = rows.astype(np.float32), sides.astype(np.float32), X.astype(np.float32)
+    precision, right = X.T @ X + np.eye(p, dtype=np.float32), X.T @ z.astype(np.float32)
     factor = np.linalg.cholesky(precision)
-    means = (np.linalg.solve(factor.T, np.linalg.solve(factor, right)), np.linalg.inv(precision) @ right)
+    by_factor = np.linalg.solve(factor.T, np.linalg.solve(factor, right))
+    q, r = np.linalg.qr(rows)
+    u, s, vt = np.linalg.svd(rows, full_matrices=False)
     exact = precision.astype(np.float64)
     norm = float(np.linalg.norm(exact, np.inf))
-    return [float(np.abs(exact @ mean - right).max() / (norm * np.abs(mean).max())) for mean in means]
+    residuals = [
+        float(np.abs(exact @ mean - right).max() / (norm * np.abs(mean).max()))
+        for mean in (by_factor, np.linalg.inv(precision) @ right)
+    ]
+    others = (by_factor, np.linalg.solve(r, q.T @ sides), vt.T @ ((u.T @ sides) / s))
+    return residuals + [float(np.linalg.norm(mean - right_mean) / np.linalg.norm(right_mean)) for mean in others]
 
 
 def _sample(X: Floats, y: NDArray[np.bool_], count: int, with_tau: bool) -> tuple[Floats, Floats]:

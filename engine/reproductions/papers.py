@@ -33,8 +33,6 @@ class Paper:
         claims = {key: Claim(**claim) for key, claim in found["claims"].items()}
         return cls(name, found["title"], found["source"], claims, found.get("points", {}))
 
-    def run(self, measure: Callable[[Study, Paper], None], arguments: list[str], instances: str | None = None) -> int:
-        """``quintet reproduce NAME``; see :func:`engine.reports.study.run_study`."""
-        return run_study(
-            *(self.name, self.title, self.source, lambda study: measure(study, self), arguments, instances, self.claims)
-        )
+    def run(self, measure: Callable[[Study, Paper], None], arguments: list[str]) -> int:
+        """``quintet reproduce NAME``."""
+        return run_study(self.name, self.title, self.source, self.claims, lambda study: measure(study, self), arguments)
