@@ -45,7 +45,19 @@ class Claim:
 
 
 class Study:
-    """Where a study measures, and what it has found so far; each call also prints what it adds."""
+    """Where a study measures, and what it has found so far; each call also prints what it adds.
+
+    Attributes
+    ----------
+    engine : Engine
+        The open devices.
+    profile : {"quick", "cpu", "gpu"}
+        The sizes to use.
+    report : Report
+        Filled by the methods of this class.
+    seed : int
+        Of instances and runs.
+    """
 
     def __init__(
         self,
@@ -86,7 +98,16 @@ class Study:
         self._add(Text(text))
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> None:
-        """Add a table; cells become text, None an empty cell, and ``note`` is a line of context."""
+        """Add a table.
+
+        Parameters
+        ----------
+        title, note : str
+            Headline, and a line of context.
+        columns : sequence of str
+        rows : iterable of sequences
+            Cells become text, None an empty cell.
+        """
         cells = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows)
         block = Table(title, tuple(columns), cells, note)
         self._add(block)
@@ -98,7 +119,17 @@ class Study:
         self._console.print(screen)
 
     def figure(self, name: str, title: str, draw: Callable[[Any], None], caption: str = "") -> None:
-        """Add the figure that ``draw(axes)`` draws into ``name``.svg; without matplotlib there are none."""
+        """Add a figure; without matplotlib there are none.
+
+        Parameters
+        ----------
+        name : str
+            Of the file, without suffix.
+        title, caption : str
+            What the figure shows (its alternative text), and a line below it.
+        draw : callable
+            ``draw(axes)``.
+        """
         if self._figures:
             draw_svg(self._folder / f"{name}.svg", draw)
             self._add(Figure(title, f"{name}.svg", caption))
@@ -113,7 +144,17 @@ class Study:
         caption: str = "",
         scales: str = "log log",
     ) -> None:
-        """Add a figure of curves, y by x; those that begin with "paper" are crosses, and empty ones are left out."""
+        """Add a figure of curves; the publication's, whose names begin with "paper", are crosses.
+
+        Parameters
+        ----------
+        name : str
+            Of the file, without suffix.
+        lines : mapping
+            The points of each curve, y by x; one without points is left out.
+        title, x, y, caption, scales : str
+            What it shows, labels of the axes, a line below it, and matplotlib's names of both scales.
+        """
         points = {
             label: [[float(f"{at:.6g}"), float(f"{value:.6g}")] for at, value in sorted(found.items())]
             for label, found in lines.items()
@@ -122,7 +163,15 @@ class Study:
         self._add(Figure(title, f"{name}.svg", caption, points, x, y, scales, drawn=False))
 
     def judge(self, key: str, holds: bool | None, seen: str) -> None:
-        """Add what was measured of a claim; each is judged once, and not tested if this profile cannot."""
+        """Add what was measured of one of the claims; each is judged once, and not tested if this profile cannot.
+
+        Parameters
+        ----------
+        key : str
+            Of the claim.
+        holds, seen
+            As of :meth:`finding`.
+        """
         claim = self._open.pop(key)
         tested = claim.tested_by(self.profile)
         unable = "" if tested or holds is None else f"; the profile {self.profile} does not test this"
@@ -137,7 +186,17 @@ class Study:
         self._open.clear()
 
     def finding(self, claim: str, holds: bool | None, seen: str, where: str = "") -> None:
-        """Add a statement of the publication; ``holds`` is None where the measurements cannot tell."""
+        """Add a statement of the publication.
+
+        Parameters
+        ----------
+        claim, where : str
+            What it says, and where.
+        holds : bool or None
+            Whether the measurements confirm it; None if they cannot.
+        seen : str
+            What was measured.
+        """
         self._add(Finding(claim, holds, seen, where))
         mark = {True: "[green]confirmed[/green]", False: "[red]not confirmed[/red]", None: "not tested"}[holds]
         self._console.print(f"{mark}: {escape(claim)} ({escape(seen)})")
