@@ -108,3 +108,27 @@ def test_what_the_short_header_lacks_is_compiled_with_the_whole(
 
     assert opencl.submit(work).result() == value
     capfd.readouterr()
+
+
+INVOKERS = """
+import linecache, os
+os.environ["PYOPENCL_NO_CACHE"] = "1"
+import pyopencl as cl
+from engine.devices.opencl.listing import native_devices
+{keeping}
+program = cl.Program(cl.Context(native_devices()[:1]), "kernel void nothing(int x) {{}}").build()
+cl.Kernel(program, "nothing")
+before = len(linecache.cache)
+cl.Kernel(program, "nothing")
+print(len(linecache.cache) - before)
+"""
+
+
+def test_another_object_of_a_kernel_is_made_without_writing_code(opencl):
+    def written(keeping):
+        program = [sys.executable, "-c", INVOKERS.format(keeping=keeping)]
+        return int(subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout)
+
+    assert written("native_devices()") == 0
+    if written("native_devices = lambda: cl.get_platforms()[0].get_devices()") == 0:
+        pytest.skip("PyOpenCL writes the code of a kernel once: quirks/pyopencl_invokers.py can go")

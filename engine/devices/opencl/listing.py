@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BackendUnavailable
 from ...util.quirks.pocl_processor import name_processor
+from ...util.quirks.pyopencl_invokers import keep_invokers
 from ..info import Capabilities, DeviceInfo
 from ..kernels.cache import prepare_pocl
 from .cpu_driver import leaves_out, prepare
@@ -30,10 +31,12 @@ def pyopencl() -> Any:
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")  # its file of 0.2 ms a kernel: a damaged one ends every start
     try:
         import pyopencl as package
+        import pyopencl.invoker
     except ImportError as error:
         raise BackendUnavailable(
             'OpenCL is unavailable: the package pyopencl is not installed (pip install "pyopencl[pocl]")'
         ) from error
+    keep_invokers(package.invoker)
     return package
 
 
