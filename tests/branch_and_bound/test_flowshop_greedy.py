@@ -155,6 +155,15 @@ def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(tmp_pa
     assert 129 < first.counters["insertions"] < again.counters["insertions"]
 
 
+def test_many_jobs_have_a_schedule_even_where_time_is_up_before_the_devices_are_ready():
+    problem = engine.Flowshop(random_times(8, 129, 8))
+    result = engine.solve(problem, time_limit=1e-3)
+    assert result.status == "time_limit"
+    assert flowshop_bound(problem.times) <= result.objective == problem.evaluate(result.solution)
+    none = engine.solve(problem, time_limit=1e-3, upper_bound=result.bound + 1)
+    assert (none.status, none.objective) == ("time_limit", None)
+
+
 def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above():
     problem = engine.Flowshop(np.arange(1, 131)[None])
     assert engine.solve(problem).status == "optimal"
