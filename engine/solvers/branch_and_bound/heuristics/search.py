@@ -271,8 +271,8 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
         publish()
         if known is None and getattr(options, "initial", "") != "infinity":
             expired, compiling = expiry(run), [member.submit(_compile, problem.times) for member in pool.members]
-            order = neh(problem.times, lambda: expired() or all(future.done() for future in compiling))
-            found(Improvement(problem.evaluate(order), order))
+            first = neh(problem.times, lambda: expired() or all(future.done() for future in compiling))
+            found(Improvement(problem.evaluate(first), first))
         run.poll()
         improve(problem, pool, run, known, found, proceed)
     except (StopRequested, DeviceError) as reason:
