@@ -24,7 +24,7 @@ import click
 from ..errors import ClusterError, OptionError, OutputError, QuintetError
 from ..util.files import reason_of
 from ..util.paths import PACKAGE
-from ..util.quirks.scipy_import import spare_numpy_modules
+from ..util.quirks.scipy_import import spare_scipy
 from ..util.text import number_text, printable
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ _HIDDEN = {"standby": f"{__name__}.standby", "receive": f"{__name__}.receiving"}
 
 def main() -> None:
     """The console script: :func:`command_line`, and the end of the process."""
-    gc.set_threshold(2000)  # as in newer Pythons; with 700, imports alone have every object visited once more
-    spare_numpy_modules()
+    gc.disable()  # until the command is imported: imports leave nothing to collect
+    gc.set_threshold(2000)  # as in newer Pythons
+    spare_scipy()
     code = command_line(sys.argv[1:])
     if code == _ABORTED or _works_on():  # a device may still be busy, and nothing waits for it
         with contextlib.suppress(OSError):
@@ -185,6 +186,9 @@ class _Group(click.Group):
         if module is None:
             return None
         command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,7 +9,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -141,7 +140,7 @@ def make_folders(path: Path) -> None:
 
 def temporary_beside(path: Path) -> Path:
     """A name that nothing else uses, in the same folder."""
-    return path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    return path.with_name(f".{path.name}-{os.urandom(4).hex()}")
 
 
 def remove_temporaries(folder: Path, name: str, older_than: float = 0.0) -> None:

@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -74,7 +73,7 @@ def also_called(name: str) -> None:
     sys.meta_path.insert(0, _Alias(name))
 
 
-class _Alias(MetaPathFinder, Loader):
+class _Alias:
     """Finds ``alias.a.b``, and loads it as the module ``PACKAGE.a.b`` itself."""
 
     def __init__(self, name: str) -> None:
@@ -91,6 +90,9 @@ class _Alias(MetaPathFinder, Loader):
             return None
         package = found.submodule_search_locations is not None
         return ModuleSpec(fullname, self, origin=found.origin, is_package=package)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """The usual new module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the module itself in the place of the new one; importlib returns what is there."""

@@ -14,7 +14,6 @@ import functools
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import tempfile
 import threading
@@ -55,7 +54,7 @@ def folder() -> Path:
 def _writable(wanted: Path) -> Path:
     try:
         wanted.mkdir(parents=True, exist_ok=True)
-        probe = wanted / f".probe-{secrets.token_hex(4)}"
+        probe = wanted / f".probe-{os.urandom(4).hex()}"
         probe.touch()
         probe.unlink()
     except OSError as error:
@@ -195,7 +194,7 @@ class _PoclFiles:
     def _mark(self) -> None:
         if fcntl is None:
             return
-        self._marker = self._markers / f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._marker = self._markers / f"{os.getpid()}-{os.urandom(4).hex()}"
         self._stream = self._marker.open("x")
         fcntl.flock(self._stream, fcntl.LOCK_EX)
 
