@@ -89,7 +89,8 @@ class _Alias:
         if found is None:
             return None
         package = found.submodule_search_locations is not None
-        return ModuleSpec(fullname, self, origin=found.origin, is_package=package)
+        loader: Any = self
+        return ModuleSpec(fullname, loader, origin=found.origin, is_package=package)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """The usual new module."""
