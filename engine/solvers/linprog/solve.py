@@ -222,8 +222,12 @@ class _Solving:
         member, race = self.pool.members[0], self.race
         if self.restored is not None:
             return self._await_highs(began + FIRST_WAIT)
-        alone = head_start(member, self.run.time_left, own_seconds(program, member.info.capabilities))
+        capabilities, left = member.info.capabilities, self.run.time_left
+        alone = head_start(member, left, own_seconds(program, capabilities))
         self._await_highs(began + alone)
+        if alone > FIRST_WAIT and not race.is_decided:  # the program is none of the easy ones: a closer look
+            alone = max(alone, head_start(member, left, own_seconds(program, capabilities, counted=True)))
+            self._await_highs(began + alone)
         hipo = [] if race.is_decided else start_hipo(self.problem, self.options.tolerance, self.run, race.methods)
         race.methods += hipo
         return self._await_highs(began + 2.0 * alone) if hipo else None
