@@ -11,10 +11,10 @@ import scipy.sparse as sp
 import engine
 from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
+from engine.solvers.linprog import solve
 from engine.solvers.linprog.forms.standard import ShardData
 from engine.solvers.linprog.highs.process import ChildError, keep_children, release_children
 from engine.solvers.linprog.interior import driver
-from engine.solvers.linprog.methods import interior as racer
 from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
 from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
@@ -428,7 +428,7 @@ def test_the_first_iterations_of_a_race_have_a_dense_factor(device, monkeypatch,
     best_tree, real_form = pending.best_tree, pending.PendingSystem.form
     monkeypatch.setattr(pending, "best_tree", held)
     monkeypatch.setattr(pending.PendingSystem, "form", form)
-    monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
+    monkeypatch.setattr(solve, "open_system", lambda *given: driver.open_system(*given[:-1], True))
     monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
     monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
     monkeypatch.setattr(pending, "fastest", lambda *_: who)
@@ -439,7 +439,7 @@ def test_the_first_iterations_of_a_race_have_a_dense_factor(device, monkeypatch,
 def test_a_race_may_end_before_the_analysis(device, monkeypatch):
     ended = threading.Event()
     monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
-    monkeypatch.setattr(racer, "open_system", lambda *given: driver.open_system(*given[:-1], True))
+    monkeypatch.setattr(solve, "open_system", lambda *given: driver.open_system(*given[:-1], True))
     monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
     monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
     with engine.Engine(devices=[device.info.id]) as owner:

@@ -18,9 +18,10 @@ from ...util.quirks.switch_interval import PROMPT_THREADS
 from ...util.text import counted
 from . import checkpoint
 from .forms.balance import balanced
-from .forms.standard import NoOptimum, Prepared, prepare
+from .forms.standard import NoOptimum, Prepared, prepare, shard_data
 from .highs.presolve import Presolve
 from .highs.process import ChildError
+from .interior.driver import open_system
 from .methods.at_once import solve_at_once
 from .methods.base import Decided, Restore, unchanged
 from .methods.highs import HighsThread
@@ -338,27 +339,22 @@ class _Solving:
         values = prepared.values.copy()
         values[prepared.columns] = prepared.column_shift
         constant = (-1.0 if program.maximize else 1.0) * program.objective(values)
-        members = self.pool.members[:1] if self.method == "race" else self.pool.members
+        race, options, pool = self.race, self.options, self.pool
+        members = pool.members[:1] if race.is_race else pool.members
         restored = self.restored if self.restored is not None and self.restored[1].interior else None
         initial = self._initial if program is self.problem else None
-        try:
-            method = self.race.run_concurrently(
-                lambda: InteriorMethod(
-                    prepared,
-                    constant=constant,
-                    sign=self.sign,
-                    options=self.options,
-                    pool=self.pool,
-                    members=members,
-                    notice=self.race.notice,
-                    counters=self.race.counters,
-                    restored=restored,
-                    initial=initial,
-                    dense_meanwhile=self.method == "race",
-                )
+
+        def start() -> InteriorMethod:
+            data = shard_data(prepared.standard)
+            system = open_system(data, options, pool, members, race.counters, race.notice, race.is_race)
+            return InteriorMethod(
+                prepared, system, options, lambda value: self.sign * (value + constant), restored, initial
             )
+
+        try:
+            method = race.run_concurrently(start)
             method.restore = restore
-            self.race.methods.append(method)
+            race.methods.append(method)
         except DeviceError as error:
             if self.method != "race" or not self.race.methods:
                 raise

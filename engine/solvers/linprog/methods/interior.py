@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from ....base.context import RunContext
-from ....devices import DevicePool, Member
 from ....devices.pool.slices import SLICE_SECONDS
-from ..forms.standard import Prepared, shard_data
-from ..interior.driver import Counters, add_counters, iterate, new_method, open_system
+from ..forms.standard import Prepared
+from ..interior.driver import Counters, add_counters, iterate, new_method
 from ..interior.method import LEAST_GOAL, InteriorPoint, Measures
 from ..interior.system import PoolSystem
 from ..options import Options
@@ -35,28 +34,20 @@ class InteriorMethod(Method):
     def __init__(
         self,
         prepared: Prepared,
-        *,
-        constant: float,
-        sign: float,
+        system: PoolSystem,
         options: Options,
-        pool: DevicePool,
-        members: list[Member],
-        notice: Callable[[str], None],
-        counters: Counters,
+        objective: Callable[[float], float],
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
-        initial: Point | None = None,
-        dense_meanwhile: bool = False,
+        initial: Point | None,
     ) -> None:
+        """``objective`` is the user's of a standard form's; the system is closed with the method."""
         self.name = "interior point"
         self.prepared, self.options = prepared, options
         self.history: list[list[float]] = []
         self.limited = False  # whether the iterations have run out
-        self._constant, self._sign = constant, sign
-        standard = prepared.standard
-        data = shard_data(standard)
-        self._system: PoolSystem = open_system(data, options, pool, members, counters, notice, dense_meanwhile)
+        self._system, self._objective = system, objective
         try:
-            self.method: InteriorPoint = new_method(self._system, standard.b, options)
+            self.method: InteriorPoint = new_method(system, prepared.standard.b, options)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None
             self._first_iteration = 0
@@ -108,8 +99,8 @@ class InteriorMethod(Method):
         primal_step, dual_step, spread = state.last_step or (np.nan,) * 3  # none before the first step
         return {
             "iteration": float(state.iteration),
-            "primal_objective": self._sign * (measures.primal_objective + self._constant),
-            "dual_objective": self._sign * (measures.dual_objective + self._constant),
+            "primal_objective": self._objective(measures.primal_objective),
+            "dual_objective": self._objective(measures.dual_objective),
             "duality_gap": measures.gap,
             "primal_infeasibility": measures.primal_infeasibility,
             "dual_infeasibility": measures.dual_infeasibility,
