@@ -6,6 +6,7 @@ template. Every argument is checked before a launch: its name, a buffer's elemen
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 import struct
@@ -65,8 +66,9 @@ class Signature:
     local_bytes: int
 
 
-def signatures(source: Source) -> dict[str, Signature]:
-    """The kernels of a rendered template by name."""
+@functools.lru_cache(maxsize=128)
+def signatures(source: Source) -> Mapping[str, Signature]:
+    """The kernels of a rendered template by name; read once, as each run makes its programs anew."""
     commentless = _COMMENT.sub(" ", source.text)
     macros = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(commentless)}
     text = _DIRECTIVE.sub("", commentless)
