@@ -36,23 +36,13 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep.
+    """One run of a sweep."""
 
-    Attributes
-    ----------
-    index : int
-        Its place, from 1.
-    options : dict
-        All options of the run.
-    varied : dict
-        Those of them that differ between the runs.
-    """
-
-    index: int
+    index: int  # its place, from 1
     problem: Path
     seed: int
-    options: Mapping[str, Any]
-    varied: Mapping[str, Any]
+    options: Mapping[str, Any]  # all of the run's
+    varied: Mapping[str, Any]  # those of them that differ between the runs
 
     @property
     def title(self) -> str:
@@ -69,23 +59,13 @@ class SweepRun:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Problems, seeds and options of which every combination is run.
-
-    Attributes
-    ----------
-    options : dict
-        For each option the values it takes, one or more.
-    settings : dict
-        Settings of every run, such as ``time_limit`` and ``devices``.
-    reading : dict
-        How the files are read: fields of the ``read_options`` of their class. Files of sweeps cannot give them.
-    """
+    """Problems, seeds and options of which every combination is run."""
 
     problems: tuple[Path, ...]
     seeds: tuple[int, ...] = (0,)
-    options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # for each the values it takes, one or more
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of every run, such as time_limit
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of the read_options of their class; not in files
 
     def __post_init__(self) -> None:
         if not self.problems:
@@ -126,10 +106,7 @@ def is_sweep(path: Path) -> bool:
 
 
 def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
-    """Read the description of a sweep.
-
-    ``settings``: names of the settings that the file may have besides problems, seeds and options.
-    """
+    """Read the description of a sweep, which may have these settings besides problems, seeds and options."""
     path = Path(path)
     content, _ = read_toml(path, InputError)
     known = (*_KEYS, *settings)

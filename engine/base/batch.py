@@ -20,24 +20,12 @@ _COLUMNS = ("index", "problem", "seed", "status", "objective", "bound", "seconds
 
 @dataclass(frozen=True)
 class Item:
-    """One run of a batch.
+    """One run of a batch."""
 
-    Attributes
-    ----------
-    index : int
-        Its place among the results.
-    problem : Problem or str or Path
-        A path is read when its turn comes.
-    options : dict
-        Options of its own, on top of those of all.
-    seed : int or None
-        None: the seed of all.
-    """
-
-    index: int
-    problem: Problem[Any] | str | Path
-    options: dict[str, Any] = field(default_factory=dict)
-    seed: int | None = None
+    index: int  # among the results
+    problem: Problem[Any] | str | Path  # a path is read when its turn comes
+    options: dict[str, Any] = field(default_factory=dict)  # on top of those of all
+    seed: int | None = None  # None: that of all
 
     @property
     def name(self) -> str:
@@ -168,21 +156,11 @@ class Batch(Displayed, Sequence["Result | Failure"]):
 
 @dataclass
 class BatchControl:
-    """What :attr:`engine.base.solver.Solver.solve_batch` is given besides problems, options and devices.
+    """What :attr:`engine.base.solver.Solver.solve_batch` is given besides problems, options and devices."""
 
-    Attributes
-    ----------
-    seeds : tuple of int
-        One a problem.
-    backend : str
-        For the results.
-    progress : callable
-        Called with how many of the problems are solved so far.
-    """
-
-    seeds: tuple[int, ...]
-    backend: str
-    progress: Callable[[int], None]
+    seeds: tuple[int, ...]  # one a problem
+    backend: str  # for the results
+    progress: Callable[[int], None]  # called with how many of the problems are solved so far
 
 
 def items_of(

@@ -17,10 +17,7 @@ __all__ = ["Checkpoint", "QuietContext", "RunContext", "StopRequested"]
 
 
 class StopRequested(Exception):
-    """Raised by :meth:`RunContext.poll` when the run must end; a solver catches it and returns its best.
-
-    ``status`` is what the result's status should be.
-    """
+    """Raised by :meth:`RunContext.poll` when the run must end, with the result's status; a solver returns its best."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(str(status))
@@ -29,23 +26,12 @@ class StopRequested(Exception):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run was.
-
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        The solver's arrays.
-    state : dict or pydantic model
-        The solver's scalars; after reading, an instance of the model that the solver's schema declares, if it does.
-    elapsed : float
-        Seconds the run had worked.
-    remarks : tuple of str
-        What a user should know of how it was found, such as that a newer one is damaged.
-    """
+    """Where a run was."""
 
     arrays: dict[str, NDArray[Any]]
-    state: Any
-    elapsed: float
+    state: Any  # the scalars; after reading, an instance of the model that the solver's schema declares
+    elapsed: float  # seconds that the run had worked
+    # what a user should know of it, such as that a newer one is damaged
     remarks: tuple[str, ...] = field(default=(), compare=False)
 
 

@@ -35,50 +35,29 @@ Rounds = Callable[[Sequence[Any]], list[Any]]
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """The workers of a cluster, as far as the division of a run depends on them.
-
-    Attributes
-    ----------
-    simt : bool
-        Whether the devices of some of them run work-items in lanes, as GPUs do.
-    """
+    """The workers of a cluster, as far as the division of a run depends on them."""
 
     count: int
-    simt: bool
+    simt: bool  # whether devices of some of them run work-items in lanes, as GPUs do
 
 
 @dataclass(frozen=True)
 class Division:
-    """What a solver declares if its runs can be divided among workers.
+    """What a solver declares if its runs can be divided among workers, of whom it has ``run`` or ``solve``."""
 
-    Attributes
-    ----------
-    runner : callable
-        ``runner(problem, options, seed, pool) -> TaskRunner``.
-    run : callable, optional
-        ``run(problem, options, run, cluster) -> DividedRun``, of solvers whose workers need not wait for each other.
-    solve : callable, optional
-        ``solve(problem, options, run, cluster, rounds) -> Result``, of solvers that work in rounds:
-        ``rounds(works)`` returns the answers to all works, each computed by some worker, in their order.
-    refusal : callable, optional
-        ``refusal(problem, options) -> str | None``: why this run cannot be divided, as a sentence; None if it can.
-    one : callable, optional
-        ``one(options)`` returns the options of what a worker has at a time, for the checks against its devices.
-    """
-
-    runner: Callable[[Any, Any, int, DevicePool], TaskRunner]
+    runner: Callable[[Any, Any, int, DevicePool], TaskRunner]  # called with problem, options, seed and pool
+    # for workers that need not wait for each other
     run: Callable[[Any, Any, RunContext, ClusterInfo], DividedRun] | None = None
+    # for work in rounds: ``rounds(works)`` returns the answers to all works in their order
     solve: Callable[[Any, Any, RunContext, ClusterInfo, Rounds], Result] | None = None
+    # why this run cannot be divided, as a sentence; None if it can
     refusal: Callable[[Any, Any], str | None] | None = None
+    # the options of what a worker has at a time, for the checks against its devices
     one: Callable[[Any], Any] | None = None
 
 
 class DividedRun(ABC):
-    """The side of a divided run that knows all of it; used by one thread.
-
-    What :meth:`take` returns, and the answers, are plain values: numbers, strings, bytes, arrays, and containers of
-    these.
-    """
+    """The side of a divided run that knows all of it, on one thread. Work and answers are plain values and arrays."""
 
     @property
     @abstractmethod
@@ -87,23 +66,11 @@ class DividedRun(ABC):
 
     @abstractmethod
     def take(self, slots: int, seconds: float) -> Any | None:
-        """What the next task is to do; None if there is nothing to hand out now.
-
-        ``slots``: how many tasks could be handed out now, this one among them; ``seconds``: how long a task should
-        work.
-        """
+        """The next task of ``slots`` that are free, for about so many seconds; None if there is nothing now."""
 
     @abstractmethod
     def accept(self, work: Any, answer: Any) -> None:
-        """Take in the answer to what :meth:`take` returned.
-
-        ``work``: what :meth:`take` returned; ``answer``: what a worker's ``compute`` returned for it.
-
-        Raises
-        ------
-        engine.errors.AuditError
-            If it cannot be the answer to that; nothing is taken in.
-        """
+        """Take in a worker's answer to what :meth:`take` returned; AuditError, and no more, if it cannot be one."""
 
     @abstractmethod
     def put_back(self, work: Any) -> None:
@@ -124,10 +91,7 @@ class DividedRun(ABC):
         return False
 
     def report(self, worker: str, values: Mapping[str, Any]) -> None:  # noqa: B027
-        """Take in what a task in progress reports, beside metrics of its worker.
-
-        ``worker``: its name.
-        """
+        """Take in what a task in progress of that worker reports, beside metrics."""
 
     @abstractmethod
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
@@ -151,10 +115,7 @@ class TaskRunner(ABC):
 
     @abstractmethod
     def compute(self, work: Any, control: TaskControl) -> Any:
-        """The answer to a task's work, soon after ``control.ended`` is True; called for one task at a time.
-
-        ``work``: what :meth:`prepare` returned.
-        """
+        """The answer to what :meth:`prepare` returned, soon after ``control.ended`` is True; for one task at a time."""
 
     def finish(self, answer: Any) -> Any:
         """The answer as it is sent: what :meth:`compute` returned, or what is made of that."""
@@ -166,19 +127,11 @@ class TaskRunner(ABC):
 
 @dataclass
 class TaskControl:
-    """The length of a task in progress, its signal to stop, and its way to report.
+    """The length of a task in progress, its signal to stop, and its way to report."""
 
-    Attributes
-    ----------
-    seconds : float
-        How long it should work.
-    send : callable
-        ``send(values)`` passes live values to the owner of the run; called at most about once a second.
-    """
-
-    seconds: float
-    send: Callable[[dict[str, Any]], None] = lambda values: None
-    interval: float = 1.0
+    seconds: float  # how long it should work
+    send: Callable[[dict[str, Any]], None] = lambda values: None  # passes live values to the owner of the run
+    interval: float = 1.0  # seconds between two calls of it
     shared: Any = None
     _began: float = field(default_factory=time.monotonic)
     _sent_at: float = -float("inf")
@@ -207,12 +160,9 @@ class TaskControl:
 
 
 class TaskContext(QuietContext):
-    """The context of a solver's code that works on a task.
+    """The context of a solver's code that works on a task, whose metrics and messages go to the owner of the run.
 
-    Its controls are those of the task; metrics and messages are sent to the owner of the run, which knows the rest.
-
-    ``seed``: of the run; ``private``: metrics that are of the task alone, where those of the run are meant; they are
-    not sent; ``on_poll``: called by every :meth:`poll`.
+    Metrics that are ``private`` are the task's alone where those of the run are meant, and not sent.
     """
 
     def __init__(

@@ -9,26 +9,13 @@ __all__ = ["Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """How much work solving a problem is expected to take.
+    """How much work solving a problem is expected to take."""
 
-    Attributes
-    ----------
-    unit : str
-        What is counted, such as ``"nodes"``.
-    amount, low, high : float
-        Mean of independent estimates, and limits that it is probably (80 %) between; all equal if the amount is known
-        exactly.
-    rate : float
-        Units a second, measured on the devices; 0 where there is nothing to do.
-    seconds, seconds_low, seconds_high : float
-        The amounts at that rate.
-    """
-
-    unit: str
-    amount: float
-    low: float
+    unit: str  # what is counted, such as "nodes"
+    amount: float  # the mean of independent estimates
+    low: float  # it is probably (80 %) between these; all three are equal if it is known exactly
     high: float
-    rate: float
+    rate: float  # units a second, measured on the devices; 0 where there is nothing to do
 
     @property
     def seconds(self) -> float:

@@ -189,10 +189,7 @@ def is_flag(model: type[BaseModel], name: str) -> bool:
 
 
 def field_type(model: type[BaseModel], name: str) -> str:
-    """What a field accepts, for people: ``"integer, >= 1, or none"``, ``"rows, tiles or auto"``.
-
-    ``model``, ``name``: as for :func:`alternatives`.
-    """
+    """What a field of a model accepts, for people: ``"integer, >= 1, or none"``, ``"rows, tiles or auto"``."""
     words: list[str] = []
     for kind in alternatives(model, name):
         if get_origin(kind) is Literal:

@@ -281,20 +281,7 @@ def _plain(value: Any) -> Any:
 
 
 def relative_gap(incumbent: float | int | None, bound: float | int | None) -> float:
-    """Distance between the best known objective and its proven bound.
-
-    Parameters
-    ----------
-    incumbent : float, int or None
-        Objective of the best solution found, in the problem's own unit.
-    bound : float, int or None
-        Proven bound on the optimum, same unit.
-
-    Returns
-    -------
-    float
-        ``|incumbent - bound| / max(1, |incumbent|)``; ``inf`` while either is missing.
-    """
+    """``|incumbent - bound| / max(1, |incumbent|)`` of the best objective and its bound; ``inf`` without either."""
     if incumbent is None or bound is None:
         return math.inf
     return float(abs(incumbent - bound) / max(1, abs(incumbent)))

@@ -40,22 +40,9 @@ class SchemaError(ValueError):
 class ArraySpec:
     """One named array of a result or a checkpoint.
 
-    Attributes
-    ----------
-    dtype : str
-        A NumPy type (``"int64"``), a kind (``"integer"``, ``"signed"``, ``"unsigned"``, ``"floating"``, ``"number"``,
-        ``"text"``, ``"any"``), or several of these separated by ``|`` (``"float32|float64"``).
-    shape : tuple of int, str or None, or None
-        One entry a dimension: a size, a name (equal names must be equal sizes within one result or checkpoint), or
-        None for any size. ``()`` is a scalar. None instead of a tuple: any number of dimensions.
-    title, unit : str
-        For people.
-    optional : bool
-        Whether it may be absent.
-    within : (float, float), optional
-        The least and the greatest value that an element may have; NaN is not within any.
-    required_if : callable, optional
-        Checkpoints only: called with the state; the array must be there if it returns True, and absent otherwise.
+    ``dtype``: a NumPy type (``"int64"``), a kind (``"integer"``, ``"signed"``, ``"unsigned"``, ``"floating"``,
+    ``"number"``, ``"text"``, ``"any"``), or several of these separated by ``|``. ``shape``: for each dimension a size,
+    a name (equal names are equal sizes within one result or checkpoint), or None for any size; None: any shape.
     """
 
     name: str
@@ -63,8 +50,9 @@ class ArraySpec:
     shape: tuple[int | str | None, ...] | None = None
     title: str = ""
     unit: str = ""
-    optional: bool = False
-    within: tuple[float, float] | None = None
+    optional: bool = False  # whether it may be absent
+    within: tuple[float, float] | None = None  # least and greatest value of an element; NaN is not within any
+    # checkpoints only: whether it is there, by the state; absent otherwise
     required_if: Callable[[Any], bool] | None = None
 
 
@@ -92,19 +80,11 @@ class ColumnSpec:
 
 @dataclass(frozen=True)
 class CheckpointSpec:
-    """Arrays and scalar state of a checkpoint.
+    """Arrays and scalar state of a checkpoint."""
 
-    Attributes
-    ----------
-    version : int
-        Raised whenever a checkpoint of the former version cannot be resumed; others are refused.
-    state : pydantic model
-        The scalars. A restored checkpoint has an instance of it as its ``state``.
-    """
-
-    version: int
+    version: int  # raised when one of the former version cannot be resumed
     arrays: tuple[ArraySpec, ...]
-    state: type[BaseModel]
+    state: type[BaseModel]  # the model of the scalars; a restored checkpoint has an instance
 
     def check(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any] | BaseModel) -> BaseModel:
         """Check a checkpoint; returns its state as an instance of :attr:`state`."""
@@ -205,18 +185,7 @@ class Schema:
 
 
 def check_arrays(specs: Sequence[ArraySpec], arrays: Mapping[str, NDArray[Any]], state: Any = None) -> None:
-    """Check named arrays against their declarations.
-
-    Parameters
-    ----------
-    state : object, optional
-        Passed to :attr:`ArraySpec.required_if`.
-
-    Raises
-    ------
-    SchemaError
-        With the first array that is missing, not declared, or of another type or shape.
-    """
+    """Check named arrays against their declarations; ``state`` is for :attr:`ArraySpec.required_if`."""
     sizes: dict[str, tuple[int, str]] = {}
     declared = {spec.name for spec in specs}
     for name in arrays:

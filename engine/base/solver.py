@@ -50,38 +50,20 @@ class SolverOptions(BaseModel):
 
 @dataclass(frozen=True)
 class MetricSpec:
-    """A live series that a solver emits, described so that a dashboard can draw it without knowing the solver.
+    """A live series that a solver emits, described so that a dashboard can draw it without knowing the solver."""
 
-    Attributes
-    ----------
-    name : str
-        ``name`` of the :class:`engine.events.Metric` events.
-    title, unit : str
-        Shown on the axis; values of the unit ``"share"`` are from 0 to 1, and are shown in percent.
-    per_device : bool
-        Whether each device has a curve of its own.
-    log : bool
-        Whether the axis is logarithmic.
-    """
-
-    name: str
+    name: str  # of the engine.events.Metric
     title: str
-    unit: str = ""
-    per_device: bool = False
-    log: bool = False
+    unit: str = ""  # "share": from 0 to 1, shown in percent
+    per_device: bool = False  # whether each device has a curve of its own
+    log: bool = False  # whether the axis is logarithmic
 
 
 @dataclass(frozen=True)
 class Reproduction:
     """The measurements of a publication, repeated: ``quintet reproduce NAME ARGUMENTS`` calls ``run(arguments)``.
 
-    Attributes
-    ----------
-    title : str
-        The publication, in one line.
-    run : callable
-        ``run(arguments) -> int`` measures, writes a report, and returns an exit code. It reads its own command-line
-        arguments; :func:`engine.reports.study.run_study` offers those that all have in common.
+    ``run`` reads its own arguments (:func:`engine.reports.study.run_study` has those of all), and returns an exit code.
     """
 
     title: str

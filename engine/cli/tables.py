@@ -37,10 +37,7 @@ _SHOWN = 20
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> None:
-    """Print columns under their titles on standard output.
-
-    ``rows``: a cell for each title; ``caption``: above the table; none if empty.
-    """
+    """Print columns under their titles on standard output, under a caption if there is one."""
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     caption = printable(caption)
     if sys.stdout.isatty():
@@ -82,10 +79,7 @@ def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> None:
-    """Print what a run ended with.
-
-    ``saved``: files and folders that the run has written.
-    """
+    """Print what a run ended with, and the files and folders that it has written."""
     optimum = getattr(problem, "optimum", None)
     pairs = [
         ("problem", problem.describe()),
@@ -124,10 +118,7 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
 
 
 def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:
-    """Print what this machine has, and why a backend has nothing.
-
-    ``missing``: reasons by backend.
-    """
+    """Print what this machine has, and why a backend has nothing."""
     if devices:
         print_table(
             ("id", "name", "driver", "memory", "units", "local", "capabilities"),
@@ -210,10 +201,7 @@ def solver_to_dict(solver: Solver) -> dict[str, Any]:
 
 
 def describe_model(model: type[BaseModel], caption: str = "") -> None:
-    """Print the fields of a model: name, what is allowed, default, description.
-
-    ``model``: a pydantic model; ``caption``: above the table; none if empty.
-    """
+    """Print the fields of a model: name, what is allowed, default, description."""
     print_table(
         ("option", "value", "default", "description"),
         [

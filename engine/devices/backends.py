@@ -25,38 +25,19 @@ __all__ = ["BackendModule", "backends"]
 
 @dataclass(frozen=True)
 class BackendModule:
-    """One way to devices.
+    """One way to devices."""
 
-    Attributes
-    ----------
-    language : str
-        Its name: in device ids, settings and templates.
-    title : str
-        Its name for people.
-    rank : int
-        ``backend = "auto"`` takes the backend of the lowest rank that has devices.
-    list_devices : callable
-        Describes its devices; raises :class:`engine.errors.BackendUnavailable` with what is missing.
-    open : callable
-        Opens one of them on the calling thread.
-    prelude : Path or None
-        The template that defines the common dialect in its language; None where it is in ``kernels/common``.
-    """
-
-    language: str
-    title: str
-    rank: int
-    list_devices: Callable[[], list[DeviceInfo]]
-    open: Callable[[DeviceInfo], Device]
-    prelude: Path | None = None
+    language: str  # its name in device ids, settings and templates
+    title: str  # its name for people
+    rank: int  # "auto" takes the backend of the lowest rank that has devices
+    list_devices: Callable[[], list[DeviceInfo]]  # raises BackendUnavailable with what is missing
+    open: Callable[[DeviceInfo], Device]  # on the calling thread
+    prelude: Path | None = None  # the common dialect in its language; None: in kernels/common
 
 
 @functools.cache
 def backends() -> dict[str, BackendModule]:
-    """The backends by language, in the order of their ranks.
-
-    Only modules whose source defines ``BACKEND`` are imported.
-    """
+    """The backends by language, in the order of their ranks, from modules whose source defines ``BACKEND``."""
     from .. import devices
 
     found = []

@@ -26,13 +26,7 @@ __all__ = ["CommandQueue"]
 
 
 class CommandQueue(ABC):
-    """Commands for the streams of a device; arguments have been checked, offsets are in bytes.
-
-    Attributes
-    ----------
-    stream : int
-        The present stream, to which commands go.
-    """
+    """Commands for the present ``stream`` of a device; arguments have been checked, offsets are in bytes."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

@@ -32,15 +32,7 @@ _GRACE = 2.0  # seconds for the process of ssh to end
 
 
 class Ssh(Executor):
-    """Another host with Quintet, reached over ssh; what ``engine.Engine(host=...)`` makes.
-
-    Parameters
-    ----------
-    name : str
-        A saved host, or a destination of ssh: ``[USER@]HOST``; see :mod:`engine.execution.hosts`.
-    backend, devices : optional
-        Of the host; by default its own configuration.
-    """
+    """Another host with Quintet over ssh: a saved one, or ``[USER@]HOST``; see :mod:`engine.execution.hosts`."""
 
     def __init__(self, name: str, backend: Backend | None = None, devices: Sequence[str] | None = None) -> None:
         self._name, self._host, self._given = name, host_named(name), (backend, devices)

@@ -19,17 +19,7 @@ def require_instance(instance: int, count: int, path: str | Path | None) -> None
 
 
 def instance_name(path: str | Path, instance: int = 1, count: int = 1) -> str:
-    """The file's name without its suffixes, followed by the number of the instance where there are several.
-
-    A suffix is made of letters: the point in ``eps_0.01_s_1`` begins none.
-
-    Examples
-    --------
-    >>> instance_name("ta021.txt.gz")
-    'ta021'
-    >>> instance_name("tai20_20.txt", 3, count=10)
-    'tai20_20-3'
-    """
+    """The file's name without suffixes (of letters: that of ``eps_0.01`` is none), and the instance of several."""
     require_instance(instance, count, path)
     plain = without_compression(Path(path))
     stem = plain.stem if plain.suffix[1:].isalpha() else plain.name

@@ -223,10 +223,7 @@ def write(
 
 
 def generate_times(jobs: int, machines: int, time_seed: int) -> NDArray[np.int64]:
-    """Taillard's random processing times, 1 to 99: machine by machine, from the Lehmer generator 16807 mod 2^31 - 1.
-
-    Returns: shape (machines, jobs).
-    """
+    """Taillard's times, 1 to 99, shape (machines, jobs): by machines, from the Lehmer generator 16807 mod 2^31 - 1."""
     values = np.fromiter(_lehmer(time_seed, jobs * machines), np.int64, jobs * machines)
     return (1 + values * 99 // (2**31 - 1)).reshape(machines, jobs)
 

@@ -27,10 +27,7 @@ LONGEST_GRACE = 5.0
 
 
 class Attempt(Generic[T]):
-    """A function that is called on a thread of its own.
-
-    ``at_end``: called on that thread once the future is done. ``future``: of what the function returns or raises.
-    """
+    """A call on a thread of its own, where ``at_end`` is called when ``future``, of what it returns, is done."""
 
     def __init__(self, function: Callable[[], T], at_end: Callable[[], None]) -> None:
         self.future: Future[T] = Future()

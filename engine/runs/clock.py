@@ -9,10 +9,7 @@ __all__ = ["RunClock"]
 
 
 class RunClock:
-    """Seconds that a run has worked: pauses are left out, the time before a resume is included. Safe across threads.
-
-    ``before``: seconds that the run had worked before it was resumed.
-    """
+    """Seconds that a run has worked, from ``before``: pauses are left out. Safe across threads."""
 
     def __init__(self, before: float = 0.0) -> None:
         self._before = before

@@ -111,13 +111,7 @@ class Executor(ABC):
 
 
 class Local(Executor):
-    """The devices of this machine, opened when they are first needed.
-
-    Parameters
-    ----------
-    devices : sequence of str, optional
-        See :class:`engine.Engine`.
-    """
+    """The devices of this machine, opened when they are first needed."""
 
     def __init__(self, backend: Backend, devices: Sequence[str] | None = None) -> None:
         self._backend, self._devices = backend, devices

@@ -35,17 +35,7 @@ class _Throttle:
 
 
 class Reporter:
-    """Reports of a solver as events, throttled; see :class:`engine.base.context.RunContext` for each.
-
-    The methods are called on the run's thread.
-
-    Parameters
-    ----------
-    publisher : Publisher
-        Passes the events on to the observers.
-    clock : RunClock
-        Gives the time of each event.
-    """
+    """A solver's reports as throttled events, on the run's thread; see :class:`engine.base.context.RunContext`."""
 
     def __init__(self, publisher: Publisher, clock: RunClock) -> None:
         self._publisher = publisher
@@ -189,15 +179,7 @@ class Reporter:
         self.emit(Notice(time=self.elapsed, level=level, message=message))
 
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
-        """Tell the user what they must know of the answer: a notice now, and a Python warning from ``Run.wait``.
-
-        Parameters
-        ----------
-        warning : QuintetWarning
-            Of the class that says what it is about.
-        late : bool
-            Whether the run's last event has been published, so that a notice would come too late.
-        """
+        """A notice of what users must know of the answer, unless it is too late for one; a warning of ``Run.wait``."""
         self._warnings.append(warning)
         self.warned.append(ResultWarning(type(warning).__name__, str(warning)))
         if not late:

@@ -186,10 +186,7 @@ def solver_options(
 
 
 def option_hint(name: str, solver: Solver, problem: type[Problem] | None = None) -> str:
-    """What an option that this solver does not have for this problem belongs to, for the end of a message.
-
-    Empty if no solver has it.
-    """
+    """For the end of a message: what an option that the problem does not have belongs to; empty if no solver has it."""
     if name in solver.option_names:
         classes = [kind.__name__ for kind in solver.instance_classes if name in solver.options_model(kind).model_fields]
         return f"; it applies to {', '.join(classes)}, not to {problem.__name__}" if problem is not None else ""

@@ -20,10 +20,7 @@ _SIGN = "recursion depth mismatch"
 
 
 def parsed(function: Callable[[], T]) -> T:
-    """What a function returns that parses Python source; it is called again if CPython has lost count.
-
-    ``function``: without effects.
-    """
+    """What a function without effects returns that parses Python; it is called again if CPython has lost count."""
     for _ in range(_ATTEMPTS - 1):
         with _ONE:
             try:

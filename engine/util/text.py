@@ -35,10 +35,7 @@ UNLIMITED = 1e290
 
 
 def number_text(value: float | int | None, digits: int = 12, grouped: bool = False) -> str:
-    """A number: integers in full, others to ``digits`` significant digits; ``"-"`` for None.
-
-    ``grouped`` separates thousands by commas in integers.
-    """
+    """A number: integers in full, thousands separated if ``grouped``, others to so many digits; ``"-"`` for None."""
     if value is None:
         return "-"
     if isinstance(value, int):
@@ -47,10 +44,7 @@ def number_text(value: float | int | None, digits: int = 12, grouped: bool = Fal
 
 
 def value_text(value: float | int | None) -> str:
-    """A number in full: integral values with thousands separators, others to eight digits (see :func:`show_digits`).
-
-    An en dash stands for None.
-    """
+    """A number in full: integers with thousands separated, others to eight digits; an en dash for None."""
     if isinstance(value, int) and abs(value) >= 1 << 1000:  # beyond floats
         return "> 10^301" if value > 0 else "< −10^301"
     if value is None or math.isnan(value):

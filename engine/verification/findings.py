@@ -95,18 +95,9 @@ class Findings:
 def judge_bound(
     claim: Claim, found: Findings, minimize: bool, best: int | Fraction | None, how: str, exact: bool, scale: int = 1
 ) -> None:
-    """Judge what a result claims of the optimum by what an independent bound says.
+    """Judge what a result claims of the optimum by an independent bound; ``scale`` makes objectives whole.
 
-    Parameters
-    ----------
-    best : number or None
-        The independent bound, times ``scale``; None if there is none.
-    how : str
-        Where it is from, for sentences.
-    exact : bool
-        Whether it is the optimum.
-    scale : int
-        What objectives of the result are multiplied by to be whole.
+    ``best``: None if there is none; ``how``: where it is from, for sentences; ``exact``: whether it is the optimum.
     """
     result, sign = claim.result, 1 if minimize else -1
     objective, bound = (

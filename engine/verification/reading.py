@@ -45,13 +45,7 @@ def is_archive(path: Path) -> bool:
 
 @contextlib.contextmanager
 def run_folder(path: Path) -> Iterator[Path]:
-    """The run folder itself, or a temporary one with the files of an archive of it.
-
-    Raises
-    ------
-    engine.errors.RunFolderError
-        If the archive holds no run folder, or more than may be read.
-    """
+    """The run folder itself, or a temporary one with the files of an archive of it."""
     if not is_archive(path):
         yield path
         return

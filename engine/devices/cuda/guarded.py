@@ -25,10 +25,7 @@ def _driver() -> Any:
 
 
 class GuardedDeviceMemory:
-    """Memory of a GPU between addresses that are not mapped; ``begin`` is what kernels are given.
-
-    ``index``: of the GPU; ``readers``: the GPUs that may use the memory too.
-    """
+    """Memory of a GPU, also for its ``readers``, between addresses that are not mapped; kernels are given ``begin``."""
 
     def __init__(self, index: int, nbytes: int, readers: tuple[int, ...] = ()) -> None:
         driver = _driver()

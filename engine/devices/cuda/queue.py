@@ -29,10 +29,7 @@ _IN_FLIGHT = 512  # launches between two waits: a launch into a full queue block
 
 
 class CudaQueue(CommandQueue):
-    """Streams of a GPU's context, which is current on this thread.
-
-    ``driver``: PyCUDA's.
-    """
+    """Streams of a GPU's context, which is current on this thread."""
 
     def __init__(self, device: CudaDevice, driver: Any) -> None:
         super().__init__(device)

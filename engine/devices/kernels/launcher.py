@@ -10,18 +10,7 @@ __all__ = ["Launcher"]
 
 
 class Launcher:
-    """Launches kernels with the arguments that they share.
-
-    Parameters
-    ----------
-    **shared
-        Buffers and scalars by the names that kernels have for them; a kernel takes those that it knows.
-
-    Examples
-    --------
-    >>> launch = Launcher(status=memory.status, genes=memory.genes, n=n)
-    >>> launch(program.choose_parents, groups, block, level=level)  # status, genes and n are bound already
-    """
+    """Launches kernels with the arguments that they share, by the names that kernels have for them."""
 
     def __init__(self, **shared: Any) -> None:
         self._shared = shared
@@ -33,7 +22,7 @@ class Launcher:
         self._bound.clear()
 
     def __call__(self, kernel: Kernel, grid: int, block: int, /, **own: Any) -> None:
-        """Launch a kernel; ``own`` are the arguments that are not shared, or in place of shared ones."""
+        """Launch a kernel, whose shared arguments are bound; ``own`` are the others, or in place of shared ones."""
         bound = self._bound.get(kernel)
         if bound is None:
             names = [parameter.name for parameter in kernel.signature.parameters]

@@ -134,12 +134,7 @@ class Kernel:
     """A kernel of one program on one device: ``kernel(grid, block, name=value, ...)`` launches it.
 
     ``grid`` work-groups of ``block`` work-items are started, asynchronously and in order with the other work of the
-    device's present stream; nothing is launched for ``grid`` 0.
-
-    Parameters
-    ----------
-    handle : object
-        The backend's own kernel.
+    device's present stream; nothing is launched for ``grid`` 0. ``handle`` is the backend's own kernel.
     """
 
     def __init__(self, device: Device, source: Source, signature: Signature, handle: Any) -> None:
@@ -185,13 +180,7 @@ class Kernel:
         return BoundKernel(self, arguments)
 
     def ordered(self, *names: str) -> Launch:
-        """The kernel as a function ``launch(grid, block, values)``, for launches that are many and short.
-
-        Parameters
-        ----------
-        *names : str
-            All of its parameters, in the order that the values will have.
-        """
+        """The kernel as ``launch(grid, block, values)``, values in the order of ``names``; for many short launches."""
         if sorted(names) != sorted(parameter.name for parameter in self.signature.parameters):
             raise self._misnamed(dict.fromkeys(names))
         places = _getter([names.index(parameter.name) for parameter in self.signature.parameters])

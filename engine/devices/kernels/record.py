@@ -51,27 +51,12 @@ _FIELD = re.compile(r"(\w+)\s+(\w+)(?:\[(\d+)\])?")
 class Record:
     """One state on a device: a structure in kernels, a NumPy structured type on the host, with the same alignment.
 
-    Parameters
-    ----------
-    name : str
-        Kernels know the structure as ``name`` + ``_t``.
-    **fields : str or (str, int)
-        The type of each field in the dialect (``"f64"``, ``"i32"``, ...); with a length, that of an array's elements.
-
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Of a buffer of such records: ``device.empty(chains, CHAIN.dtype)``.
-
     Examples
     --------
-    >>> CHAIN = Record("chain", tau_precision="f64", xi_rate="f64")
+    >>> CHAIN = Record("chain", tau_precision="f64", xi_rate="f64")  # or ("f64", n), an array of n
     >>> program = device.program("gibbs/conditionals", chain=CHAIN, block=256)
-
-    In the template, ``${chain.declaration()}`` defines ``chain_t``; a kernel takes ``GLOBAL chain_t* RESTRICT chains``
-    and reads ``chains[c].tau_precision``. A launch refuses a buffer of any other type. On the host:
-
-    >>> device.get(buffer)["tau_precision"]
+    In the template ``${chain.declaration()}`` defines ``chain_t``, and a kernel reads ``chains[c].tau_precision``; a
+    launch refuses a buffer of another type than ``CHAIN.dtype``.
     """
 
     def __init__(self, name: str, /, **fields: str | tuple[str, int]) -> None:

@@ -62,10 +62,7 @@ def _template_place(rendered: str, line: int) -> str:
 
 
 def dump(source: Source, directory: str | Path | None = None) -> str | None:
-    """Write rendered source where a person can look at it, and return the path; None if it cannot be written.
-
-    ``directory`` defaults to ``QUINTET_DUMP_KERNELS``, else a new folder in the system's temporary directory.
-    """
+    """Write source to the folder, else ``QUINTET_DUMP_KERNELS``, else a new one; None if it cannot be written."""
     chosen = directory or os.environ.get("QUINTET_DUMP_KERNELS")
     suffix = "cu" if source.language == "cuda" else "cl"
     try:

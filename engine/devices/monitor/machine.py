@@ -42,10 +42,7 @@ class DeviceState:
 
 
 class MachineMonitor:
-    """Samples of all GPUs that NVML knows, and of the host.
-
-    ``proc``: where the system describes itself.
-    """
+    """Samples of all GPUs that NVML knows, and of the host, which describes itself in ``proc``."""
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
         self._proc = proc

@@ -118,10 +118,7 @@ class _Given(NamedTuple):
 
 
 class Profiler:
-    """Profiles one device. Made anywhere, used on the device's thread.
-
-    ``timeline``: takes what was recorded, in :meth:`finish`; ``label``: of the member.
-    """
+    """Profiles one device for a timeline. Made anywhere, used on the device's thread."""
 
     def __init__(self, timeline: Timeline, label: str) -> None:
         self._timeline = timeline

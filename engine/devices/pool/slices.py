@@ -11,17 +11,9 @@ SLICE_SECONDS = 0.05
 
 
 class SliceLength:
-    """The amount of work of the next slice, from how long the slices before took.
+    """The ``amount`` of work of the next slice, in the solver's unit, from how long the slices before ``took``.
 
-    ``start``: amount of the first slice, in whatever unit the solver counts; ``least``, ``most``: limits of the amount;
     ``seconds``: how long a slice should take; ``growth``: the most an amount may grow from one slice to the next.
-
-    Examples
-    --------
-    >>> length = SliceLength(start=10, seconds=0.05)
-    >>> length.took(0.01)   # ten units took 10 ms
-    >>> length.amount       # fifty would take 50 ms, but it at most doubles
-    20
     """
 
     def __init__(

@@ -30,10 +30,7 @@ _MOST_TASKS_A_SECOND = 200
 
 
 class MapRun(DividedRun):
-    """The items of a batch, and the entries found so far.
-
-    ``done``: how many other items of the batch have entries.
-    """
+    """The items of a batch, and the entries found so far; ``done`` other items have theirs."""
 
     def __init__(self, items: Sequence[Item], report: BatchProgress, done: int = 0) -> None:
         self._items = {item.index: item for item in items}

@@ -28,17 +28,7 @@ __all__ = ["Dask", "worker_rows"]
 
 
 class Dask(Executor):
-    """The workers of a cluster, among which a run is divided; what ``engine.Engine(cluster=...)`` makes.
-
-    Parameters
-    ----------
-    cluster : str, path-like or distributed.Client
-        See :class:`engine.execution.dask.connection.Connection`.
-    backend, devices : optional
-        Of every worker; by default each has its own configuration.
-    timing : Timing, optional
-        Durations of tasks and of waiting.
-    """
+    """The workers of a cluster (see :class:`.connection.Connection`), among which a run is divided."""
 
     def __init__(
         self,

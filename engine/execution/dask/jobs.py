@@ -118,11 +118,7 @@ def read_file(path: Path) -> ClusterFile:
 
 
 def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = False) -> Any:
-    """What a ``distributed.Client`` connects to for a cluster's file: an address, or a cluster of jobs.
-
-    ``closing``: ends the jobs when it is closed; ``insecure``: whether jobs without TLS are allowed whatever the file
-    says.
-    """
+    """What a client connects to for a cluster's file; ``closing`` ends its jobs, which have TLS unless ``insecure``."""
     file = read_file(path)
     if file.tls is not None:
         _configure_tls(file.tls, path.parent, closing)

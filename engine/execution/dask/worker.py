@@ -240,10 +240,7 @@ def run_name(run: str) -> str:
 
 
 class RunPlugin(WorkerPlugin):  # type: ignore[misc]
-    """Problem and options of a run, on every worker, those that come later included.
-
-    ``content``: the pickled function that makes the task runner from an engine.
-    """
+    """Problem and options of a run on every worker, also later ones: pickled, what makes a task runner of an engine."""
 
     def __init__(self, session: str, run: str, content: bytes) -> None:
         self.session, self.run, self.content = session, run, content
@@ -282,11 +279,7 @@ def compute(session: str, run: str, number: int, work: bytes, seconds: float, sh
 
 
 def control(session: str, run: str, numbers: list[int], shared: Any, has_shared: bool, dask_worker: Any = None) -> None:
-    """Tell the tasks of a run on this worker to end, or a shared value.
-
-    ``numbers``: tasks that are to end; ``has_shared``: whether there is a new shared value; ``dask_worker``: passed by
-    Dask.
-    """
+    """Tell the tasks of these numbers on this worker to end, and all a new shared value if there is one."""
     plugin = dask_worker.plugins.get(session_name(session))
     if not isinstance(plugin, SessionPlugin):
         return

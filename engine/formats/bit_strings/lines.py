@@ -67,10 +67,7 @@ class Lines:
         raise ProblemError(f"the file ends before {what}", self.path)
 
     def behind_comments(self, what: str, comments: list[tuple[int, str]] | None = None) -> list[str]:
-        """The first line that is no comment, which begins with ``#`` or is ``c ...``; it should hold ``what``.
-
-        ``comments``: takes the numbers and texts of the comments.
-        """
+        """The first line, which should hold ``what``, behind those that begin with ``#`` or are ``c ...``."""
         row = self.next(what)
         while row[0] == "c" or row[0][0] == "#":
             if comments is not None:

@@ -21,10 +21,7 @@ Rows = list[list[str]]
 
 
 def recognize(path: Path, head: str) -> str | None:
-    """Name of the format a file seems to be in, or None.
-
-    ``head``: the file's first 4096 bytes, decoded, or those behind its comments.
-    """
+    """Name of the format that a file seems to be in, or None, by its first 4096 bytes, or those behind comments."""
     text = head.removeprefix("\ufeff")
     cut = len(head.encode("utf-8", errors="replace")) >= _HEAD_BYTES
     behind = comments_end(text)

@@ -187,10 +187,7 @@ def recognize(rows: list[list[int]], whole: bool) -> str | None:
 
 
 def written(name: str, items: list[tuple[int, int]], capacity: int, counts: list[int] | None = None) -> Iterator[str]:
-    """The lines of a file in the format of that name, from (profit, weight) pairs.
-
-    ``name``: a format that :func:`recognize` returns; ``counts``: for ``bounded``; 1 each by default.
-    """
+    """The lines of a file in a format that :func:`recognize` returns, from (profit, weight) pairs and their counts."""
     yield f"{len(items)} {capacity}" if name == "unicauca" else f"{len(items)}"
     if name == "kplib":
         yield from (f"{capacity}", "")

@@ -93,10 +93,7 @@ class FarRun:
         self._process.end()
 
     def ask(self, backend: str | None, devices: Sequence[str] | None) -> None:
-        """Send the question.
-
-        ``backend``, ``devices``: those of the other side; by default as it is configured.
-        """
+        """Send the question, for the other side's devices of these names; by default as it is configured."""
         run = self._run
         arrays = {f"problem/{name}": array for name, array in run.problem.to_arrays().items()}
         before, restored, worked = run.restored, None, 0.0

@@ -68,17 +68,7 @@ class RunStorage(Protocol):
 
 
 class RunFiles:
-    """The files of one run in its folder.
-
-    Parameters
-    ----------
-    path : Path
-        The folder, which exists.
-    identity : str
-        The run's identity, written to every file.
-    schema : Schema, optional
-        What results and checkpoints must contain.
-    """
+    """The files of a run in its folder, which exists; each has the run's identity, and content as ``schema`` says."""
 
     def __init__(self, path: Path, identity: str, schema: Schema | None = None) -> None:
         self.path = path
@@ -299,10 +289,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def read_arrays(path: Path, digest: str | None = None) -> dict[str, NDArray[Any]]:
-    """Read an ``.npz`` file.
-
-    ``digest``: the SHA-256 that the file must have.
-    """
+    """Read an ``.npz`` file that must have this SHA-256."""
     try:
         with open_regular(path) as stream:
             if digest is not None and hashlib.file_digest(stream, "sha256").hexdigest() != digest:

@@ -34,10 +34,7 @@ _NAMES: dict[int, ctypes.Array[ctypes.c_char]] = {}
 
 
 def name_processor(address: int, version: str, system: Path = Path("/proc")) -> str | None:
-    """Give PoCL the name of a processor that its LLVM does not know, or takes for an older one.
-
-    Returns: the name given; None if PoCL's name for the processor is right, or where nothing can be done.
-    """
+    """Name a processor that PoCL's LLVM takes for another; the name, or None if it is right or nothing can be done."""
     given = version.rstrip().rpartition("-")[2]
     if given not in _MISNAMED:
         return None
@@ -65,10 +62,7 @@ def _level(system: Path) -> str:
 
 
 def _pointers(address: int, name: bytes, memory: Path) -> list[int]:
-    """Where in the description a pointer to a name is.
-
-    Memory is read through the kernel, which refuses an address that is none instead of ending the process.
-    """
+    """Where in the description a pointer to a name is; read through the kernel, which refuses a wrong address."""
     found = []
     with memory.open("rb", buffering=0) as file:
         description = os.pread(file.fileno(), _DESCRIPTION_BYTES, address)
