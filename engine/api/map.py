@@ -30,10 +30,7 @@ _PROGRESS_SECONDS = 0.1
 
 
 def check_options(items: Sequence[Item], common: dict[str, Any]) -> None:
-    """Refuse options that no run of the batch could have, before the first begins.
-
-    Options of problems that are yet to be read are checked when they are.
-    """
+    """Refuse options that no run of the batch could have; for problems that are yet to be read, when they are."""
     checked: set[Any] = set()
     for item in items:
         if isinstance(item.problem, Problem):

@@ -18,11 +18,7 @@ EXECUTORS = {"cluster": ("execution.dask.executor", "Dask"), "host": ("execution
 
 
 def executor_of(places: Mapping[str, Any], backend: Backend | None, devices: Sequence[str] | None) -> Executor | None:
-    """The executor that is given, or that an argument is short for; None for this process.
-
-    ``places``: those of :data:`EXECUTORS`, and ``"executor"``; at most one is not None; ``backend``, ``devices``: as
-    the engine was given them.
-    """
+    """The executor that is given, or that an argument of :data:`EXECUTORS` is short for; None for this process."""
     given = [name for name, value in places.items() if value is not None]
     if len(given) > 1:
         raise InputError(f"runs work in one place: give one of {', '.join(places)}; got {' and '.join(given)}")

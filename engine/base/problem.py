@@ -164,12 +164,7 @@ def require_arrays(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], wha
 def sparse_rows(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int], what: str
 ) -> csr_array:
-    """A sparse matrix of rows from its three arrays, checked before SciPy's compiled code follows their indices.
-
-    ``data``, ``indices``, shape (entries,): the entries, row after row, and the column of each; ``indptr``, shape (rows
-    + 1,): where the entries of each row begin, and where the last ends; ``shape``: rows and columns; ``what``: the
-    matrix, for messages.
-    """
+    """A matrix from the arrays of SciPy's ``csr_array``, checked before compiled code follows their indices."""
     from scipy.sparse import csr_array
 
     rows, columns = shape

@@ -40,10 +40,7 @@ class Begun(Protocol):
 
 
 class SolverOptions(BaseModel):
-    """Base of every options model: unknown names are errors, values are frozen, every field has a description.
-
-    A model is built when it is first used: a run uses those of one solver only.
-    """
+    """Base of options models: unknown names are errors, values are frozen; built when first used, as a run has one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
@@ -72,16 +69,12 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class LazyImport:
-    """An object whose module is imported when the object is first used.
-
-    For objects that need an optional package, or a module that is slow to import. A function can be called directly.
-    ``package`` is the optional package that the module cannot be imported without, ``obtain`` what installs it.
-    """
+    """An object, or a function to call, of a slow module or an optional package, which is imported when first used."""
 
     module: str
     name: str
-    package: str | None = None
-    obtain: str = ""
+    package: str | None = None  # that the module cannot be imported without
+    obtain: str = ""  # what installs it
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Import the function and call it."""
@@ -102,15 +95,12 @@ class LazyImport:
 
 @dataclass(frozen=True)
 class Generator:
-    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns.
+    """A family of random instances: ``quintet generate KIND`` fills ``options`` and writes what ``make`` returns."""
 
-    ``model`` is the options model or an import of it, ``suffix`` the suffix of the file names it writes.
-    """
-
-    model: type[BaseModel] | LazyImport
+    model: type[BaseModel] | LazyImport  # the options, or an import of them
     make: Callable[[Any], Problem]
     write: Callable[[Any, Path], None]
-    suffix: str = ".txt"
+    suffix: str = ".txt"  # of the files that it writes
 
     @classmethod
     def of_module(cls, module: str, model: str, make: str, write: str, suffix: str = ".txt") -> Generator:

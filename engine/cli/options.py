@@ -117,10 +117,7 @@ def _flush_c() -> None:
 
 
 def json_option(text: str) -> Callable[[F], F]:
-    """``--json``, whose help is ``text``, given to the command as ``json_output``.
-
-    It is where the command prints JSON, a stream of :func:`own_output`; None if the option is not given.
-    """
+    """``--json``, given to the command as ``json_output``: a stream of :func:`own_output`, or None without it."""
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
@@ -174,13 +171,7 @@ def own_options(command: click.Command) -> dict[str, bool]:
 
 
 def positionals(arguments: Sequence[str], own: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """The words of a command line that may be positional arguments, before the solver's options are known.
-
-    ``arguments``, ``own``: as for :func:`split_options`.
-
-    Returns ``certain``: words that can be nothing else; ``possible``: words after an option that is not the command's
-    own: each is a value if that option takes one.
-    """
+    """Words that are certainly positional, and those that are unless the unknown option before them takes a value."""
     certain: list[str] = []
     possible: list[str] = []
     tokens = deque(arguments)
@@ -212,16 +203,10 @@ def split_options(
     models: Iterable[type[BaseModel]],
     hint: Callable[[str], str] = lambda name: "",
 ) -> tuple[list[str], dict[str, Any]]:
-    """Separate the fields of models from a command's own arguments.
+    """Separate fields of models (``--name value``, ``--name=value``, ``--no-name``) from a command's own arguments.
 
-    A field is written ``--name value`` or ``--name=value``, a true-or-false field ``--name`` or ``--no-name``;
-    dashes and underscores are the same.
-
-    ``arguments``: the command line after the command's name; ``own``: from :func:`own_options`; ``models``: models
-    whose fields may be given; ``hint``: for the name of an unknown option, the end of the message; if it is empty, the
-    nearest known option is named.
-
-    Returns ``rest``: what belongs to the command; ``given``: values by field name: text, or a bool.
+    ``hint``: the end of the message for an unknown name; the nearest known option by default. Returns what belongs to
+    the command, and the texts or bools by field.
     """
     flags: dict[str, bool] = {}
     for model in models:

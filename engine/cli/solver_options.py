@@ -34,11 +34,7 @@ class NoProblem(OptionError):
 
 
 class SolverCommand(click.Command):
-    """A command with an argument FILE, and the options of the solver for that file in addition to its own.
-
-    They are in ``ctx.meta["quintet.options"]``, by name, and what the problem's reader takes in
-    ``ctx.meta["quintet.reading"]``.
-    """
+    """A command with an argument FILE, and options in ``ctx.meta["quintet.options"]`` and ``["quintet.reading"]``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take out the solver's options, then parse the rest."""

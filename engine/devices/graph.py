@@ -222,10 +222,7 @@ class GraphQueue(CommandQueue):
 
 @contextlib.contextmanager
 def record(*devices: Device) -> Iterator[Recording]:
-    """Record the work given inside the ``with`` to devices that one thread has opened.
-
-    An event that was recorded on one of them can be waited for on another. See :meth:`engine.devices.Device.record`.
-    """
+    """Record the work given inside the ``with`` to devices of one thread, which may wait for each other's events."""
     for device in devices:
         if isinstance(device.queue, GraphQueue):
             raise RecordingError(f"{device.info.id} is recording already, and recordings do not nest")

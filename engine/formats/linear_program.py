@@ -376,12 +376,7 @@ def write(
     names: tuple[list[str], list[str]],
     integrality: NDArray[np.uint8] | None = None,
 ) -> None:
-    """Write free MPS; ``columns`` yields the row indices and values of each column.
-
-    ``c``, shape (n,): costs; ``offset``: added to the objective; ``columns``: row indices and values of each of the n
-    columns; ``bounds``, shape (n,): of the variables; ``rows``, shape (m,): least and largest values of the rows;
-    ``names``: of variables and rows; ``integrality``, shape (n,): see :class:`ParsedProgram`.
-    """
+    """Write free MPS: costs (n,), row indices and values of n columns, bounds (n,), sides of rows (m,), names."""
     column_names, row_names = names
     costs, row_lower, row_upper = c.tolist(), rows[0].tolist(), rows[1].tolist()
     lower, upper = bounds[0].tolist(), bounds[1].tolist()

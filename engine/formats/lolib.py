@@ -63,10 +63,7 @@ def recognize(path: Path, head: str) -> bool:
 
 
 def recognize_symmetric(path: Path, head: str) -> bool:
-    """Whether the size alone is followed by a symmetric matrix, as far as it is seen; see :func:`recognize`.
-
-    A ``.mat`` file of which too little is seen is taken for one.
-    """
+    """Whether the size is followed by a symmetric matrix; a ``.mat`` file of which too little is seen counts as one."""
     entries = _entries(path, head)
     return entries is not None and _is_symmetric(entries, path)
 

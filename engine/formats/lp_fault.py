@@ -12,12 +12,9 @@ _STATEMENT = 30  # lines: a prefix may also fail because it ends within a statem
 
 
 def faulty_line(text: str, reads: Callable[[str], bool]) -> int | None:
-    """The line, from 1, at which the statement begins that cannot be read; None if only the last ``end`` is missing.
+    """The line, from 1, of the statement that cannot be read; None if only the last ``end`` is missing.
 
-    The first lines of a valid file, followed by ``end``, can be read if they end with a complete statement. The wanted
-    line follows the last such prefix.
-
-    ``text``: a file that cannot be read; ``reads``: whether a text can be read.
+    It follows the last prefix of lines that can be read when ``end`` is put behind it.
     """
     lines = lines_of(text)
 

@@ -104,11 +104,7 @@ def path_of(path: str | Path, what: str) -> Path:
 
 
 def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
-    """The content of a file, unpacked if it is compressed by gzip, bzip2 or xz.
-
-    ``what``: what the file should be, with its article, for messages: ``"the knapsack file"``; ``memory_per_byte``:
-    bytes of memory that reading takes in all for a byte of the content.
-    """
+    """The content of a file, unpacked; ``what`` it is, for messages; how much memory reading takes for a byte."""
     path = path_of(path, what)
     try:
         if path.is_dir():
@@ -133,10 +129,7 @@ def read_bytes(path: str | Path, what: str, memory_per_byte: int = 2) -> bytes:
 
 
 def read_head(path: str | Path, size: int) -> str:
-    """The first ``size`` bytes of a file, unpacked and decoded; what is not UTF-8 is replaced.
-
-    A byte-order mark, which editors on Windows put in front, is left out and not counted.
-    """
+    """The first bytes of a file, unpacked and decoded without a byte-order mark; what is not UTF-8 is replaced."""
     with open_regular(path) as stream:
         head = stream.read(size + len(_MARK))
         stream.seek(0)

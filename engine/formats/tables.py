@@ -51,11 +51,7 @@ _ENCODE = "encode = true makes a column of 0 and 1 of each of its words"
 
 
 class RowError(ProblemError):
-    """A row of a table or of an array breaks a rule of the problem.
-
-    ``rule``: the rule and what was given; ``row``: counted from 0, as arrays are; :meth:`Table.located` names the line
-    of the file instead.
-    """
+    """A row, from 0, of a table or array breaks a rule of the problem; :meth:`Table.located` names the line instead."""
 
     def __init__(self, rule: str, row: int) -> None:
         super().__init__(f"{rule} in row {row}")

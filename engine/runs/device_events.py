@@ -24,11 +24,7 @@ _HEALTH_INTERVAL = 0.5
 
 
 class PoolMonitor:
-    """Publishes events about the devices of one run, from :meth:`begin` to :meth:`close`.
-
-    ``publisher``: passes the events on; without an observer nothing is monitored; ``is_paused``: while it returns true,
-    no health is published.
-    """
+    """Publishes events about the devices of a run if anybody observes it, and their health while it is not paused."""
 
     def __init__(self, publisher: Publisher, clock: RunClock, is_paused: Callable[[], bool]) -> None:
         self._publisher = publisher

@@ -99,10 +99,7 @@ class EventLog:
 
 
 class JsonLines:
-    """Writes every event to a text stream, one JSON line each, flushed at each line; the stream is not closed.
-
-    ``stream`` is the stream, ``ended`` whether the last event of the run has been written.
-    """
+    """Writes every event to a text stream, one JSON line each, flushed; ``ended``: whether the last one is written."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream

@@ -17,19 +17,15 @@ __all__ = ["AlreadyEnded", "Fresh", "FromCheckpoint", "Question", "Restarted", "
 
 @dataclass(frozen=True)
 class Question:
-    """What a run is to solve.
-
-    ``options``: the solver's model for the problem's class; ``backend``: what the run is labelled with; ``time_limit``:
-    seconds; None without one; ``checkpoint_interval``: seconds.
-    """
+    """What a run is to solve."""
 
     problem: Problem[Any]
     solver: Solver
-    options: SolverOptions
-    backend: str
+    options: SolverOptions  # the solver's model for the problem's class
+    backend: str  # what the run is labelled with
     seed: int = 0
-    time_limit: float | None = None
-    checkpoint_interval: float = 30.0
+    time_limit: float | None = None  # seconds
+    checkpoint_interval: float = 30.0  # seconds
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,7 @@ _LOOK_SECONDS = 0.2
 
 
 class Replay:
-    """A recorded run that can be paused, resumed and stopped like a live one.
-
-    ``events``: in the order they were recorded. There is no delay before a :class:`engine.events.Started` event.
-    ``observers``: called with each event, on the thread that calls :meth:`play`; ``speed``: 1 is the original pace, 2
-    twice as fast; 0 or infinity is without delays.
-    """
+    """A recorded run, controlled like a live one, at ``speed`` times its pace; 0 or infinity: at once."""
 
     def __init__(self, events: Iterable[Event], observers: Sequence[Observer], speed: float = 1.0) -> None:
         self._events = events

@@ -112,18 +112,14 @@ VARIABLES: dict[str, str] = {f"{_PREFIX}{name.upper()}": name for name in Settin
 
 @dataclass(frozen=True)
 class Resolved:
-    """The settings and options the user has given, from all sources.
-
-    ``given``: the settings that are not defaults; ``given_options``: solver options from file and environment, by
-    solver; not validated before :func:`solver_options`; ``problem``: the instance that the file names; ``file``: the
-    file that was read.
-    """
+    """The settings and options the user has given, from all sources."""
 
     settings: Settings
-    given: dict[str, Given] = field(default_factory=dict)
+    given: dict[str, Given] = field(default_factory=dict)  # those that are not defaults
+    # of file and environment, by solver; not validated
     given_options: dict[str, dict[str, Given]] = field(default_factory=dict)
-    problem: Path | None = None
-    file: Path | None = None
+    problem: Path | None = None  # the instance that the file names
+    file: Path | None = None  # that was read
 
     @property
     def origins(self) -> dict[str, str]:

@@ -39,10 +39,7 @@ def user_folder(kind: Literal["cache", "config", "data"]) -> Path:
 
 
 def load_app() -> ModuleType:
-    """The desktop app's package, importable as ``gui`` from now on in this process, whatever else has that name.
-
-    The app calls this package ``engine``, and so does this process from now on.
-    """
+    """The desktop app's package, importable as ``gui`` from now on; the process calls this package ``engine`` too."""
     also_called("engine")
     folder = folder_of("gui")
     loaded = sys.modules.get("gui")
@@ -60,10 +57,7 @@ def load_app() -> ModuleType:
 
 
 def also_called(name: str) -> None:
-    """Give this package and every module below it another name in this process: the very same modules.
-
-    What was imported under that name before is forgotten.
-    """
+    """Give this package and its modules another name in this process; what was imported under it is forgotten."""
     package = sys.modules[PACKAGE]
     if sys.modules.get(name) is package:
         return

@@ -18,11 +18,7 @@ _GRACE = 2.0
 
 
 class ChildProcess:
-    """A process with pipes for its standard input and output; a context manager that ends it on leaving.
-
-    ``words``: the command; ``stderr``: as for ``subprocess.Popen``; ``own_group``: whether Ctrl-C is for this process
-    alone, and what the process has started ends with it.
-    """
+    """A process with pipes, ended on leaving, with what it has started if in an ``own_group``, which Ctrl-C spares."""
 
     def __init__(
         self,

@@ -77,10 +77,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from a file, safe to print: control characters, which could drive a terminal, are shown as escapes.
-
-    Line ends and tabs are kept; bidirectional controls and other invisible characters are escaped too.
-    """
+    """A text, safe to print: control and invisible characters, but line ends and tabs, are shown as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)

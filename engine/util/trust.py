@@ -30,16 +30,12 @@ _allowed: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("allow
 
 @dataclass(frozen=True)
 class ForeignCode:
-    """Code that a file would have executed.
-
-    ``where``: the file that contains it; ``digest``: SHA-256 of the code; ``text``: the code, as far as it is known
-    without executing anything.
-    """
+    """Code that a file would have executed."""
 
     kind: Literal["Python", "C"]
-    where: str
-    digest: str
-    text: str = ""
+    where: str  # the file that contains it
+    digest: str  # SHA-256 of the code
+    text: str = ""  # as far as it is known without executing anything
 
 
 def native_code_of(code: str, where: str) -> ForeignCode:

@@ -20,10 +20,7 @@ __all__ = ["rendered", "rendered_text"]
 
 
 def rendered(template: str, language: str, constants: dict[str, Any]) -> Source:
-    """As :func:`.templates.render`, or what that made of the same files and constants before.
-
-    ``constants``: distinguished by their ``repr``; what has an address in it is rendered anew.
-    """
+    """As :func:`.templates.render`, or what that made of the same files and constants, by their ``repr``, before."""
 
     def make() -> str:
         from .templates import render  # imports Mako

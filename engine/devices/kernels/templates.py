@@ -117,12 +117,7 @@ def render_text(text: str, **constants: Any) -> str:
 
 
 def render(template: str, language: str, **constants: Any) -> Source:
-    """Render one template for one language.
-
-    ``template``: name under ``kernels/`` without ``.mako``; ``language``: the backend whose prelude is put in front,
-    ``"cuda"`` or ``"opencl"``; templates see it as ``language``; ``**constants``: what the template uses. A name it
-    uses and does not get is an error.
-    """
+    """Render a template behind the prelude of a language; a name that it uses and does not get is an error."""
     parts = []
     for name in (f"{_PRELUDE}.{language}.mako", f"{template}.mako"):
         try:

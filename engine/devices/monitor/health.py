@@ -62,11 +62,7 @@ class Health:
 
 
 class HealthMonitor:
-    """A thread that takes samples until it is closed, and no more once that returns.
-
-    ``publish``: called with a label and the fields that are known; ``interval``: seconds between two samples;
-    ``at_once``: take the first one when the thread begins, not an interval later.
-    """
+    """A thread that publishes samples by label every ``interval`` seconds, ``at_once`` or later, until it is closed."""
 
     def __init__(
         self, health: Health, publish: Callable[[str, dict[str, float]], None], interval: float, at_once: bool = False

@@ -26,19 +26,15 @@ class Process:
 
 @dataclass(frozen=True)
 class DeviceState:
-    """One device now; what is not known is None.
+    """One device now; what is not known is None."""
 
-    ``name``: the GPU's name with its index, or ``"host"``; ``memory_used``, ``memory_total``: bytes; ``utilisation``,
-    ``power``, ``temperature``: percent, watts, degrees Celsius; ``processes``: those that use it; empty for the host.
-    """
-
-    name: str
-    memory_used: float | None = None
+    name: str  # the GPU's with its index, or "host"
+    memory_used: float | None = None  # bytes
     memory_total: float | None = None
-    utilisation: float | None = None
-    power: float | None = None
-    temperature: float | None = None
-    processes: list[Process] = field(default_factory=list)
+    utilisation: float | None = None  # percent
+    power: float | None = None  # watts
+    temperature: float | None = None  # degrees Celsius
+    processes: list[Process] = field(default_factory=list)  # that use it; none for the host
 
 
 class MachineMonitor:

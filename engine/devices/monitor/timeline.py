@@ -217,10 +217,7 @@ def _host_bytes(buffer: Buffer, host: NDArray[Any], offset: int) -> int:
 
 
 class ProfiledQueue(CommandQueue):
-    """A queue that puts a time mark behind each command, and notes what the host waits for.
-
-    Recordings are played command by command here, so that each has a mark.
-    """
+    """A queue that puts a time mark behind each command, those of recordings too, and notes what the host waits for."""
 
     def __init__(self, behind: CommandQueue, profiler: Profiler) -> None:
         super().__init__(behind.device)

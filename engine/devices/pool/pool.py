@@ -69,10 +69,7 @@ def reserve_host_cores(info: DeviceInfo, gpus: int) -> DeviceInfo:
 
 
 class Member:
-    """One device of a pool and the thread that owns it.
-
-    ``label`` is unique in the pool (``"opencl:0"``, then ``"opencl:0#2"`` if the device is listed again).
-    """
+    """One device of a pool and the thread that owns it; its label (``"opencl:0#2"``) is unique in the pool."""
 
     def __init__(self, info: DeviceInfo, label: str) -> None:
         self.info = info
@@ -92,10 +89,7 @@ class Member:
             self._profiler.attach(self._device)
 
     def submit(self, function: Callable[Concatenate[Device, P], T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run ``function(device, ...)`` on the device's thread, after what it was given before.
-
-        NumPy's treatment of floating-point errors is the caller's.
-        """
+        """Run ``function(device, ...)`` on the device's thread, in order, with NumPy's errors as in the caller."""
         require_own_process()
         float_errors = np.geterr()
 
@@ -157,10 +151,7 @@ class Member:
         return getattr(self._device, "bytes_to_device", 0), getattr(self._device, "bytes_from_device", 0)
 
     def reads(self, other: Member) -> bool:
-        """Whether this device can copy from the other's buffers, once :meth:`DevicePool.enable_peers` has been called.
-
-        See :meth:`engine.devices.Device.copy_from_peer`; a GPU that is listed twice reads its own memory.
-        """
+        """Whether this device can copy from the other's buffers (:meth:`DevicePool.enable_peers`), or they are one."""
         infos = (self.info, other.info)
         if self.info.language != other.info.language or not all(info.capabilities.peer_copies for info in infos):
             return False

@@ -17,10 +17,7 @@ def in_own_process() -> bool:
 
 
 def require_own_process() -> None:
-    """Remember the process that uses devices; refuse one that was forked from it.
-
-    A driver's threads do not exist in a forked child, which would wait for them for ever.
-    """
+    """Remember the process that uses devices; refuse one forked from it, in which a driver's threads do not exist."""
     global _first_user
     if _first_user is None:
         _first_user = os.getpid()

@@ -182,10 +182,7 @@ def solve_items_on(
     report: BatchProgress,
     timing: Timing | None = None,
 ) -> tuple[Entries, QuintetError | None]:
-    """As :func:`engine.api.map.solve_items`, on the workers of a cluster.
-
-    Returns the entries by index, and what ended the batch before all its items had an entry, as a lost scheduler does.
-    """
+    """As :func:`engine.api.map.solve_items`, on workers; also what ended the batch before all items had entries."""
     entries: Entries = {}
     read = [replace(item, problem=problem) for item, problem in read_items(items, entries)]
     if entries:

@@ -44,17 +44,14 @@ _INSTALL = f"install Quintet {version()} there"
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A worker of a cluster.
-
-    ``devices``: those that it computes on; ``fault``: why it cannot be used; empty if it can.
-    """
+    """A worker of a cluster."""
 
     label: str
     address: str
     host: str
-    devices: tuple[DeviceInfo, ...]
+    devices: tuple[DeviceInfo, ...]  # those that it computes on
     versions: dict[str, str]
-    fault: str
+    fault: str  # why it cannot be used; empty if it can
 
     @property
     def device_names(self) -> str:
@@ -193,10 +190,7 @@ class Connection:
             self._roster.describe(address, description)
 
     def _require_scheduler(self) -> None:
-        """:class:`engine.errors.ClusterError` for a scheduler that has other versions, or no Quintet.
-
-        The scheduler unpickles tasks.
-        """
+        """ClusterError for a scheduler, which unpickles tasks, that has other versions or no Quintet."""
         where = f"the scheduler at {self.client.scheduler.address}"
         try:
             found = self._timely(lambda: self.client.run_on_scheduler(versions), _ANSWER_SECONDS)

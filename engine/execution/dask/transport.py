@@ -20,16 +20,12 @@ class Answered:
 
 @dataclass(frozen=True)
 class Lost:
-    """A task that ended without an answer.
-
-    ``error``: why; ``fault``: whether the task itself failed, and would fail elsewhere; otherwise its worker was lost;
-    ``worker``: label of the worker, if known.
-    """
+    """A task that ended without an answer."""
 
     number: int
-    error: Exception
-    fault: bool
-    worker: str = ""
+    error: Exception  # why
+    fault: bool  # whether it would fail elsewhere too; else its worker was lost
+    worker: str = ""  # its label, if known
 
 
 @dataclass(frozen=True)

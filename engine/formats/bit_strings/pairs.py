@@ -38,9 +38,6 @@ def read_pairs(lines: Lines, format: str, suffix: str) -> Parsed:
 
     The suffix tells what is meant, where it is one of :data:`GLASS_SUFFIXES`, :data:`MATRIX_SUFFIXES` or
     :data:`CUT_SUFFIXES`; otherwise it is a matrix if it has an entry on the diagonal, and a graph if not.
-
-    ``format`` ("ising", "maxcut", "qubo"): what it is by its suffix, ``maxcut`` if that tells nothing; ``suffix``: of
-    the file, in small letters.
     """
     comments: list[tuple[int, str]] = []
     first = lines.behind_comments("n and m", comments)

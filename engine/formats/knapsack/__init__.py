@@ -70,11 +70,9 @@ def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> Par
 
 
 def recognize(head: str) -> str | None:
-    """Name of the format a file seems to be in, from its beginning.
+    """The name of one of :data:`FORMATS` that a file seems to be in, from its beginning; None if of none.
 
-    Returns: one of :data:`FORMATS`, or ``None`` if this is no knapsack instance. Two-column files shorter than the head
-    must be complete, because any list of pairs looks like one otherwise; the others may still hold mistakes that
-    :func:`read` explains.
+    Two-column files shorter than the head must be complete, because any list of pairs looks like one otherwise.
     """
     whole = len(head.encode("utf-8", errors="replace")) < HEAD_BYTES
     lines = re.split(r"\r\n|\r|\n", head.removeprefix("\ufeff"))

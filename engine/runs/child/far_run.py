@@ -51,10 +51,7 @@ _OWN = (Started, StateChanged, Finished, Failed)  # the run here has its own
 
 
 def needs_isolation(solver: Solver, problem: Problem, devices: Sequence[DeviceInfo]) -> bool:
-    """Whether a run is to be worked in a child process: it has C code of the user's, and a device is a CPU.
-
-    A problem of the user's own class stays in this process: its class is not known elsewhere.
-    """
+    """Whether a child process works a run: it has C code, no class of the user's own, and a device is a CPU."""
     on_cpu = any(info.capabilities.shares_host_cores for info in devices)
     return on_cpu and problem.native_code is not None and type(problem) in solver.problems
 
@@ -73,11 +70,7 @@ def solve_in_child(run: Run) -> Result:
 
 
 class FarRun:
-    """A run here, and the process that works it, which is ended on leaving, whatever it is doing.
-
-    ``run``: receives the events of the other side, and gives it the user's requests; ``lost``: ``lost(code)`` is the
-    error for a process that has ended without an answer.
-    """
+    """A run here, and the process that works it, ended on leaving; ``lost(code)`` is the error if it is gone."""
 
     def __init__(self, run: Run, process: ChildProcess, lost: Callable[[int], DeviceError]) -> None:
         self._run, self._process, self._lost = run, process, lost

@@ -87,10 +87,7 @@ class FolderLock:
 
 
 def writer_of(folder: Path) -> dict[str, Any] | None:
-    """Who writes to a run folder now: ``host``, ``pid`` and ``since``; None if nobody does.
-
-    A process of another host is taken to run as long as the lock file exists.
-    """
+    """Who writes to a run folder: ``host`` (another, while its lock file exists), ``pid``, ``since``; or None."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder / _NAME, os.O_RDONLY | _AS_IT_IS)
         try:

@@ -79,10 +79,7 @@ def read_problem(path: Path, trust: bool = False, kind: type[Problem] | None = N
 
 
 def foreign_code(path: Path) -> ForeignCode | None:
-    """The code that reading and solving this instance file or run folder would execute, if it is not trusted yet.
-
-    Nothing is executed. Raises as :func:`read_problem` does.
-    """
+    """The code that reading and solving a file or folder would execute, if not trusted yet; nothing is executed."""
     try:
         read_problem(path)
     except UntrustedCode as error:

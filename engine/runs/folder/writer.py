@@ -24,10 +24,7 @@ FIRST_CHECKPOINT = 2.0
 
 
 class FolderWriter:
-    """The right of a run to write to its folder, if it has one, until :meth:`close`.
-
-    ``run``: gets the warnings; has the limits, and the checkpoint that it goes on from.
-    """
+    """The right of a run to write to its folder, if it has one, until :meth:`close`."""
 
     def __init__(self, run: Run, folder: RunStorage | None) -> None:
         self.folder, self.is_saved = folder, True  # false once the result could not be written
