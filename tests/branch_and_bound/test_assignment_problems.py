@@ -220,10 +220,10 @@ def test_generated_families_are_as_described():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: engine.QuadraticAssignment([[1, 2]], [[1, 2]]), "must be square"),
+        (lambda: engine.QuadraticAssignment([[1, 2]], [[1, 2]]), "must be a square matrix"),
         (
             lambda: engine.QuadraticAssignment([[0, -1], [1, 0]], [[0, 1], [1, 0]]),
-            "flow from 0 to 1 must be at least 0",
+            "flows must be at least 0; got -1 at row 0, column 1",
         ),
         (lambda: engine.QuadraticAssignment(np.full((9, 9), 2000), np.full((9, 9), 2000)), "must stay below 2\\^28"),
         (lambda: assignment(4, 1).evaluate([0, 1, 2, 2]), "must be taken once"),

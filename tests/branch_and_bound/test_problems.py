@@ -110,14 +110,14 @@ def test_a_broken_flowshop_file_is_explained(tmp_path, text, rule):
 
 
 REFUSED = [
-    (Flowshop, [[1, 2], [3, -1]], "job 1 on machine 1 must be at least 0; got -1"),
+    (Flowshop, [[1, 2], [3, -1]], "must be at least 0; got -1 at machine 1, job 1"),
     (Flowshop, [[1.5]], "must be integers; got 1.5 at machine 0, job 0"),
     (Flowshop, [1, 2], "must be a matrix with at least one entry; got an array of shape (2,)"),
     (Flowshop, [["a"]], "must be integers; got an array of"),
     (Flowshop, [[2**30]], "they must stay below 2^30"),
     (Flowshop, [[1, 2], [3]], "must be a matrix of integers"),
-    (ATSP, [[0, 1, 2], [1, 0, 2]], "must be a square matrix; got shape (2, 3)"),
-    (ATSP, [[0, -1], [1, 0]], "the cost from 0 to 1 must be at least 0; got -1"),
+    (ATSP, [[0, 1, 2], [1, 0, 2]], "must be a square matrix; got the shape (2, 3)"),
+    (ATSP, [[0, -1], [1, 0]], "costs must be at least 0; got -1 at row 0, column 1"),
     (ATSP, [[0, 2**30], [1, 0]], "they must stay below 2^30"),
     (Queens, -1, "n must be 0 to 32; got -1"),
     (Queens, 33, "n must be 0 to 32; got 33"),

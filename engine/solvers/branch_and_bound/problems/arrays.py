@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....base.problem import require_arrays
 from ....errors import OptionError, ProblemError
 from ....formats.instances import instance_name, located
+from ....util.text import counted
 from ..tree import LARGEST_TREE, PermutationProblem
 
 __all__ = ["ArrayProblem", "order_of_jobs", "permutation", "require_no_choice", "require_size", "whole_matrix"]
@@ -25,10 +26,34 @@ class ArrayProblem(PermutationProblem):
 
     arrays: ClassVar[tuple[str, ...]]
     """Names of the arrays, as the constructor takes them."""
+    title: ClassVar[str]
+    """What the problem is called, in descriptions."""
+    sizes: ClassVar[tuple[tuple[str, str, str], ...]] = (("jobs", "job", "jobs"),)
+    """Attributes that say how many of something there are, and the words for one and for several of it."""
+    has_diagonal: ClassVar[bool] = True
+    """Whether the arrays' diagonals mean anything."""
 
     @abstractmethod
     def __init__(self, *arrays_and_name: Any) -> None:
         """Check the arrays, and keep them."""
+
+    @property
+    def _default_name(self) -> str:
+        return f"{self.title} of {self._counted[0]}"
+
+    @property
+    def _counted(self) -> list[str]:
+        return [counted(getattr(self, size), one, several) for size, one, several in self.sizes]
+
+    def describe(self) -> str:
+        """One line: the sizes and the ranges of the arrays."""
+        shown = {name: self._shown(getattr(self, name)) for name in self.arrays}
+        ranges = [f"{name} {values.min():,} to {values.max():,}" for name, values in shown.items() if values.size]
+        return f"{self._title(self.title)}: {', '.join([*self._counted, *ranges])}"
+
+    def _shown(self, array: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The entries whose range is described: all, or those off the diagonal where that has no meaning."""
+        return array if self.has_diagonal else array[~np.eye(len(array), dtype=np.bool_)]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that the constructor takes, by name."""
@@ -52,7 +77,9 @@ class ArrayProblem(PermutationProblem):
         return problem
 
 
-def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray[np.int64]:
+def whole_matrix(
+    values: ArrayLike, what: str, axes: tuple[str, str] = ("row", "column"), least: int | None = 0, square: bool = False
+) -> NDArray[np.int64]:
     """A matrix as 64-bit integers, or :class:`ProblemError`; ``what`` it is and its ``axes`` are for messages."""
     try:
         array = np.asarray(values)
@@ -68,9 +95,13 @@ def whole_matrix(values: ArrayLike, what: str, axes: tuple[str, str]) -> NDArray
         sound = np.ones(array.shape, bool)
     else:
         raise ProblemError(f"{what} must be integers; got an array of {array.dtype}")
-    if not sound.all():
-        row, column = np.argwhere(~sound)[0]
-        raise ProblemError(f"{what} must be integers; got {array[row, column]} at {axes[0]} {row}, {axes[1]} {column}")
+    if square and array.shape[0] != array.shape[1]:
+        raise ProblemError(f"{what} must be a square matrix; got the shape {array.shape}")
+    for rule, right in (("integers", sound), (f"at least {least}", sound if least is None else array >= least)):
+        if not right.all():
+            row, column = np.argwhere(~right)[0]
+            where = f"{axes[0]} {row}, {axes[1]} {column}"
+            raise ProblemError(f"{what} must be {rule}; got {array[row, column]} at {where}")
     return array.astype(np.int64)
 
 

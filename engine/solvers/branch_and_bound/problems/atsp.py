@@ -14,7 +14,6 @@ from ....base.problem import frozen
 from ....errors import OptionError, ProblemError
 from ....formats import tsplib
 from ....formats.instances import instance_name, located
-from ....util.text import counted
 from ..tree import INFINITY, LARGEST_TREE, DeviceTree, Tree, require_permutation
 from .arrays import ArrayProblem, require_size, whole_matrix
 from .atsp_heuristics import guided, improve, nearest_neighbour, patched, tour_cost
@@ -63,17 +62,15 @@ class ATSP(ArrayProblem):
     """
 
     kind: ClassVar[str] = "atsp"
+    title: ClassVar[str] = "asymmetric TSP"
     arrays: ClassVar[tuple[str, ...]] = ("costs",)
+    sizes = (("n", "city", "cities"),)
+    has_diagonal: ClassVar[bool] = False
 
     def __init__(self, costs: ArrayLike, name: str | None = None) -> None:
-        matrix = whole_matrix(costs, "costs", ("from", "to"))
-        if matrix.shape[0] != matrix.shape[1]:
-            raise ProblemError(f"costs must be a square matrix; got shape {matrix.shape}")
-        matrix = matrix.copy()
+        matrix = whole_matrix(costs, "costs", least=None, square=True)
         np.fill_diagonal(matrix, 0)
-        if (matrix < 0).any():
-            row, column = np.argwhere(matrix < 0)[0]
-            raise ProblemError(f"the cost from {row} to {column} must be at least 0; got {matrix[row, column]}")
+        matrix = whole_matrix(matrix, "costs")
         longest = sum(int(value) for value in matrix.max(axis=1))
         if longest >= _SUM_LIMIT:
             raise ProblemError(
@@ -95,18 +92,6 @@ class ATSP(ArrayProblem):
     def recognizes(cls, path: Path, head: str) -> bool:
         """Whether the head of the file says ``TYPE: ATSP``; or ``TSP``, which :meth:`read` refuses with a reason."""
         return tsplib.recognize(head)
-
-    @property
-    def _default_name(self) -> str:
-        return f"atsp of {counted(self.n, 'city', 'cities')}"
-
-    def describe(self) -> str:
-        """One line: the size and the range of costs."""
-        off = self.costs[~np.eye(self.n, dtype=bool)]
-        cities = counted(self.n, "city", "cities")
-        return f"{self._title('asymmetric TSP')}: {cities}" + (
-            f", costs {off.min():,} to {off.max():,}" if off.size else ""
-        )
 
     @override
     def only_solution(self) -> tuple[int, NDArray[np.int64]] | None:

@@ -14,7 +14,6 @@ from typing_extensions import override
 from ....base.problem import InstanceOption, frozen
 from ....errors import OptionError, ProblemError
 from ....formats import taillard
-from ....util.text import counted
 from ..tree import LARGEST_TREE, require_permutation
 from .arrays import ArrayProblem, order_of_jobs, require_size, whole_matrix
 from .flowshop_beam import beam_search
@@ -66,16 +65,13 @@ class Flowshop(ArrayProblem):
     """
 
     kind: ClassVar[str] = "flowshop"
+    title: ClassVar[str] = "permutation flowshop"
+    sizes = (("jobs", "job", "jobs"), ("machines", "machine", "machines"))
     arrays: ClassVar[tuple[str, ...]] = ("times",)
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
         matrix = whole_matrix(times, "processing times", ("machine", "job"))
-        if (matrix < 0).any():
-            machine, job = np.argwhere(matrix < 0)[0]
-            raise ProblemError(
-                f"the processing time of job {job} on machine {machine} must be at least 0; got {matrix[machine, job]}"
-            )
         total = sum(int(value) for value in matrix.ravel())
         if total >= _SUM_LIMIT:
             raise ProblemError(f"the processing times add up to {total}; they must stay below 2^30 ({_SUM_LIMIT})")
@@ -141,15 +137,9 @@ class Flowshop(ArrayProblem):
         """A schedule that the user gives, checked: jobs from 0, each once."""
         return require_permutation(values, self.jobs)
 
-    @property
-    def _default_name(self) -> str:
-        return f"flowshop of {counted(self.jobs, 'job')}"
-
     def describe(self) -> str:
-        """One line: the sizes and the range of times."""
-        sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
-        text = f"{self._title('permutation flowshop')}: {sizes}"
-        text += f", times {self.times.min():,} to {self.times.max():,}"
+        """One line: the sizes, the range of times, and the optimum where it is known."""
+        text = super().describe()
         return text if self.optimum is None else f"{text}, known optimum {self.optimum:,}"
 
     def evaluate(self, jobs: ArrayLike) -> int:

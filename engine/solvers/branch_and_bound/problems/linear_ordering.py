@@ -14,7 +14,6 @@ from typing_extensions import override
 from ....base.problem import frozen
 from ....errors import ProblemError
 from ....formats import lolib
-from ....util.text import counted
 from ..tree import DeviceTree, Tree
 from .arrays import ArrayProblem, permutation, require_no_choice, require_size, whole_matrix
 from .cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
@@ -67,12 +66,13 @@ class LinearOrdering(ArrayProblem):
     """
 
     kind: ClassVar[str] = "linear_ordering"
+    title: ClassVar[str] = "linear ordering"
     arrays: ClassVar[tuple[str, ...]] = ("weights",)
+    sizes = (("n", "item", "items"),)
+    has_diagonal: ClassVar[bool] = False
 
     def __init__(self, weights: ArrayLike, name: str | None = None) -> None:
-        matrix = whole_matrix(weights, "weights", ("row", "column"))
-        if matrix.shape[0] != matrix.shape[1]:
-            raise ProblemError(f"weights must be a square matrix; got the shape {matrix.shape}")
+        matrix = whole_matrix(weights, "weights", least=None, square=True)
         largest = sum(map(abs, matrix[~np.eye(len(matrix), dtype=np.bool_)].tolist()))
         if largest >= _LARGEST_SUM:
             raise ProblemError(
@@ -91,16 +91,6 @@ class LinearOrdering(ArrayProblem):
     def recognizes(cls, path: Path, head: str) -> bool:
         """Whether the file begins with its size alone, and has the numbers of one matrix."""
         return lolib.recognize(path, head)
-
-    @property
-    def _default_name(self) -> str:
-        return f"linear ordering of {counted(self.n, 'item')}"
-
-    def describe(self) -> str:
-        """One line: the size and the range of the weights."""
-        off = self.weights[~np.eye(self.n, dtype=np.bool_)]
-        weights = f", weights {off.min():,} to {off.max():,}" if off.size else ""
-        return f"{self._title('linear ordering')}: {counted(self.n, 'item')}{weights}"
 
     def evaluate(self, order: ArrayLike) -> int:
         """The sum below the diagonal, with rows and columns in an order, a permutation of 0 ... n - 1."""

@@ -13,7 +13,6 @@ from typing_extensions import override
 from ....base.problem import frozen
 from ....errors import ProblemError
 from ....formats import qaplib
-from ....util.text import counted
 from ..tree import DeviceTree, Tree
 from .arrays import ArrayProblem, permutation, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
@@ -61,17 +60,15 @@ class QuadraticAssignment(ArrayProblem):
     """
 
     kind: ClassVar[str] = "qap"
+    title: ClassVar[str] = "quadratic assignment"
     arrays: ClassVar[tuple[str, ...]] = ("flows", "distances")
+    sizes = (("n", "facility", "facilities"),)
 
     def __init__(self, flows: ArrayLike, distances: ArrayLike, name: str | None = None) -> None:
-        first = whole_matrix(flows, "flows", ("from facility", "to facility"))
-        second = whole_matrix(distances, "distances", ("from location", "to location"))
-        if first.shape[0] != first.shape[1] or first.shape != second.shape:
-            raise ProblemError(f"flows and distances must be square, of one size; got {first.shape}, {second.shape}")
-        for what, matrix in (("flow", first), ("distance", second)):
-            if (matrix < 0).any():
-                row, column = np.argwhere(matrix < 0)[0]
-                raise ProblemError(f"the {what} from {row} to {column} must be at least 0; got {matrix[row, column]}")
+        first = whole_matrix(flows, "flows", square=True)
+        second = whole_matrix(distances, "distances", square=True)
+        if first.shape != second.shape:
+            raise ProblemError(f"flows and distances must be of one size; got {first.shape}, {second.shape}")
         largest = sum(
             a * b for a, b in zip(*(sorted(matrix.ravel().tolist()) for matrix in (first, second)), strict=True)
         )
@@ -92,16 +89,6 @@ class QuadraticAssignment(ArrayProblem):
     def recognizes(cls, path: Path, head: str) -> bool:
         """Whether a ``.dat`` file begins with its size alone."""
         return qaplib.recognize(path, head)
-
-    @property
-    def _default_name(self) -> str:
-        return f"quadratic assignment of {counted(self.n, 'facility', 'facilities')}"
-
-    def describe(self) -> str:
-        """One line: the size and the ranges of flows and distances."""
-        flows, distances = (f"{part.min():,} to {part.max():,}" for part in (self.flows, self.distances))
-        sizes = counted(self.n, "facility", "facilities")
-        return f"{self._title('quadratic assignment')}: {sizes}, flows {flows}, distances {distances}"
 
     def evaluate(self, locations: ArrayLike) -> int:
         """Cost of the location of every facility; :class:`ProblemError` if it is no permutation of 0 ... n - 1."""

@@ -14,7 +14,6 @@ from ....base.problem import InstanceOption
 from ....errors import ProblemError
 from ....formats import taillard
 from ....formats.source import read_text
-from ....util.text import counted
 from ..tree import Tree
 from .arrays import ArrayProblem, order_of_jobs, require_no_choice, require_size
 from .atsp import ATSP
@@ -48,8 +47,8 @@ class FlowshopVariant(ArrayProblem):
         If the times are not a matrix of whole numbers or break these rules.
     """
 
-    title: ClassVar[str]
     arrays: ClassVar[tuple[str, ...]] = ("times",)
+    sizes = Flowshop.sizes
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, name: str | None = None) -> None:
@@ -75,15 +74,6 @@ class FlowshopVariant(ArrayProblem):
     def recognizes(cls, path: Path, head: str) -> bool:
         """Whether the first line of the file is the problem's word."""
         return head.partition("\n")[0].strip().lower() == cls.kind
-
-    @property
-    def _default_name(self) -> str:
-        return f"{self.title} of {counted(self.jobs, 'job')}"
-
-    def describe(self) -> str:
-        """One line: the sizes and the range of times."""
-        sizes = f"{counted(self.jobs, 'job')}, {counted(self.machines, 'machine')}"
-        return f"{self._title(self.title)}: {sizes}, times {self.times.min():,} to {self.times.max():,}"
 
     @abstractmethod
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,6 @@ from typing_extensions import override
 from ....base.problem import InstanceOption, frozen
 from ....errors import ProblemError
 from ....formats import tardiness
-from ....util.text import counted
 from ..tree import DeviceTree, Tree
 from .arrays import ArrayProblem, order_of_jobs, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
@@ -26,7 +25,6 @@ __all__ = ["Tardiness", "TardinessTree"]
 _THREADS = 256
 _LARGEST = 64  # for the assignment problem that a work-item solves in its own memory
 _RESTARTS = 20
-_ROWS = ("times", "weights", "due dates")
 
 
 class Tardiness(ArrayProblem):
@@ -63,6 +61,7 @@ class Tardiness(ArrayProblem):
     """
 
     kind: ClassVar[str] = "tardiness"
+    title: ClassVar[str] = "total weighted tardiness"
     arrays: ClassVar[tuple[str, ...]] = ("times", "weights", "due")
     read_options = InstanceOption
 
@@ -76,10 +75,10 @@ class Tardiness(ArrayProblem):
             raise ProblemError(f"times, weights and due dates must be integers; got arrays of {kinds}") from error
         except ValueError as error:
             raise ProblemError(f"times, weights and due dates must be vectors of one length: {error}") from error
-        matrix = whole_matrix(stacked, "times, weights and due dates", ("row", "job"))
+        matrix = whole_matrix(stacked, "times, weights and due dates", ("row", "job"), least=None)
         if (matrix < 0).any():
             row, job = np.argwhere(matrix < 0)[0]
-            raise ProblemError(f"{_ROWS[row]} must be at least 0; got {matrix[row, job]} of job {job}")
+            raise ProblemError(f"{self.arrays[row]} must be at least 0; got {matrix[row, job]} of job {job}")
         total, weight = (sum(row) for row in matrix[:2].tolist())
         if total * weight >= LARGEST_SUM:
             raise ProblemError(
@@ -107,16 +106,6 @@ class Tardiness(ArrayProblem):
     def recognizes(cls, path: Path, head: str) -> bool:
         """Whether the file begins with the word ``tardiness``, or is one of OR-Library's by its name."""
         return tardiness.recognize(path, head)
-
-    @property
-    def _default_name(self) -> str:
-        return f"tardiness of {counted(self.jobs, 'job')}"
-
-    def describe(self) -> str:
-        """One line: the size and the ranges."""
-        rows = self.times, self.weights, self.due
-        ranges = (f"{what} {row.min():,} to {row.max():,}" for what, row in zip(_ROWS, rows, strict=True))
-        return f"{self._title('total weighted tardiness')}: {counted(self.jobs, 'job')}, {', '.join(ranges)}"
 
     def evaluate(self, jobs: ArrayLike) -> int:
         """Total weighted tardiness of an order of all jobs; :class:`ProblemError` if it is no permutation of them."""
