@@ -192,13 +192,18 @@ def reproductions() -> str:
 
 
 def claims() -> str:
-    """The statements of each paper, where they stand, and whether they were confirmed."""
-    parts = []
-    for path in sorted((_ROOT / "docs" / "reproduction").glob("*/report.json")):
+    """The statements of each paper, where they stand, and whether its reports confirmed them."""
+    papers: dict[str, dict[str, Report]] = {}
+    for path in sorted((_ROOT / "docs" / "reproduction").glob("*/report.json"), reverse=True):
         report = Report.read(path)
+        papers.setdefault(report.title, {})[{"gpu": "on a GPU", "cpu": "on two cores"}[report.profile]] = report
+    parts = []
+    for title, reports in sorted(papers.items()):
         verdicts = {True: "yes", False: "**no**", None: "not tested"}
-        rows = [[finding.claim, finding.where, verdicts[finding.holds]] for finding in report.findings]
-        parts.append(f"### {report.title}\n\n{table(('statement', 'where', 'confirmed'), rows)}")
+        found = [{one.claim: verdicts[one.holds] for one in report.findings} for report in reports.values()]
+        places = {one.claim: one.where for report in reports.values() for one in report.findings}
+        rows = [[claim, where, *(of.get(claim, "") for of in found)] for claim, where in places.items()]
+        parts.append(f"### {title}\n\n{table(('statement', 'where', *reports), rows)}")
     return "\n\n".join(parts)
 
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from mako.template import Template
 
-from ..errors import InputError
-from ..util.files import write_whole
+from ..errors import InputError, OutputError
+from ..util.files import reason_of, write_whole
 from .figures import can_draw, draw_curves
 from .machine import is_busy, machine_lines
 
@@ -160,7 +160,10 @@ class Report:
             "report.json": json.dumps(self.to_dict(), indent=1) + "\n",
         }
         for name, text in contents.items():
-            write_whole(folder / name, text.encode())
+            try:
+                write_whole(folder / name, text.encode())
+            except OSError as error:
+                raise OutputError(f"cannot write the report {folder / name}: {reason_of(error)}") from error
         return [folder / name for name in contents]
 
     def _render(self, template: str, filters: Sequence[str]) -> str:

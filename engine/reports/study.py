@@ -156,7 +156,11 @@ class Study:
             What it shows, labels of the axes, a line below it, and matplotlib's names of both scales.
         """
         points = {
-            label: [[float(f"{at:.6g}"), float(f"{value:.6g}")] for at, value in sorted(found.items())]
+            label: [
+                [float(f"{at:.6g}"), float(f"{value:.6g}")]
+                for at, value in sorted(found.items())
+                if value > 0 or not scales.endswith(" log")  # which has no place for 0
+            ]
             for label, found in lines.items()
             if found
         }

@@ -1,5 +1,6 @@
 """Reports are written and read back whole; text from measurements cannot become markup."""
 
+import errno
 import os
 import re
 from io import StringIO
@@ -10,8 +11,8 @@ from rich.console import Console
 
 from engine.cli import command_line
 from engine.cli.delegating import reproductions
-from engine.errors import InputError
-from engine.reports.figures import can_draw
+from engine.errors import InputError, OutputError
+from engine.reports.figures import can_draw, draw_svg
 from engine.reports.machine import describe_machine
 from engine.reports.plots import Plot, bars_of, draw_plot
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
@@ -71,6 +72,18 @@ def test_a_busy_machine_makes_no_record(monkeypatch, tmp_path):
     folder = tmp_path / "none"
     assert command_line(["reproduce", "knapsack", "--profile", "quick", "--record", "--folder", str(folder)]) == 2
     assert not folder.exists()
+
+
+def test_a_full_disk_is_named_with_the_file(monkeypatch, tmp_path):
+    def full(path, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("engine.reports.report.write_whole", full)
+    with pytest.raises(OutputError, match=r"cannot write the report .*report\.md: No space left"):
+        example().write(tmp_path)
+    if can_draw():
+        with pytest.raises(OutputError, match="cannot write the figure"):
+            draw_svg(tmp_path / "none" / "curve.svg", lambda axes: None)
 
 
 def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path):
