@@ -102,3 +102,13 @@ def test_a_closer_prediction_counts_the_entries_of_the_factor(family, m, n, leas
         )  # without its dense column
     first, closer = (costs.own_seconds(program, CORE, counted) for counted in (False, True))
     assert least <= (closer - 0.06) / (first - 0.06) <= most  # without what is fixed
+
+
+def test_random_patterns_of_many_rows_are_out_of_reach_and_networks_in_layers_are_not():
+    gpu = replace(CUDA_GPU, compute_units=132)
+    pages, stages = (
+        generate(GeneratorOptions(type=name, m=100_000, n=300_000, seed=1)) for name in ("pagerank", "staircase")
+    )
+    assert costs.is_out_of_reach(pages, gpu)
+    assert not costs.is_out_of_reach(pages, replace(gpu, simt=False))
+    assert not costs.is_out_of_reach(stages, gpu)

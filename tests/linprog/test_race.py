@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import engine
 from engine.events import Notice
+from engine.generators.linprog import GeneratorOptions, generate
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
 from engine.solvers.linprog.highs.model import model_of
@@ -430,3 +431,19 @@ def test_a_time_limit_returns_where_the_simplex_method_is(owner, monkeypatch):
     assert result.counters["primal_infeasibility"] > 0.0
     assert result.objective == pytest.approx(problem.c @ result.solution)
     settle(owner)
+
+
+@pytest.mark.parametrize("alone", [0.0, 60.0])
+def test_pdhg_begins_before_an_interior_point_whose_factors_would_take_minutes(owner, monkeypatch, alone):
+    """PageRank, which it solves in some hundred iterations; the interior-point method begins where it does not."""
+    monkeypatch.setattr(solve, "is_out_of_reach", lambda *_: True)
+    monkeypatch.setattr(solve, "_ALONE_SECONDS", alone)
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
+    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
+    problem = generate(GeneratorOptions(type="pagerank", m=3000, n=9000, seed=1))
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert "pdhg" in result.arrays["racers"].tolist()
+    assert ("interior point" in result.arrays["racers"].tolist()) == (alone == 0.0)
+    assert result.arrays["racers"][0] == "pdhg" or not alone

@@ -81,7 +81,7 @@ def save(
     """Arrays and state of a checkpoint."""
     arrays: dict[str, NDArray[Any]] = {}
     interior = next((method for method in methods if isinstance(method, InteriorMethod)), None)
-    pdhg = next((method for method in methods if isinstance(method, PdhgMethod)), None)
+    pdhg = next((method for method in methods if pdhg_alone and isinstance(method, PdhgMethod)), None)
     state: dict[str, Any] = {
         "form": form,
         "rows": counters["rows"],
@@ -109,7 +109,7 @@ def save(
     if pdhg is not None and measured is not None:
         arrays["pdhg_x"], arrays["pdhg_y"], state["pdhg_iteration"], state["pdhg_weight"] = measured
         state["pdhg"] = True
-        rows += pdhg.history if pdhg_alone else []
+        rows += pdhg.history
     arrays["history"] = np.array(rows, np.float64).reshape(-1, 10)
     total = dict(counters)
     for method in methods:

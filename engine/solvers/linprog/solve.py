@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ from .mixed_integer import solve_mixed_integer
 from .options import Options
 from .problem import LinearProgram
 from .schema import Form
-from .systems.costs import own_seconds
+from .systems.costs import is_out_of_reach, own_seconds
 from .validate import PRESOLVE_DENSITY, SPARSE, initial_point, is_presolved, method_for
 from .verification.audit import Audit
 from .verification.search import Certificates
@@ -55,6 +57,7 @@ __all__ = ["solve"]
 
 Vector = NDArray[np.float64]
 
+_ALONE_SECONDS = 10.0  # that PDHG has the device alone where factors may take minutes
 _NEARLY = 1e-2  # error of a point that is near an optimum rather than of a program without one
 _AUDIT_SECONDS = 1.5e-6  # for a nonzero: an audit, with room for a busy machine
 _SEARCHED = 100_000  # nonzeros up to which a certificate is looked for after pdhg, which takes an interior point
@@ -89,6 +92,8 @@ class _Solving:
         self._initial = initial_point(problem, options) if run.restored is None else None
         self._is_searched = problem.nonzeros > SOON_NONZEROS  # for a proof, early
         self._form: Form = "presolved"  # of the program that our methods work on
+        self._deferred: Callable[[], None] | None = None  # starts the interior-point method, if PDHG goes before it
+        self._deferred_until = math.inf
         self.restored = checkpoint.restore(run)
         if self.restored is not None:
             arrays, state = self.restored
@@ -194,6 +199,7 @@ class _Solving:
     def _solve_balanced(self) -> None:
         """Solve the program with all its numbers scaled: its tiny or huge sides may be what the methods failed at."""
         self._form, self.restored = "balanced", None if self._form != "balanced" else self.restored
+        self._deferred = None
         self.race.close_all()
         self.race.finished.clear()
         self.run.notice("no point has passed the audit; rows, columns and sides are scaled together")
@@ -314,8 +320,14 @@ class _Solving:
             return
         if self.restored is not None:
             checkpoint.audit(self.restored, prepared, program, self.options)
+        device = self.pool.members[0].info.capabilities
         if self.method == "pdhg":
             self._start_pdhg(program, restore)
+        elif self.race.is_race and self.restored is None and is_out_of_reach(program, device):
+            self.run.notice("factors may take minutes: PDHG begins before the interior-point method")
+            self._start_pdhg(self.problem, unchanged)  # what presolve substitutes may condition PDHG far worse
+            self._deferred = lambda: self._start_interior(prepared, program, restore)
+            self._deferred_until = time.perf_counter() + _ALONE_SECONDS
         else:
             self._start_interior(prepared, program, restore)
             self.race.poll()
@@ -368,13 +380,16 @@ class _Solving:
             if self.race.lacks_presolve:
                 self._start_without_presolve()
             self.race.listen(WAIT_SECONDS)
+            if self._deferred is not None and not self.race.is_decided and time.perf_counter() >= self._deferred_until:
+                begin, self._deferred = self._deferred, None
+                begin()
             if not self.race.is_decided and self.run.checkpoint_due():
                 with contextlib.suppress(DeviceError):  # the update of the method on a failed device has the error
                     self._save_checkpoint()
 
     def _start_without_presolve(self) -> None:
         """Let our methods work on the program as given: presolve cannot restore some inner points, or has failed."""
-        self.race.lacks_presolve, self._form, self.restored = False, "given", None
+        self.race.lacks_presolve, self._form, self.restored, self._deferred = False, "given", None, None
         race = self.race
         race.drop([method for method in [*race.methods, *race.finished] if method.restore is not unchanged])
         self.run.notice("presolve could not restore the optimum; the program is solved without it")

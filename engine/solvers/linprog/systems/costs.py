@@ -32,6 +32,7 @@ __all__ = [
     "has_rslab",
     "host_seconds",
     "is_nearly_dense",
+    "is_out_of_reach",
     "is_surely_dense",
     "own_seconds",
 ]
@@ -81,6 +82,7 @@ _FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse
 _MOST_ON_HOST = 1.0  # seconds with an augmented system
 _DENSE_ROWS = 200  # up to so many rows a dense factor is always the fastest
 _DENSE_PRODUCTS = 12.5  # products of entries of A, in entries of a full matrix, from which there are hardly any zeros
+_OUT_OF_REACH = 50.0  # seconds that an interior point may take on a device before PDHG is tried first
 _FILL, _AUGMENTED_FILL = 12.0, 4.0  # times the entries of a matrix that its factor is expected to have
 IN_PROCESS = 20_000
 """Entries of a pattern that SuperLU factorises in this process."""
@@ -192,6 +194,33 @@ def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = Fa
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)
     return _ITERATIONS * host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
+
+
+def is_out_of_reach(program: LinearProgram, device: Capabilities) -> bool:
+    """Whether factors of a sparse program may take minutes on a GPU, and no order is likely to mend that.
+
+    The rows at one distance from a row divide the others: as many form the last, full front of a random pattern.
+    """
+    rate = _FRONTS.rate * device.compute_units / _ITERATIONS
+    if not (device.simt and program.is_sparse) or 0.25 * program.m**3 < _OUT_OF_REACH * rate:
+        return False
+    return _widest_level(program) ** 4 / 4.0 / program.m > _OUT_OF_REACH * rate
+
+
+def _widest_level(program: LinearProgram) -> int:
+    """The most rows at the same distance, through columns, from a row that is far from the others."""
+    m, n, search = program.m, program.n, importlib.import_module("scipy.sparse.csgraph").breadth_first_order
+    ones = sp.csr_array((np.ones(program.A.nnz), program.A.indices, program.A.indptr), shape=(m, n))
+    graph = sp.csr_array(sp.block_array([[None, ones], [ones.T, None]]))
+    far = int(search(graph, int(np.argmax(np.diff(program.A.indptr))), return_predecessors=False)[-1])
+    order, before = search(graph, far)
+    place = np.empty(m + n, np.int64)
+    place[order] = np.arange(order.size)
+    parents, begin, end, widest = place[before[order[1:]]], 0, 1, 0
+    while begin < end:  # a level ends where parents of the next one begin
+        widest = max(widest, int(np.count_nonzero(order[begin:end] < m)))
+        begin, end = end, 1 + int(np.searchsorted(parents, end))
+    return widest
 
 
 # --- after the analysis ---------------------------------------------------------------------------------------------
