@@ -11,7 +11,7 @@ from ..devices.host import host_cores
 
 __all__ = ["in_order"]
 
-_MOST_THREADS = 8
+_MOST_THREADS = 16
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -107,7 +107,7 @@ def _with_lines(run: RunContext, sampler: Sampler, state: RunState) -> Start:
     """The start with the directions of slow movement at the mode, which are reported."""
     design, mode = state.design, state.start.mode
     latent = sampler.settings.latent and not design.family.targeted
-    lines = find_lines(design, sampler.gram(), sampler.weigh_at(mode), latent)
+    lines = find_lines(design, sampler.gram(), sampler.weigh_at(mode), latent, run.poll)
     margins = sampler.margins()
     lines = dataclasses.replace(lines, separating=separating_columns(design, mode, margins))
     sampler.set_lines(lines)

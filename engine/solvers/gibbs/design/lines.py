@@ -14,7 +14,7 @@ tails
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,8 +99,16 @@ def usual_values(design: Design) -> Floats:
     return stored[0, design.leading : design.layout.columns].astype(np.float64)
 
 
-def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = False) -> Lines:
-    """The lines of a design, from the lower triangle of X'X and the curvature of every row at a mode."""
+def _nothing() -> None: ...
+
+
+def find_lines(
+    design: Design, gram: Floats, weights: Floats, latent: bool = False, between: Callable[[], None] = _nothing
+) -> Lines:
+    """The lines of a design, from the lower triangle of X'X and the curvature of every row at a mode.
+
+    ``between`` is called now and then, and may raise.
+    """
     # moves of latent normals take any coefficient to 0 and away, whatever the curvature is
     weights = np.ones_like(weights) if latent else weights
     usual = usual_values(design) if design.intercept else np.zeros(len(design.active))
@@ -110,10 +118,10 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
         columns_of = _SparseColumns(design, middle.astype(np.float64))
         informative, one_class = columns_of.informative_rows(weights)
     else:
-        informative, one_class = _screened(design, usual, weights)
+        informative, one_class = _screened(design, usual, weights, between)
     means = gram[design.leading :, 0] / design.total_weight if design.intercept else np.zeros(len(design.active))
     outside = design.unpenalized  # such columns are not moved along lines
-    nulls = _verified(design, _null_directions(design, gram, means), means, columns_of)
+    nulls = _verified(design, _null_directions(design, gram, means), means, columns_of, between)
     nulls = [line for line in nulls if line[0].min() >= outside]
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
     narrow = latent or design.layout.columns <= design.layout.rows
@@ -123,7 +131,8 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
     shifts = [-float(weight @ means[columns]) if design.intercept else 0.0 for columns, weight in nulls]
     of_nulls = [_Line(*line, shift) for line, shift in zip(nulls, shifts, strict=True)]
     singles = [(np.array([j]), np.ones(1)) for j in tails]
-    pairs, others = _with_rows(design, usual, columns_of, _pairs_of(design, gram, means), singles)
+    near = _pairs_of(design, gram, means, between)
+    pairs, others = _with_rows(design, usual, columns_of, near, singles, between)
     separable = tuple(int(j) + design.leading for j in np.flatnonzero(one_class) if j >= outside)
     found = [*of_nulls, *pairs, *others]
     if not found:
@@ -143,7 +152,9 @@ def find_lines(design: Design, gram: Floats, weights: Floats, latent: bool = Fal
     )
 
 
-def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+def chunks(
+    design: Design, sampled: bool = False, between: Callable[[], None] = _nothing
+) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
     """First row, the columns of X, and signs of the rows, chunk by chunk; or of evenly spaced samples."""
     layout, first = design.layout, design.leading
     size, step = design.chunk_rows, design.chunk_rows
@@ -156,30 +167,34 @@ def chunks(design: Design, sampled: bool = False) -> Iterator[tuple[int, NDArray
         stored = stored_values(design.rows(begin, end), design.storage)
         return begin, stored[:, first : layout.columns] * sign[:, None], sign
 
-    return in_order(chunk, range(0, layout.rows, step))
+    for found in in_order(chunk, range(0, layout.rows, step)):
+        between()
+        yield found
 
 
 def _sampled_rows(columns: int) -> int:
     return min(_SAMPLE, max(_FEWEST_SAMPLED, _SAMPLED_VALUES // columns))
 
 
-def _screened(design: Design, usual: Floats, weights: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _screened(
+    design: Design, usual: Floats, weights: Floats, between: Callable[[], None]
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Informative rows of each column: of a sample, in which rare columns have none, or of all rows."""
     if design.layout.rows > 2 * _sampled_rows(design.layout.columns):
-        informative, one_class = _informative_rows(design, usual, weights, sampled=True)
+        informative, one_class = _informative_rows(design, usual, weights, True, between)
         if (informative >= 2.0 * INFORMATIVE_ROWS).all():
             return informative, one_class
-    return _informative_rows(design, usual, weights)
+    return _informative_rows(design, usual, weights, False, between)
 
 
 def _informative_rows(
-    design: Design, usual: Floats, weights: Floats, sampled: bool = False
+    design: Design, usual: Floats, weights: Floats, sampled: bool, between: Callable[[], None]
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """(sum w z^2)^2 / sum w z^4 of every column, z the distance from its usual value; columns with one class there."""
     count = len(usual)
     second, fourth = np.zeros(count), np.zeros(count)
     seen = np.zeros((2, count), bool)
-    for begin, x, sign in chunks(design, sampled):
+    for begin, x, sign in chunks(design, sampled, between):
         squares = (x - usual.astype(np.float32)) ** 2
         w = weights[begin : begin + len(x)].astype(np.float32)
         second += w @ squares
@@ -267,6 +282,7 @@ def _verified(
     candidates: list[_Direction],
     means: Floats,
     columns_of: _SparseColumns | None,
+    between: Callable[[], None],
 ) -> list[_Direction]:
     """The candidates along which no stored margin changes by more than rounding."""
     worst, largest = np.zeros(len(candidates)), np.full(len(candidates), 1e-300)
@@ -275,7 +291,7 @@ def _verified(
     if columns_of is not None:
         for number, (columns, weight) in enumerate(candidates):
             worst[number], largest[number] = columns_of.changes(columns, weight)
-    for _, x, _ in chunks(design) if columns_of is None else ():
+    for _, x, _ in chunks(design, False, between) if columns_of is None else ():
         for number, (columns, weight) in enumerate(candidates):
             part = x[:, columns].astype(np.float64) - means[columns]
             worst[number] = max(worst[number], float(np.abs(part @ weight).max()))
@@ -287,7 +303,7 @@ def _verified(
 # --- pairs ------------------------------------------------------------------------------------------------------------
 
 
-def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
+def _pairs_of(design: Design, gram: Floats, means: Floats, between: Callable[[], None]) -> list[_Direction]:
     """Pairs of columns of correlation above a half, the most correlated first, and how far each moves."""
     deviation, count = _deviations(design, gram, means), len(means)
 
@@ -299,7 +315,11 @@ def _pairs_of(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
         return rows.start + j, k, correlation[j, k]
 
     blocks = [slice(begin, min(count, begin + _BLOCK)) for begin in range(0, count, _BLOCK)]
-    j, k, rho = (np.concatenate(arrays) for arrays in zip(*in_order(correlated, blocks), strict=True))
+    parts = []
+    for part in in_order(correlated, blocks):
+        between()
+        parts.append(part)
+    j, k, rho = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.argsort(-np.abs(rho), kind="stable")[: _MOST_PAIRS * count]
     X = design.problem.X
     some = dense_rows(X, 0, X.shape[0], max(1, X.shape[0] // 4096))[:, design.active]
@@ -331,7 +351,12 @@ class _Line:
 
 
 def _with_rows(
-    design: Design, usual: Floats, columns_of: _SparseColumns | None, pairs: list[_Direction], tails: list[_Direction]
+    design: Design,
+    usual: Floats,
+    columns_of: _SparseColumns | None,
+    pairs: list[_Direction],
+    tails: list[_Direction],
+    between: Callable[[], None],
 ) -> list[list[_Line]]:
     """The pairs, and the tails, with their rows, as far as these are not too many."""
     anchored, lines = design.intercept, [*pairs, *tails]
@@ -349,7 +374,7 @@ def _with_rows(
             for number, columns, weight, flat in wanted():
                 yield number, columns_of.along(columns, weight, anchored, flat)
             return
-        for begin, x, sign in chunks(design):
+        for begin, x, sign in chunks(design, False, between):
             for number, columns, weight, flat in wanted():
                 part = x[:, columns].astype(np.float64)
                 values = (part - usual[columns] if anchored else part) @ weight

@@ -101,13 +101,25 @@ def missed_differences(
     X, problem = design.problem.X, design.problem
     used = np.unique([column - design.leading for members in pairs for column in members])
     place = {int(column) + design.leading: number for number, column in enumerate(used)}
-    margins, columns = np.empty(design.layout.rows), np.empty((design.layout.rows, len(used)))
-    for begin in range(0, len(margins), design.chunk_rows):
-        rows = dense_rows(X, begin, min(len(margins), begin + design.chunk_rows)).astype(np.float64)
-        here = slice(begin, begin + len(rows))
-        offset = 0.0 if problem.offset is None else problem.offset[here]
-        margins[here] = (rows @ coefficients[1:] + coefficients[0] + offset - design.target_mean) / design.target_scale
-        columns[here] = (rows[:, design.active[used]] - design.mean[used]) / design.scale[used]
+    parts = [
+        slice(at, min(len(problem.y), at + design.chunk_rows)) for at in range(0, len(problem.y), design.chunk_rows)
+    ]
+    columns = np.concatenate([dense_rows(X, part.start, part.stop)[:, design.active[used]] for part in parts])
+    columns = (columns - design.mean[used]) / design.scale[used]
+    near = []
+    for first, second in pairs:
+        one, other = columns[:, place[first]], columns[:, place[second]]
+        difference = one - np.copysign(1.0, one @ other) * other
+        difference -= difference.mean() * design.intercept
+        if 1e-12 < float(np.sqrt(np.mean(difference**2))) < _NEAR:
+            near.append((first, second, difference))
+    if not near:
+        return []
+    margins = np.empty(design.layout.rows)
+    for part in parts:
+        rows = dense_rows(X, part.start, part.stop).astype(np.float64)
+        offset = 0.0 if problem.offset is None else problem.offset[part]
+        margins[part] = (rows @ coefficients[1:] + coefficients[0] + offset - design.target_mean) / design.target_scale
     sign = design.signs(0, len(margins)).astype(np.float64)
     target = (problem.y - design.target_mean) / design.target_scale if design.family.targeted else None
     below, at, above = (
@@ -118,13 +130,9 @@ def missed_differences(
     if problem.weights is not None:
         slope, curvature = slope * problem.weights, curvature * problem.weights
     found = []
-    for first, second in pairs:
-        one, other = columns[:, place[first]], columns[:, place[second]]
-        difference = one - np.copysign(1.0, one @ other) * other
-        difference -= difference.mean() * design.intercept
-        size = float(np.sqrt(np.mean(difference**2)))
+    for first, second, difference in near:
         information = float(curvature @ difference**2)
-        if not 1e-12 < size < _NEAR or information <= 0.0:
+        if information <= 0.0:
             continue
         score = float(slope @ difference)
         gain = 0.5 * score**2 / information
