@@ -5,7 +5,8 @@ level of the pyramid after another; a string that a level improved joins the nex
 W. F. Punch, "Fast and efficient black box optimization using the parameter-less population pyramid", Evolutionary
 Computation 23 (2015) 451-479; D. Thierens, P. A. N. Bosman, "Optimal mixing evolutionary algorithms", GECCO 2011,
 617-624. Added here: no string is evaluated twice; flips that made a string worse are tried last, and equal ones are
-kept; several climbers ask at once when the pyramid has many strings.
+kept; climbers that are behind earlier ones after a try of each flip are left; several climbers ask at once when there
+have been many.
 
 A string is an int while it is searched with, bit i of it gene i: a flip or a mixture is one operation on all words.
 """
@@ -16,11 +17,12 @@ import json
 import math
 import random
 from array import array
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,15 +35,16 @@ from .linkage import Linkage
 
 __all__ = ["BitSearch"]
 
-_RESTARTS_A_CLIMBER = 32  # restarts so far for each climber that searches at once; fewer cost evaluations
-_GROWTH = 1e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
+_RESTARTS_A_CLIMBER = 32  # restarts so far for each climber that searches at once
+_SELECTIVE, _MOST_LEFT = 64, 0.85  # restarts at which half of the climbers are left early; at most such a share
+_GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
-_DONOR_DRAWS = 8  # before all donors are looked through for one that differs
+_DRAWS = 8  # of a new string, before the strings are looked through in order
 _MOST_KNOWN = 1 << 22
 _FORMAT = "quintet bit search 1"
 
-Climb = Generator[int, float, tuple[int, float]]
-"""Yields strings, is sent their values, and returns the string it ends with and its value."""
+Climb = Generator[int, float, tuple[int, float] | None]
+"""Yields strings, is sent their values, and returns the string it ends with and its value; None if it is left."""
 Send = Callable[[Any], int]
 
 
@@ -99,8 +102,8 @@ class BitSearch:
         self._given = list(self._starts)
         self._levels: list[_Level] = []
         self._members: set[int] = set()
-        self._known: dict[int, float] = {}
-        self._waiting: dict[int | None, list[Send]] = {}
+        self._known: dict[int, float | list[Send]] = {}  # values, or the climbers that wait for one
+        self._passes: list[float] = []  # sorted values of climbers that have tried each flip
         self._ready: deque[int] = deque()
         self._restarts = self._climbers = self._unseen = 0
         self._best: tuple[float, int] | None = None
@@ -171,13 +174,12 @@ class BitSearch:
     def _ask(self, count: int | None) -> list[int]:
         self._events.append(0 if count is None else count)
         width = max(self.parallel, self._restarts // _RESTARTS_A_CLIMBER)
-        while len(self._known) + len(self._waiting) < 1 << self.n:
+        while len(self._known) < 1 << self.n:
             if len(self._ready) >= (1 if count is None else count) and (count or self._climbers >= width):
                 break
             self._restarts += 1
             self._climbers += 1
-            self._waiting[None] = [self._climb().send]
-            self._advance((None,), (None,))
+            self._advance(self._climb().send, None)
         ready = self._ready
         return [ready.popleft() for _ in range(min(count or len(ready), len(ready)))]
 
@@ -191,49 +193,54 @@ class BitSearch:
             fitness = [value if value == value else worst for value in values]
         self._told.extend(strings)
         self._values.extend(values)
+        pop = self._known.pop
+        waiting = [pop(string, None) for string in strings]
         self._known.update(zip(strings, fitness, strict=True))
         best = max(fitness)
         if self._best is None or best > self._best[0]:
             self._best = best, strings[fitness.index(best)]
         self.evaluations = len(self._told)
         self._events.append(-len(values))
-        self._advance(strings, fitness)
+        advance = self._advance
+        for string, climbers, value in zip(strings, waiting, fitness, strict=True):
+            if isinstance(climbers, list):
+                for send in climbers:
+                    advance(send, value)
+            else:
+                self._starts.append(string)  # nobody waits for it: a climber will begin there
         if len(self._known) > _MOST_KNOWN:
-            kept = list(self._known.items())[_MOST_KNOWN // 2 :]
-            self._known = dict(kept)
+            kept = list(self._known.items())
+            old = [(string, found) for string, found in kept[: _MOST_KNOWN // 2] if isinstance(found, list)]
+            self._known = dict(old + kept[_MOST_KNOWN // 2 :])
 
-    def _advance(self, strings: Sequence[int | None], values: Sequence[float | None]) -> None:
-        """Send values to the climbers that wait for them, and all further ones that are known, until each needs one.
-
-        A climber that begins waits for the value of None. From a string that nobody waits for a climber will begin.
-        """
-        known, waiting = self._known.get, self._waiting
-        for told, value in zip(strings, values, strict=True):
-            climbers = waiting.pop(told, None)
-            if climbers is None:
-                self._starts.append(cast(int, told))
-                continue
-            for send in climbers:
-                try:
-                    string = send(value)
-                    while (found := known(string)) is not None:
-                        string = send(found)
-                except StopIteration:
-                    self._climbers -= 1
-                    continue
-                if string in waiting:
-                    waiting[string].append(send)
-                else:
-                    waiting[string] = [send]
+    def _advance(self, send: Send, value: float | None) -> None:
+        """Send a value to a climber, and all further ones that are known, until it needs one; at first None."""
+        known = self._known
+        try:
+            while True:
+                string = send(value)
+                found = known.get(string)
+                if found is None:
+                    known[string] = [send]
                     self._ready.append(string)
+                    return
+                if isinstance(found, list):
+                    found.append(send)
+                    return
+                value = found
+        except StopIteration:
+            self._climbers -= 1
 
     # --- the search ---------------------------------------------------------------------------------------------
 
-    def _climb(self) -> Climb:
+    def _climb(self) -> Generator[int, float, None]:
         """One iteration of the pyramid."""
         string = self._start()
         value = yield string
-        string, value = yield from self._flip(string, value)
+        climbed = yield from self._flip(string, value)
+        if climbed is None:
+            return
+        string, value = climbed
         self._add(string, value, 0)
         level = 0
         while level < len(self._levels):
@@ -242,12 +249,11 @@ class BitSearch:
             level += 1
             if value > before:
                 self._add(string, value, level)
-        return string, value
 
     def _start(self) -> int:
         if self._starts:
             return self._starts.popleft()
-        for _ in range(_DONOR_DRAWS):
+        for _ in range(_DRAWS):
             string = self._random.getrandbits(self.n)
             if string not in self._known:
                 return string
@@ -268,7 +274,8 @@ class BitSearch:
 
         After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
         last those that made the string worse. Where many change nothing, and no better string is known, the
-        search goes on from the string that they have led to: a plateau is left at its edge.
+        search goes on from the string that they have led to: a plateau is left at its edge. When each flip has
+        been tried, the string is left if it is behind those of earlier climbers.
         """
         untried = self._flips.copy()
         self._shuffle(untried)
@@ -276,14 +283,19 @@ class BitSearch:
         equal_now: list[int] = []
         worse_now: list[int] = []
         rounds = 0
+        tried = False
         while True:
-            if not untried and not worse:
-                best = self._best is None or value >= self._best[0]
-                if not best or len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
-                    return string, value
-                rounds += 1
-                untried, worse, equal_now, worse_now = equal_now, worse_now, [], []
-                self._shuffle(untried)
+            if not untried:
+                if not tried and self._is_behind(value):
+                    return None
+                tried = True
+                if not worse:
+                    best = self._best is None or value >= self._best[0]
+                    if not best or len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
+                        return string, value
+                    rounds += 1
+                    untried, worse, equal_now, worse_now = equal_now, worse_now, [], []
+                    self._shuffle(untried)
             flip = untried.pop() if untried else worse.pop()
             found = yield string ^ flip
             if found > value:
@@ -300,6 +312,17 @@ class BitSearch:
             else:
                 worse_now.append(flip)
 
+    def _is_behind(self, value: float) -> bool:
+        """Whether a climber that has tried each flip is left: the more of them there were, the more likely it is.
+
+        Where subsets teach little, most evaluations would go to climbers that come to nothing.
+        """
+        passes = self._passes
+        below, not_above = bisect_left(passes, value), bisect_right(passes, value)
+        least = min(_MOST_LEFT, len(passes) / (len(passes) + _SELECTIVE)) * len(passes)
+        passes.insert(not_above, value)
+        return (below + not_above) / 2 < least
+
     def _shuffle(self, flips: list[int]) -> None:
         """As ``random.shuffle``, with the same draws, but without a call for each of them."""
         draw = self._random.getrandbits
@@ -309,26 +332,21 @@ class BitSearch:
                 pass
             flips[last], flips[place] = flips[place], flips[last]
 
-    def _mix(self, string: int, value: float, level: _Level) -> Climb:
+    def _mix(self, string: int, value: float, level: _Level) -> Generator[int, float, tuple[int, float]]:
         """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
         draw = self._random.random
         donors = level.strings
-        differs = (level.ones & ~string) | (string & level.zeros)  # the bits that some donor has otherwise
         for subset in level.subsets(self):
-            if not subset & differs:
-                continue
-            for _ in range(_DONOR_DRAWS):
-                change = (donors[int(draw() * len(donors))] ^ string) & subset
-                if change:
-                    break
-            else:
-                different = [(donor ^ string) & subset for donor in donors]
-                change = self._random.choice([change for change in different if change])
+            change = (donors[int(draw() * len(donors))] ^ string) & subset
+            if not change:
+                if not subset & ((level.ones & ~string) | (string & level.zeros)):
+                    continue  # no donor has these bits otherwise
+                while not change:
+                    change = (donors[int(draw() * len(donors))] ^ string) & subset
             found = yield string ^ change
             if found >= value:
                 string ^= change
                 value = found
-            differs = (level.ones & ~string) | (string & level.zeros)  # the level may have grown meanwhile
         return string, value
 
     def subsets(self) -> list[NDArray[np.int64]]:
@@ -409,7 +427,7 @@ class BitSearch:
                 before, done = self._best, self.evaluations
                 self._tell(told[done : done - event], values[done : done - event])
                 improved = improved if before is self._best else self.evaluations
-        self._ready = deque(string for string in self._waiting if string is not None)
+        self._ready = deque(string for string, found in self._known.items() if isinstance(found, list))
         return improved
 
     @classmethod
