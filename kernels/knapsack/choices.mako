@@ -1,3 +1,4 @@
+<%namespace name="row" file="/knapsack/row.mako"/>
 // One option of each stage, under two constraints: the next table of Bellman's recurrence
 //
 // target[c] = max over the options o of the stage of source[c - w_o] + p_o, with c = (c1, c2) componentwise, and
@@ -9,19 +10,8 @@
 % else:
 // Launch: a work-item a strip of ${span} cells of a row of the target rectangle, in strides of the grid; option by option.
 % endif
-typedef ${value} value_t;
+${row.values()}
 typedef ${choice} choice_t;
-% if lanes > 1:
-typedef ${"int" if value == "i32" else "long"}${lanes} cells_t;
-typedef ${"int" if value == "i32" else "long"}${lanes} unaligned_cells_t __attribute__((aligned(${4 if value == "i32" else 8})));
-#define LOAD(space, pointer) (*(const space unaligned_cells_t*)(pointer))
-#define STORE(space, pointer, cells) (*(space unaligned_cells_t*)(pointer) = (cells))
-% endif
-% if value == "i32":
-#define NEGATIVE (-(1 << 30))
-% else:
-#define NEGATIVE (-(((i64)1) << 62))
-% endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) choose(const GLOBAL value_t* RESTRICT source, i64 source_high1, i64 source_high2,
     GLOBAL value_t* RESTRICT target, i64 low1, i64 high1, i64 low2, i64 high2, i64 stride,

@@ -1,5 +1,5 @@
 <%doc>
-What every knapsack kernel shares: how a row of Bellman's table is read.
+What knapsack kernels share: their values, in vectors on CPUs, and how a row of Bellman's table is read.
 
 A row holds f[c], the best profit of the items so far within capacity c, for c in [lo, hi]; element c is at index
 c - base. Outside: f[c] = full (the profit of all items so far) for c > hi, since hi is the weight of all of them or no
@@ -8,7 +8,8 @@ stays below zero, so it never wins.
 
 Vectors of ${"lanes"} cells are loaded and stored by plain assignment: PoCL calls vload and vstore, and does not inline them.
 </%doc>
-<%def name="declarations()">
+<%def name="values()">
+<% vector = ("int" if value == "i32" else "long") + str(lanes) %>\
 typedef ${value} value_t;
 % if lanes > 1:
 typedef ${vector} cells_t;
@@ -21,6 +22,9 @@ typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32"
 % else:
 #define NEGATIVE (-(((i64)1) << 62))
 % endif
+</%def>
+<%def name="declarations()">
+${values()}
 #define READ(c) ((c) > source_hi ? full : (c) < source_lo ? (value_t)NEGATIVE : source[(c) - source_base])
 </%def>
 <%def name="cells()">

@@ -1,3 +1,4 @@
+<%namespace name="row" file="/knapsack/row.mako"/>
 <%namespace name="advance" file="/knapsack/sparse_advance.mako"/>
 // The block-sparse table: exact weights, in tiles of ${tile} capacities that exist only where a state can still win
 //
@@ -19,17 +20,9 @@
 //
 // A device may make only the tiles from first_tile to last_tile of the next table. Of the present one it then needs those, and
 // those that the item takes there; other devices' tiles (`halo` of them) are in the slots behind its own.
-typedef ${value} value_t;
-% if lanes > 1:
-typedef ${vector} cells_t;
-typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32" else 8})));
-#define LOAD(space, pointer) (*(const space unaligned_cells_t*)(pointer))
-#define STORE(space, pointer, cells) (*(space unaligned_cells_t*)(pointer) = (cells))
-% endif
-<% top = 30 if value == "i32" else 62 %>
-#define NEGATIVE (-(((value_t)1) << ${top}))
-#define LEAST_THRESHOLD (-(((i64)1) << ${top - 1}) + (1 << 21))
-#define MOST_THRESHOLD (((i64)1) << ${top - 1})
+${row.values()}
+#define MOST_THRESHOLD (((i64)1) << ${29 if value == "i32" else 61})
+#define LEAST_THRESHOLD (-MOST_THRESHOLD + (1 << 21))
 ${status.declaration()}
 ${best.declaration()}
 ${sources.declaration()}

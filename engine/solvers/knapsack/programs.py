@@ -34,11 +34,6 @@ ValueType = Literal["i32", "i64"]
 NUMPY_TYPES = {"u8": "uint8", "u16": "uint16", "i32": "int32", "i64": "int64"}
 
 
-def _vectors(value: ValueType, lanes: int) -> dict[str, Any]:
-    """The constants that name the type of values and of vectors of them."""
-    return {"value": value, "lanes": lanes, "vector": ("int" if value == "i32" else "long") + str(lanes)}
-
-
 DEPTHS = (32, 16, 8, 4, 2)  # how many items of one weight a launch of ``classes`` may fuse
 _VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machines: its vectors are split
 
@@ -114,7 +109,7 @@ class Shapes:
             "windows": {"block": self.window_block, "slots": self.window_slots, "unroll": self.window_unroll},
             "trace": {"block": walking, "reach": self.trace_reach, "depth": MOST_FUSED, "traced": TRACED},
         }
-        return _vectors(self.value, self.lanes) | own[template.removeprefix("knapsack/")]
+        return {"value": self.value, "lanes": self.lanes, **own[template.removeprefix("knapsack/")]}
 
 
 def shapes_for(capabilities: Capabilities, value: ValueType) -> Shapes:
@@ -205,7 +200,8 @@ class SparseShapes:
     def constants(self) -> dict[str, Any]:
         """What the template is rendered with."""
         records = {"status": SPARSE_STATUS, "best": BEST_STATE, "sources": SOURCES}
-        return _vectors(self.value, self.lanes) | {"block": self.block, "tile": TILE, "slope_bits": 10} | records
+        own = {"value": self.value, "lanes": self.lanes, "block": self.block, "tile": TILE, "slope_bits": 10}
+        return own | records
 
 
 BATCH_ANSWER = Record("answer", profit="i64", open_items="i64", cells="i64")
