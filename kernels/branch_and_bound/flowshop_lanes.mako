@@ -79,23 +79,49 @@ FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
     return set;
 }
 
+% if pairs:
+FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, mask_t item, i32 side, i32 enough, table_t table)
+{
+    state_t child = *state;
+    place(&child, 0, INDEX_OF_LOWEST(item), -1, side, table);
+    i32 done[${machines}], after[${machines}];
+    for (i32 i = 0; i < ${machines}; ++i) {
+        done[i] = child.front[i];
+        after[i] = child.back[i];
+    }
+    return johnson(done, after, open ^ item, enough, table);
+}
+% endif
 % if two:
 FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* bounds, table_t table)
 {
-    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
-        const i32 item = INDEX_OF_LOWEST(left);
-        state_t child = *state;
-        place(&child, 0, item, -1, side, table);
-        i32 done[${machines}], after[${machines}];
-        for (i32 i = 0; i < ${machines}; ++i) {
-            done[i] = child.front[i];
-            after[i] = child.back[i];
-        }
-        bounds[item] = (value_t)johnson(done, after, open ^ LOWEST(left), ${largest}, table);
-    }
+    for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left))
+        bounds[INDEX_OF_LOWEST(left)] = (value_t)johnson_of_child(state, open, LOWEST(left), side, ${largest}, table);
 }
 % endif
 
+<%def name="sweep(end, other, first, machines_from_there, before)">\
+    {
+        const value_t after = state->rest[${first}] + state->${other}[${first}];
+% for k in range(vectors):
+        lanes_t u${k} = (lanes_t)state->${end}[${first}];
+        lanes_t lb${k} = u${k} + (lanes_t)after;
+% endfor
+        for (${machines_from_there}) {
+            const lanes_t done = (lanes_t)state->${end}[i];
+            const lanes_t rest = (lanes_t)(value_t)(state->rest[i] + state->${other}[i]);
+% for k in range(vectors):
+            u${k} = u${k} + ROWS[(${before}) * ${vectors} + ${k}];
+            u${k} = MAX(u${k}, done);
+            const lanes_t x${k} = u${k} + rest;
+            lb${k} = MAX(lb${k}, x${k});
+% endfor
+        }
+% for k in range(vectors):
+        ${end}[${k}] = lb${k};
+% endfor
+    }
+</%def>\
 FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
 {
     lanes_t front[${vectors}];
@@ -108,47 +134,9 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     two_machine(state, open, 1, ce, table);
 % endif
 % else:
-    {
-        const value_t after = state->rest[0] + state->back[0];
-% for k in range(vectors):
-        lanes_t u${k} = (lanes_t)state->front[0];
-        lanes_t lb${k} = u${k} + (lanes_t)after;
-% endfor
-        for (i32 i = 1; i < ${machines}; ++i) {
-            const lanes_t done = (lanes_t)state->front[i];
-            const lanes_t rest = (lanes_t)(value_t)(state->rest[i] + state->back[i]);
-% for k in range(vectors):
-            u${k} = u${k} + ROWS[(i - 1) * ${vectors} + ${k}];
-            u${k} = MAX(u${k}, done);
-            const lanes_t x${k} = u${k} + rest;
-            lb${k} = MAX(lb${k}, x${k});
-% endfor
-        }
-% for k in range(vectors):
-        front[${k}] = lb${k};
-% endfor
-    }
+${sweep("front", "back", 0, f"i32 i = 1; i < {machines}; ++i", "i - 1")}\
 % if both:
-    {
-        const value_t ahead = state->rest[${machines - 1}] + state->front[${machines - 1}];
-% for k in range(vectors):
-        lanes_t u${k} = (lanes_t)state->back[${machines - 1}];
-        lanes_t lb${k} = u${k} + (lanes_t)ahead;
-% endfor
-        for (i32 i = ${machines - 2}; i >= 0; --i) {
-            const lanes_t done = (lanes_t)state->back[i];
-            const lanes_t rest = (lanes_t)(value_t)(state->rest[i] + state->front[i]);
-% for k in range(vectors):
-            u${k} = u${k} + ROWS[(i + 1) * ${vectors} + ${k}];
-            u${k} = MAX(u${k}, done);
-            const lanes_t x${k} = u${k} + rest;
-            lb${k} = MAX(lb${k}, x${k});
-% endfor
-        }
-% for k in range(vectors):
-        back[${k}] = lb${k};
-% endfor
-    }
+${sweep("back", "front", machines - 1, f"i32 i = {machines - 2}; i >= 0; --i", "i + 1")}\
     const value_t* const cb = (const value_t*)front;
     const value_t* const ce = (const value_t*)back;
 % endif
@@ -171,17 +159,9 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 % endif
     mask_t kept = open & below(${"*side ? back : front" if both else "front"}, upper);
 % if bounds == "mixed":
-    for (mask_t left = kept; ANY(left); left = WITHOUT_LOWEST(left)) {
-        state_t child = *state;
-        place(&child, 0, INDEX_OF_LOWEST(left), -1, *side, table);
-        i32 done[${machines}], after[${machines}];
-        for (i32 i = 0; i < ${machines}; ++i) {
-            done[i] = child.front[i];
-            after[i] = child.back[i];
-        }
-        if (johnson(done, after, open ^ LOWEST(left), upper, table) >= upper)
+    for (mask_t left = kept; ANY(left); left = WITHOUT_LOWEST(left))
+        if (johnson_of_child(state, open, LOWEST(left), *side, upper, table) >= upper)
             kept ^= LOWEST(left);
-    }
 % endif
     return kept;
 }

@@ -1,5 +1,6 @@
 """Claims about estimates of a tree's size: near the known sizes, unbiased, and reproducible."""
 
+import contextlib
 import dataclasses
 import math
 from pathlib import Path
@@ -22,7 +23,7 @@ from engine.solvers.branch_and_bound.search.messages import Sample, Task
 from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for, short_plan_for
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
-from tests.support.searching import as_gpu, load_assignment
+from tests.support.searching import as_gpu, load_assignment, posing
 from tests.support.stopping import stop_at
 
 # Taillard's instances with the optimum for upper bound, one-machine bound, min_branch: decomposed nodes.
@@ -33,11 +34,11 @@ def sampled(member, tree, options, upper, seeds, gpu=False, plan=None):
     """Independent estimates on one device."""
 
     def work(device):
-        capabilities = as_gpu(member) if gpu else None
-        sampler = TreeSampler(device, tree, options, upper, plan or plan_for(tree.items, simt=False), capabilities)
-        found = np.concatenate([sampler.estimates(upper, seed) for seed in seeds])
-        sampler.close()
-        return found
+        with posing(device, as_gpu(member) if gpu else None):
+            sampler = TreeSampler(device, tree, options, upper, plan or plan_for(tree.items, simt=False))
+            found = np.concatenate([sampler.estimates(upper, seed) for seed in seeds])
+            sampler.close()
+            return found
 
     return member.submit(work).result()
 
@@ -101,12 +102,15 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
     upper = search(tree).best
     nodes = search(tree, upper, share_best=False).nodes
-    capabilities = as_gpu(device) if gpu else None
 
     def work(running):
+        with posing(running, as_gpu(device) if gpu else None):
+            return halted_again_and_again(running)
+
+    def halted_again_and_again(running):
         options = FlowshopOptions(ivms=4, upper_bound=upper)
-        worker = SearchWorker(running, tree, options, upper, capabilities)
-        sampler = TreeSampler(running, tree, options, upper, SamplePlan(1, 512, 512), capabilities)
+        worker = SearchWorker(running, tree, options, upper)
+        sampler = TreeSampler(running, tree, options, upper, SamplePlan(1, 512, 512))
         found, left = [], cut(tree.items, 3)
         for _ in range(4):
             report = worker.turn(Task(upper, left, seconds=1e-6))
@@ -412,11 +416,11 @@ def test_samples_are_the_same_with_the_kernels_of_gpus(device, jobs):
     upper = problem.evaluate(problem.first_solution("neh", 0)) - 1
 
     def work(running, capabilities):
-        sampler = TreeSampler(running, tree, Options(), upper, SamplePlan(2, 16, 8), capabilities)
-        try:
+        with (
+            posing(running, capabilities),
+            contextlib.closing(TreeSampler(running, tree, Options(), upper, SamplePlan(2, 16, 8))) as sampler,
+        ):
             return list(sampler.estimates(upper, 1).tolist())
-        finally:
-            sampler.close()
 
     expected = device.submit(work, None).result()
     assert min(expected) > 0

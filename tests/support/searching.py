@@ -1,5 +1,6 @@
 """What the tests of branch and bound share: one device's search without a run, and other people's algorithms."""
 
+import contextlib
 import dataclasses
 import importlib.util
 import itertools
@@ -21,7 +22,10 @@ def explore(member, tree, upper=INFINITY, *, units=None, capabilities=None, **op
     """Search some units, or the whole tree, on one device until nothing is left."""
 
     def work(device):
-        searcher = SearchWorker(device, tree, Options(**options), upper, capabilities)
+        with posing(device, capabilities):
+            return searched(SearchWorker(device, tree, Options(**options), upper))
+
+    def searched(searcher):
         left, best, path, sides = cut(tree.items, 0) if units is None else units, upper, None, ()
         while True:
             report = searcher.turn(Task(best, left, seconds=0.01))
@@ -64,6 +68,17 @@ def aligned(begin, end, n):
             units.append(Units(start[None], stop[None], fresh))
             begin = number_of(stop)
     return Units.joined(units)
+
+
+@contextlib.contextmanager
+def posing(device, capabilities):
+    """An open device, for a while as one of these capabilities, if any are given."""
+    own = device.capabilities
+    device.capabilities = capabilities or own
+    try:
+        yield
+    finally:
+        device.capabilities = own
 
 
 def as_gpu(member, block=32):

@@ -83,7 +83,7 @@ class Coordinator:
         self._run = run
         self._tree = tree
         self._store = Store(units, bound)
-        arguments = [(tree, options, initial, None, run.seed, rank) for rank in range(len(pool))]
+        arguments = [(tree, options, initial, run.seed, rank) for rank in range(len(pool))]
         self._group = WorkerGroup(pool.members, SearchWorker, arguments, tolerant=True)
         self._workers = [WorkerState(member, tree.items, index) for index, member in enumerate(pool.members)]
         self._threads: dict[int, Future[Any]] = {}

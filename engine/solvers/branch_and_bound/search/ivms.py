@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Buffer, Capabilities, Device
+from ....devices import Buffer, Device
 from ....devices.kernels.launcher import Launcher
 from ....devices.kernels.program import Kernel
 from ....numerics.memory import Memory
@@ -36,8 +36,7 @@ _UNIT = 1 << 62
 class Ivms:
     """State of the IVMs and of the slots behind them, through which intervals leave.
 
-    ``capabilities`` are what kernels and shapes are chosen by, if not the device's own. With ``candidates`` there are
-    so many IVMs, for launches of one node each.
+    With ``candidates`` there are so many IVMs, for launches of one node each.
     """
 
     def __init__(
@@ -46,15 +45,13 @@ class Ivms:
         tree: Tree,
         options: Options,
         initial: int,
-        capabilities: Capabilities | None = None,
         candidates: int | None = None,
     ) -> None:
         self.device = device
         self.tree = tree
         self.initial = initial
-        traits = capabilities or device.capabilities
-        functions = tree.device(traits)
-        shapes = shapes_for(traits, tree, functions, candidates or options.ivms)
+        functions = tree.device(device.capabilities)
+        shapes = shapes_for(device.capabilities, tree, functions, candidates or options.ivms)
         self.shapes = shapes = dataclasses.replace(shapes, exports=0) if candidates else shapes
         self._explore = device.program(template_of(functions), **constants_of(tree, functions, shapes))
         self._steal = device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))

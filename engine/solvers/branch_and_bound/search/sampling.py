@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Capabilities, Device
+from ....devices import Device
 from ..intervals import Units
 from ..masks import Masks, bits_of, bytes_for, empty, lowest_of, masks_of
 from ..options import Options
@@ -172,18 +172,10 @@ class _Nodes:
 class TreeSampler:
     """Estimates on one device, on its thread."""
 
-    def __init__(
-        self,
-        device: Device,
-        tree: Tree,
-        options: Options,
-        initial: int,
-        plan: SamplePlan,
-        capabilities: Capabilities | None = None,
-    ) -> None:
+    def __init__(self, device: Device, tree: Tree, options: Options, initial: int, plan: SamplePlan) -> None:
         self.plan = plan
         self._device, self._tree = device, tree
-        self._ivms = Ivms(device, tree, options, initial, capabilities, plan.candidates)
+        self._ivms = Ivms(device, tree, options, initial, plan.candidates)
         self._width = 0
 
     def close(self) -> None:

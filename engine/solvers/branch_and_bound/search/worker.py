@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....devices import Capabilities, Device, StreamEvent
+from ....devices import Device, StreamEvent
 from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from ..heuristics.chains import ScheduleSearch
 from ..intervals import Units
@@ -82,13 +82,12 @@ class SearchWorker:
         tree: Tree,
         options: Options,
         initial: int,
-        capabilities: Capabilities | None = None,
         seed: int | None = None,
         rank: int = 0,
     ) -> None:
         self.device = device
-        self._tree, self._options, self._initial, self._capabilities = tree, options, initial, capabilities
-        self._simt = (capabilities or device.capabilities).simt
+        self._tree, self._options, self._initial = tree, options, initial
+        self._simt = device.capabilities.simt
         self._variant = options.variant
         self._rate = self._rate_before = 0.0
         self._rounds = 2 if options.variant == "pte_peb" else 8  # whose rounds are long
@@ -100,7 +99,7 @@ class SearchWorker:
 
     @functools.cached_property
     def _ivms(self) -> Ivms:
-        ivms = Ivms(self.device, self._tree, self._options, self._initial, self._capabilities)
+        ivms = Ivms(self.device, self._tree, self._options, self._initial)
         # Where lanes do not hide it, a costly bound would make a long first slice.
         self._steps = self._step_control(ivms.shapes.steps if self._simt else _FIRST_STEPS)
         ivms.steps = self._steps.amount
@@ -108,7 +107,7 @@ class SearchWorker:
 
     @functools.cached_property
     def _children(self) -> ChildBounding:
-        functions = self._tree.child_functions(self._capabilities or self.device.capabilities)
+        functions = self._tree.child_functions(self.device.capabilities)
         assert functions is not None
         return ChildBounding(self._ivms, functions)
 
@@ -225,8 +224,7 @@ class SearchWorker:
             self._sampler.close()
             self._sampler = None
         if self._sampler is None:
-            where = self.device, self._tree, self._options, self._initial
-            self._sampler = TreeSampler(*where, plan, self._capabilities)
+            self._sampler = TreeSampler(self.device, self._tree, self._options, self._initial, plan)
         frontier = self._ivms.frontier(items)
         return self._sampler.remaining(frontier, upper, sample.seed, sample.units, sample.weight, halted)
 
