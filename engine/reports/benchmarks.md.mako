@@ -26,13 +26,7 @@ ${" ".join(machine(report.machine))}
 % for block in part.blocks:
 % if block.kind == "table":
 
-**${block.title}**${": " + notes.get(block.title, block.note) if notes.get(block.title, block.note) else ""}
-
-| ${" | ".join(map(cell, block.columns))} |
-|${"|".join("---:" if numeric else "---" for numeric in block.numeric)}|
-% for row in block.rows:
-| ${" | ".join(map(cell, row))} |
-% endfor
+${block.markdown(notes.get(block.title, ""))}
 % if (entry["file"], block.title) in plots:
 <% plot = plots[entry["file"], block.title] %>
 ![${plot.title}](${images}/${plot.file})

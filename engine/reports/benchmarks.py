@@ -71,7 +71,6 @@ def page(name: str, folder: Path = RECORDS) -> str:
         images="../images/benchmarks",
         machine=machine_lines,
         doubt=doubt,
-        cell=_cell,
     )
     return text
 
@@ -107,10 +106,6 @@ def front(folder: Path = RECORDS) -> str:
 def _rows(report: Report, title: str) -> tuple[tuple[str, ...], ...]:
     tables = [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
     return next((table.rows for table in tables if table.title == title), ())
-
-
-def _cell(value: str) -> str:
-    return value.replace("|", "\\|")
 
 
 def _write() -> None:

@@ -19,21 +19,16 @@ figure { margin: 1rem 0; } img { max-width: 100%; }
 <h1>${report.title}</h1>
 <p>${report.source}</p>
 <p class="machine">${" ".join(lines)}\
-% if report.command:
  <code>${report.command}</code> makes this report.\
-% endif
  Profile ${report.profile}; all measurements took ${f"{report.seconds:.0f}"} s.</p>
 % if busy:
 <p class="no">The machine was busy (a load above 1 for each core): the times are no record.</p>
 % endif
 % if report.findings:
 <table>
-<tr><th>statement</th>${"<th>where</th>" if report.located else "" | n}<th>confirmed</th><th>seen</th></tr>
+<tr><th>statement</th><th>where</th><th>confirmed</th><th>seen</th></tr>
 % for finding in report.findings:
-<tr><td>${finding.claim}</td>\
-% if report.located:
-<td>${finding.where}</td>\
-% endif
+<tr><td>${finding.claim}</td><td>${finding.where}</td>\
 <td class="${"no" if finding.holds is False else ""}">${{True: "yes", False: "no", None: "not tested"}[finding.holds]}</td><td>${finding.seen}</td></tr>
 % endfor
 </table>

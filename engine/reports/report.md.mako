@@ -1,12 +1,3 @@
-<%def name="table(block)">
-**${block.title}**${": " + block.note if block.note else ""}
-
-| ${" | ".join(map(cell, block.columns))} |
-|${"|".join("---:" if numeric else "---" for numeric in block.numeric)}|
-% for row in block.rows:
-| ${" | ".join(map(cell, row))} |
-% endfor
-</%def>\
 ${"#"} ${report.title}
 
 ${report.source}
@@ -24,10 +15,10 @@ Profile *${report.profile}*; all measurements took ${f"{report.seconds:.0f}"} s.
 % endif
 % if report.findings:
 
-| statement |${" where |" if report.located else ""} confirmed | seen |
-|---|${"---|" if report.located else ""}---|---|
+| statement | where | confirmed | seen |
+|---|---|---|---|
 % for finding in report.findings:
-| ${cell(finding.claim)} |${f" {cell(finding.where)} |" if report.located else ""} ${{True: "yes", False: "**no**", None: "not tested"}[finding.holds]} | ${cell(finding.seen)} |
+| ${cell(finding.claim)} | ${cell(finding.where)} | ${{True: "yes", False: "**no**", None: "not tested"}[finding.holds]} | ${cell(finding.seen)} |
 % endfor
 % endif
 % for section in report.sections:
@@ -38,7 +29,8 @@ ${"##"} ${section.title}
 
 ${block.text}
 % elif block.kind == "table":
-${table(block)}\
+
+${block.markdown()}
 % elif block.kind == "figure" and block.drawn:
 
 ![${block.title}](${block.file})

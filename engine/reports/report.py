@@ -31,7 +31,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells; ``note`` is the line of context above them. Numbers are formatted by whoever adds the table."""
+    """Rows of cells, of formatted numbers; ``note`` is the line of context above them."""
 
     title: str
     columns: tuple[str, ...]
@@ -46,6 +46,13 @@ class Table:
             all(not row[index] or row[index][0] in "-+.<0123456789" for row in self.rows)
             for index in range(len(self.columns))
         ]
+
+    def markdown(self, note: str = "") -> str:
+        """The title with a note, and the table."""
+        marks = "|".join("---:" if numeric else "---" for numeric in self.numeric)
+        lines = [f"| {' | '.join(map(_markdown_cell, row))} |" for row in (self.columns, *self.rows)]
+        note = note or self.note
+        return "\n".join([f"**{self.title}**{f': {note}' if note else ''}", "", lines[0], f"|{marks}|", *lines[1:]])
 
 
 @dataclass(frozen=True)
@@ -103,11 +110,6 @@ class Report:
     def findings(self) -> list[Finding]:
         """The findings of all sections."""
         return [block for section in self.sections for block in section.blocks if isinstance(block, Finding)]
-
-    @property
-    def located(self) -> bool:
-        """Whether the findings say where in the publication they stand."""
-        return any(finding.where for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""

@@ -73,6 +73,7 @@ class Study:
         self.report = report
         self.profile = profile
         self.seed = seed
+        self.missing = ""  # what this machine has not, if claims are left for it
         self._open = dict(claims)
         self._folder = folder
         self._console = console
@@ -185,7 +186,10 @@ class Study:
         """Add the statements that were not judged, and why not."""
         for claim in self._open.values():
             self.finding(
-                claim.says, None, claim.untestable or f"not measured by the profile {self.profile}", claim.where
+                claim.says,
+                None,
+                claim.untestable or self.missing or f"not measured by the profile {self.profile}",
+                claim.where,
             )
         self._open.clear()
 

@@ -32,11 +32,14 @@ def reproduce(arguments: list[str]) -> int:
 
 
 def _study(study: Study, paper: Paper) -> None:
+    study.missing = "" if serial.compiler() else serial.NO_COMPILER
     infos = study.engine.device_infos
     pair = [infos[0].id, infos[min(1, len(infos) - 1)].id]
     with Engine(devices=pair[:1]) as one, Engine(devices=pair) as two:
         times = _measure_sizes(study, paper, one, two if len(infos) > 1 else None)
-        _judge_sizes(study, paper, times, len(infos) > 1)
+        if serial.compiler() is not None:
+            _judge_serial(study, paper, times, len(infos) > 1)
+        _judge_devices(study, times, len(infos) > 1)
         _measure_weights(study, one)
         _measure_rules(study, one, two)
     _measure_bounds(study, int(max(times)))
@@ -136,30 +139,13 @@ def _ratio(times: dict[str, float], name: str) -> str | None:
     return f"{times['serial'] / times[name]:.1f}" if "serial" in times and name in times else None
 
 
-def _judge_sizes(study: Study, paper: Paper, times: Times, distinct: bool) -> None:
+def _judge_devices(study: Study, times: Times, distinct: bool) -> None:
     sizes = list(times)
-    peer = [times[n].get("serial", float("nan")) for n in sizes]
-    one = [serial_ / times[n]["rows"] for n, serial_ in zip(sizes, peer, strict=True)]
-    known = not np.isnan(one).any()
-    text = ", ".join(f"{ratio:.0f}" for ratio in one) if known else "there is no C compiler on this machine"
-    study.judge("one", min(one) >= min(paper.points["speedup_one"]) if known else None, f"rows: {text}")
-    study.judge("grows", one[-1] > one[0] if known else None, f"from {one[0]:.0f} to {one[-1]:.0f}" if known else text)
-    large = [ratio for n, ratio in zip(sizes, one, strict=True) if n >= 40_000] or one
-    spread = f"from {min(large):.0f} to {max(large):.0f} there" if known else text
-    study.judge(
-        "stable", None, f"{spread}; the serial times are scaled from the first items, which is not exact enough"
-    )
-    hours = f"{peer[-1] * (100_000 / sizes[-1]) ** 2 / 3600:.1f} hours here" if known else text
-    study.judge("two_hours", None, f"{hours}, on a processor of another age, at the rate of n = {sizes[-1]:,}")
-    _judge_order(study, text)
     if not distinct:
         for key in ("two", "efficiency", "cores"):
             study.judge(key, None, "one GPU on this machine; docs/scaling.md has two and four")
         return
     pairs = [times[n]["rows"] / times[n]["rows, two"] for n in sizes]
-    both = [a * b for a, b in zip(one, pairs, strict=True)]
-    seen = f"rows: {', '.join(f'{ratio:.0f}' for ratio in both)}"
-    study.judge("two", both[-1] >= paper.points["speedup_two"][-1] if known else None, seen if known else text)
     others = {name: [times[n][name] / times[n][f"{name}, two"] for n in sizes] for name in ("tiles", "classes")}
     seen = f"rows {pairs[-1]:.2f} times as fast as one with n = {sizes[-1]:,}; " + ", ".join(
         f"{name} {ratios[-1]:.2f}" for name, ratios in others.items()
@@ -168,11 +154,31 @@ def _judge_sizes(study: Study, paper: Paper, times: Times, distinct: bool) -> No
     study.judge("efficiency", pairs[-1] >= 1.85, f"{seen} (ours to call it little: 1.85)")
 
 
-def _judge_order(study: Study, text: str) -> None:
+def _judge_serial(study: Study, paper: Paper, times: Times, distinct: bool) -> None:
+    """What is compared with the serial program."""
+    sizes = list(times)
+    peer = times[sizes[-1]]["serial"]
+    one, two = (
+        [times[n]["serial"] / times[n][name] for n in sizes if name in times[n]] for name in ("rows", "rows, two")
+    )
+    study.judge("one", min(one) >= min(paper.points["speedup_one"]), f"rows: {_listed(one)}")
+    study.judge("grows", one[-1] > one[0], f"from {one[0]:.0f} to {one[-1]:.0f}")
+    large = [ratio for n, ratio in zip(sizes, one, strict=True) if n >= 40_000] or one
+    seen = f"from {min(large):.0f} to {max(large):.0f} there; the serial times are scaled from the first items, which "
+    study.judge("stable", None, f"{seen}is not exact enough")
+    hours = f"{peer * (100_000 / sizes[-1]) ** 2 / 3600:.1f} hours here"
+    study.judge("two_hours", None, f"{hours}, on a processor of another age, at the rate of n = {sizes[-1]:,}")
+    if distinct:
+        study.judge("two", two[-1] >= paper.points["speedup_two"][-1], f"rows: {_listed(two)}")
+    _judge_order(study)
+
+
+def _listed(ratios: Sequence[float]) -> str:
+    return ", ".join(f"{ratio:.0f}" for ratio in ratios)
+
+
+def _judge_order(study: Study) -> None:
     """The order of the serial time, from whole tables."""
-    if serial.compiler() is None:
-        study.judge("quadratic", None, text)
-        return
     sizes: Sequence[int] = study.pick((250, 500), (500, 1000, 2000), (500, 1000, 2000))
     taken = []
     for n in sizes:

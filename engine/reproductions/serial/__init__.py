@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "NO_COMPILER",
     "BOARun",
     "Edges",
     "Solved",
@@ -37,12 +38,18 @@ Floats = NDArray[np.float64]
 Edges = Literal["new permutations", "no cycles", "one permutation"]
 
 
+NO_COMPILER = "there is no C compiler on this machine, or none that works"
+
+
 @functools.cache
 def compiler() -> str | None:
-    """The C compiler and its version, as it reports them; None if there is none."""
+    """The C compiler and its version, as it reports them; None if there is none, or none that can link a program."""
     path = _compiler_path()
-    if path is None:
+    try:
+        _library("knapsack")
+    except (OSError, RuntimeError, subprocess.CalledProcessError):
         return None
+    assert path is not None
     found = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     return (found.stdout.splitlines() or [path])[0].strip()
 
@@ -58,7 +65,7 @@ def _library(name: str) -> Any:
     if path is None:
         raise RuntimeError("there is no C compiler (gcc, cc or clang)")
     target = Path(_folder().name) / f"{name}.so"
-    subprocess.run([path, *FLAGS, "-o", str(target), str(_HERE / f"{name}.c"), "-lm"], check=True)
+    subprocess.run([path, *FLAGS, "-o", str(target), str(_HERE / f"{name}.c"), "-lm"], check=True, capture_output=True)
     return ctypes.CDLL(str(target))
 
 
@@ -109,12 +116,12 @@ def knapsack_rows(
     w, p = weights.astype(np.int32), profits.astype(np.int32)
     later = int(weights.sum()) - np.cumsum(weights)
     cells = np.maximum(0, capacity + 1 - np.maximum(capacity - later, weights))
-    table, counted = np.zeros(capacity + 1, np.int32), ctypes.c_int64()
+    table = np.zeros(capacity + 1, np.int32)
     program = _library("knapsack").dynamic_program
 
     def advance(first: int, last: int) -> tuple[int, float]:
         began = time.process_time()
-        value = program(len(w), _at(w), _at(p), capacity, first, last, _at(table), ctypes.byref(counted))
+        value = program(len(w), _at(w), _at(p), capacity, first, last, _at(table))
         return value, time.process_time() - began
 
     some = min(len(w), 1 + int(2e7 / max(1, capacity)))
