@@ -26,6 +26,7 @@ from gui.runs.remaining import RemainingTime
 from gui.runs.view import NO_SOLUTION, RunView, remaining_text, state_text
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
+from tests.support.dashboards import panel_of
 from tests.support.interaction import begin, ended, load
 from tests.support.needs import POSIX
 
@@ -59,10 +60,7 @@ def test_a_run_is_offered_for_resuming_only_once_it_has_a_checkpoint(qtbot, open
 
 
 def test_the_sessions_of_a_resumed_run_are_distinguished_and_not_spliced(qtbot):
-    panel = panel_for(RunInfo(""), LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 600)
-    panel.show()
+    panel = panel_of(qtbot, "", size=(900, 600))
 
     def part(first, last, sign):
         steps = range(first, last)
@@ -94,8 +92,7 @@ def test_the_sessions_of_a_resumed_run_are_distinguished_and_not_spliced(qtbot):
 def test_a_result_with_a_warning_is_not_shown_as_good(qtbot):
     message = "the chains have not mixed: R-hat is 1.19 for beta[3]; draw longer, or thin more " + 10 * "and more "
     events = [STARTED, Notice(time=1, level="warning", message=message), Finished(time=2, status="complete")]
-    panel = panel_for(RunInfo("gibbs"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "gibbs")
     panel.show()
     panel.feed([*events[:2], events[1], *events[2:]])
     tile = panel.tile("State")
@@ -135,8 +132,7 @@ def test_every_status_of_a_result_has_its_colour_and_its_meaning():
 def test_the_reason_for_having_no_solution_stands_under_the_name_of_the_run(qtbot, status):
     reason = "these rows cannot hold together: r1, r2"
     remark = "presolve: 6 rows and 4 variables reduced to 4 and 3"
-    panel = panel_for(RunInfo("linprog"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "linprog")
     panel.show()
     events = [
         STARTED,
@@ -265,10 +261,7 @@ def test_an_estimate_begins_anew_with_each_phase():
 
 
 def test_time_axes_begin_with_the_first_values_and_stay(qtbot):
-    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"), MetricSpec("later", "Later"))), LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 600)
-    panel.show()
+    panel = panel_of(qtbot, "", (MetricSpec("speed", "Speed"), MetricSpec("later", "Later")), size=(900, 600))
     plots = {figure.key: figure for figure in panel.plots() if isinstance(figure, LivePlot)}
 
     def begins():

@@ -4,9 +4,8 @@ import numpy as np
 
 import engine
 from engine.solvers import discover
-from gui.app.theme import LIGHT
-from gui.panels import RunInfo, panel_for
 from tests.support.app import SAMPLES
+from tests.support.dashboards import panel_of
 
 
 def dashboard(qtbot, problem, folder, **options):
@@ -14,10 +13,7 @@ def dashboard(qtbot, problem, folder, **options):
     events = []
     engine.solve(problem, run_folder=folder, on_event=events.append, **options)
     solver = discover()[events[0].solver]
-    panel = panel_for(RunInfo(solver.name, solver.metrics, problem, folder, schema=solver.schema), LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(1000, 700)
-    panel.show()
+    panel = panel_of(qtbot, solver.name, solver.metrics, problem, folder, schema=solver.schema, size=(1000, 700))
     panel.feed([event for event in events if event.type not in ("metric", "progress")])
     panel.finish(folder)
     return panel

@@ -7,23 +7,15 @@ from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from engine.base.solver import MetricSpec
 from engine.events import Compiling, Finished, Metric, Progress
 from gui.app.theme import LIGHT
-from gui.panels import RunInfo, panel_for
 from gui.plot.axes import NumberAxis, TimeAxis
 from gui.plot.live import LivePlot
 from gui.plot.scatter import ScatterPlot
 from gui.runs.notes import RunNote
 from gui.runs.view import RunView
 from tests.support import counting
+from tests.support.dashboards import panel_of
 
 STARTED = counting.STARTED
-
-
-def panel_of(qtbot, solver, **about):
-    panel = panel_for(RunInfo(solver, **about), LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(900, 600)
-    panel.show()
-    return panel
 
 
 # --- what is waited for -------------------------------------------------------------------------------------------
@@ -117,7 +109,7 @@ def test_texts_of_a_time_axis_differ_and_have_room(qtbot, begin, span, size):
 
 @pytest.mark.parametrize(("status", "phase"), [("complete", "done"), ("time_limit", "sampling, 40 of 2,000")])
 def test_sampling_that_a_limit_ends_is_not_called_done(qtbot, status, phase):
-    panel = panel_of(qtbot, "gibbs")
+    panel = panel_of(qtbot, "gibbs", size=(900, 600))
     panel.feed([STARTED, Progress(time=1.0, phase="sampling", done=40, total=2000, unit="iterations")])
     panel.feed([Finished(time=2.0, status=status)])
     assert panel.tile("Phase").value == phase

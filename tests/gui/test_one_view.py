@@ -11,7 +11,6 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.util.text import gap_text, rate_text, seconds_text, short_number_text, value_text
 from gui.app.meaning import figure_meaning, tile_meaning
 from gui.app.theme import LIGHT
-from gui.panels import RunInfo, panel_for
 from gui.report.report import report
 from gui.runs.columns import column_named
 from gui.runs.notes import described
@@ -20,6 +19,7 @@ from gui.window.notices import title_of
 from gui.window.run_tab import RunTab
 from gui.window.status import RunStatus
 from tests.support.app import SAMPLES
+from tests.support.dashboards import panel_of
 
 SOLVERS = ("boa", "branch_and_bound", "gibbs", "knapsack", "linprog")
 
@@ -178,8 +178,7 @@ def test_labels_are_those_of_one_view_and_of_the_result(qtbot, make_tab, solver,
 def test_every_key_number_and_figure_has_two_sentences_on_its_meaning(qtbot, solver):
     folder = SAMPLES / "recorded" / solver
     opened = RunFolder.open(folder)
-    panel = panel_for(RunInfo(solver, problem=opened.problem(), folder=folder), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, solver, problem=opened.problem(), folder=folder)
     tiles = set()
     events = list(opened.events())
     for batch in parts(events):

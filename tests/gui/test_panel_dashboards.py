@@ -14,12 +14,12 @@ from engine.events import DeviceStatus, Failed, Metric, Started, StateChanged, T
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import DARK, LIGHT
-from gui.panels import GenericPanel, RunInfo, panel_classes, panel_for
+from gui.panels import GenericPanel, panel_classes
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.timeline import LaneTimeline
 from gui.report.report import write_report
-from tests.support.dashboards import FOLDERS, RECORDED, events_of, figure, ids, played, points, values_of
+from tests.support.dashboards import FOLDERS, RECORDED, events_of, figure, ids, panel_of, played, points, values_of
 
 
 def test_every_solver_with_a_dashboard_has_a_small_recorded_run():
@@ -32,11 +32,9 @@ def test_every_solver_with_a_dashboard_has_a_small_recorded_run():
 
 def test_dashboards_are_found_by_looking_and_others_get_the_generic_one(qtbot):
     for solver in panel_classes():
-        panel = panel_for(RunInfo(solver), LIGHT)
-        qtbot.addWidget(panel)
+        panel = panel_of(qtbot, solver)
         assert panel.solver == solver
-    panel = panel_for(RunInfo("no such solver"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "no such solver")
     assert type(panel) is GenericPanel
 
 
@@ -184,8 +182,7 @@ def test_a_page_is_scrolled_only_where_its_figures_cannot_be_lower(qtbot):
 
 
 def test_a_resumed_run_goes_on_from_its_checkpoint(qtbot):
-    panel = panel_for(RunInfo("", (MetricSpec("speed", "Speed"),)), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "", (MetricSpec("speed", "Speed"),))
     start = next(event for event in events_of(RECORDED / "knapsack") if isinstance(event, Started))
     metric = [Metric(time=k / 10, name="speed", value=k) for k in range(100)]
     again = [Metric(time=5 + k / 10, name="speed", value=-k) for k in range(1, 5)]
@@ -195,8 +192,7 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(qtbot):
 
 
 def test_states_and_failures_are_said(qtbot):
-    panel = panel_for(RunInfo("knapsack"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "knapsack")
     panel.feed([StateChanged(time=1.0, state="paused")])
     assert dict(panel.summary())["State"] == "paused"
     panel.feed([Failed(time=2.0, error="DeviceError", message="the device is gone", exit_code=3)])
@@ -217,8 +213,7 @@ def test_a_hidden_page_is_not_drawn_until_it_is_seen(qtbot, monkeypatch):
 
 
 def test_metrics_that_are_not_declared_are_shown_too(qtbot):
-    panel = panel_for(RunInfo("", ()), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "", ())
     panel.feed([Metric(time=1.0, name="luck_so_far", value=7.0)])
     assert points(figure(panel, "luck_so_far"), "Luck so far") == [(1.0, 7.0)]
 

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QApplication
 from engine.base.solver import MetricSpec
 from engine.events import Metric
 from gui.app.theme import DARK
-from gui.panels import RunInfo, panel_for
 from gui.plot.curves import Line
 from gui.plot.live import LivePlot
 from tests.support.counting import STARTED
+from tests.support.dashboards import panel_of
 
 DEVICES = [f"cuda:{k}" for k in range(4)]
 SPECS = tuple(MetricSpec(f"metric_{k}", f"Metric {k}", "units/s", per_device=True) for k in range(10))
@@ -64,10 +64,7 @@ def drawn(plot):
 def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot, monkeypatch):
     gc.collect()  # what earlier tests have left
     before = resident() if sys.platform == "linux" else 0.0
-    panel = panel_for(RunInfo("", SPECS, title="ten minutes"), DARK)
-    qtbot.addWidget(panel)
-    panel.resize(1400, 900)
-    panel.show()
+    panel = panel_of(qtbot, "", SPECS, title="ten minutes", size=(1400, 900), theme=DARK)
     about = {"devices": DEVICES, "device_names": DEVICES, "metrics": [asdict(spec) for spec in SPECS]}
     panel.feed([STARTED.model_copy(update=about)])
     frames, draw = [Drawn()], Line.setData

@@ -16,7 +16,7 @@ from gui.panels.gibbs import rank_histograms
 from gui.panels.knapsack import chosen_items
 from gui.pictures.network import network_places
 from tests.support.counting import STARTED
-from tests.support.dashboards import RECORDED, events_of, figure, info, played, points, titles, values_of
+from tests.support.dashboards import RECORDED, events_of, figure, info, panel_of, played, points, titles, values_of
 
 
 def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbot):
@@ -40,10 +40,7 @@ def test_branch_and_bound_shows_who_works_what_is_explored_and_the_schedule(qtbo
 
 
 def test_the_open_nodes_by_level_are_bars_while_the_search_goes_on(qtbot):
-    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop.taillard(1)), LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(1000, 700)
-    panel.show()
+    panel = panel_of(qtbot, "branch_and_bound", problem=engine.Flowshop.taillard(1), size=(1000, 700))
     panel.pages.setCurrentIndex(1)
     pictures = []
     for place, values in enumerate(([0.0, 3.0, 40.0, 7.0], [0.0, 1.0, 15.0, 60.0])):
@@ -71,8 +68,7 @@ def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot):
     costs = np.random.default_rng(3).integers(1, 99, (7, 7))
     late = engine.Tardiness(costs[0] + 1, costs[1], costs[2])
     for problem, key, rows in ((engine.ATSP(costs), "tour", 7), (late, "schedule", 7), (None, "", 0)):
-        panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)
-        qtbot.addWidget(panel)
+        panel = panel_of(qtbot, "branch_and_bound", problem=problem)
         panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=[0, 3, 1, 2, 6, 5, 4])])
         if key:
             assert len(figure(panel, key).table()[1]) == rows
@@ -80,8 +76,7 @@ def test_the_best_solution_so_far_is_drawn_while_the_search_goes_on(qtbot):
 
 def test_a_schedule_numbers_jobs_and_machines_as_solutions_do(qtbot):
     problem = engine.Flowshop([[1, 2, 3], [3, 1, 2]])
-    panel = panel_for(RunInfo("branch_and_bound", problem=problem), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound", problem=problem)
     panel.feed([Incumbent(time=1.0, objective=7, bound=3, solution=[0, 2, 1])])
     schedule = figure(panel, "schedule")
     headers, rows = schedule.table()
@@ -91,16 +86,12 @@ def test_a_schedule_numbers_jobs_and_machines_as_solutions_do(qtbot):
     schedule.to_image(1.0)
     assert [text for _, text in schedule.plot.getAxis("left")._tickLevels[0]] == ["M0", "M1"]
     assert "counted from 0" in schedule.unit
-    board = panel_for(RunInfo("branch_and_bound", problem=engine.Queens(4)), LIGHT)
-    qtbot.addWidget(board)
+    board = panel_of(qtbot, "branch_and_bound", problem=engine.Queens(4))
     assert {row for row, _ in board.solution.table()[1]} == {0, 1, 2, 3}
 
 
 def test_a_search_that_ends_at_the_root_says_what_proves_its_solution(qtbot):
-    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
-    qtbot.addWidget(panel)
-    panel.resize(1000, 700)
-    panel.show()
+    panel = panel_of(qtbot, "branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]]), size=(1000, 700))
     counters = {"nodes": 0, "leaves": 0, "steals": 0}
     panel.feed(
         [
@@ -122,8 +113,7 @@ def test_a_search_that_ends_at_the_root_says_what_proves_its_solution(qtbot):
 
 
 def test_the_first_solutions_are_seen_though_kernels_are_compiled_before_the_search(qtbot):
-    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]]))
     found = [Incumbent(time=time, objective=value, bound=7) for time, value in ((0.3, 9), (2.0, 8))]
     panel.feed([STARTED.model_copy(update={"sense": "minimize"}), *found])
     panel.feed([Metric(time=5.0, name="nodes_per_second", value=1e6), Incumbent(time=6.0, objective=7, bound=7)])
@@ -135,8 +125,7 @@ def test_the_first_solutions_are_seen_though_kernels_are_compiled_before_the_sea
 
 
 def test_a_schedule_that_is_improved_without_a_tree_has_its_own_curve(qtbot):
-    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop(np.ones((2, 130)))), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound", problem=engine.Flowshop(np.ones((2, 130))))
     panel.feed(
         [
             STARTED.model_copy(update={"sense": "minimize"}),
@@ -154,8 +143,7 @@ def test_a_schedule_that_is_improved_without_a_tree_has_its_own_curve(qtbot):
 
 
 def test_a_resumed_search_shows_no_number_of_the_session_before(qtbot):
-    panel = panel_for(RunInfo("branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]])), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound", problem=engine.Flowshop([[1, 2, 3], [3, 1, 2]]))
     begun = STARTED.model_copy(update={"sense": "minimize"})
     end = Finished(time=9.0, status="interrupted", objective=7, bound=5, gap=2 / 7, seconds=9.0, counters={"nodes": 63})
     panel.feed([begun, Metric(time=1.0, name="explored_share", value=0.3), end])
@@ -172,8 +160,7 @@ def test_a_resumed_search_shows_no_number_of_the_session_before(qtbot):
 
 def test_a_knapsack_without_a_table_shows_no_shares_of_it(qtbot):
     problem = engine.Knapsack([5, 4, 3], [2, 3, 1], 4)
-    panel = panel_for(RunInfo("knapsack", problem=problem), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "knapsack", problem=problem)
     panel.show()
     panel.feed([STARTED])
     assert figure(panel, "share")._hint_text == ""
@@ -190,8 +177,7 @@ def test_a_knapsack_without_a_table_shows_no_shares_of_it(qtbot):
 
 def test_a_linear_ordering_is_shown_as_its_matrix_in_the_best_order(qtbot):
     weights = np.random.default_rng(3).integers(-9, 99, (7, 7))
-    panel = panel_for(RunInfo("branch_and_bound", problem=engine.LinearOrdering(weights)), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound", problem=engine.LinearOrdering(weights))
     order = [0, 3, 1, 2, 6, 5, 4]
     panel.feed([Incumbent(time=1.0, objective=9, bound=3, solution=order)])
     picture = figure(panel, "ordered")
@@ -226,8 +212,7 @@ def test_knapsack_lists_items_of_two_constraints_and_in_their_own_unit():
 
 
 def test_knapsack_shows_the_tiles_of_the_sparse_table(qtbot):
-    panel = panel_for(RunInfo("knapsack"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "knapsack")
     counts = [1, 900, 120_000, 40]
     panel.feed([Metric(time=k, name="active_tiles", value=v, device="opencl:0") for k, v in enumerate(counts)])
     assert [value for _, value in points(figure(panel, "active_tiles"), "opencl:0")] == counts
@@ -251,8 +236,7 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot):
 
 @pytest.mark.full
 def test_a_network_says_what_has_changed_since_the_one_before_of_its_population(qtbot):
-    panel = panel_for(RunInfo("boa", problem=engine.BOA("onemax", 5)), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "boa", problem=engine.BOA("onemax", 5))
     network = figure(panel, "network")
     pictures, remarks = [], []
     for generation, edges in ((3, [0, 1, 1, 2]), (5, [0, 1, 2, 3, 3, 4]), (2, [0, 4])):
@@ -281,8 +265,7 @@ def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot):
     result = engine.solve(problem, backend="opencl", local_search="none", population=100, on_event=events.append)
     shown = [event for event in events if isinstance(event, Trace) and event.name == "solution"]
     assert shown
-    panel = panel_for(RunInfo("boa", (), problem), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "boa", (), problem)
     panel.feed(shown)
     picture = figure(panel, "solution")
     assert [row[1] for row in picture.table()[1]] == result.solution.tolist()
@@ -317,8 +300,7 @@ def test_boa_tells_a_known_optimum_from_a_bound(qtbot):
     for title, problem in problems.items():
         events = []
         result = engine.solve(problem, backend="opencl", population=32, max_generations=2, on_event=events.append)
-        panel = panel_for(RunInfo("boa", (), problem), LIGHT)
-        qtbot.addWidget(panel)
+        panel = panel_of(qtbot, "boa", (), problem)
         panel.feed([event for event in events if isinstance(event, (Incumbent, Finished))])
         shown = dict(panel.summary())
         assert shown[title] == str(result.bound)

@@ -12,11 +12,11 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.compare.tab import CompareTab
-from gui.panels import RunInfo, panel_for
 from gui.panels.info import folder_rows
 from gui.runs.notes import COLOURS, RunNote
 from tests.support import counting
 from tests.support.app import SAMPLES
+from tests.support.dashboards import panel_of
 from tests.support.interaction import begin, ended, load, opened
 
 
@@ -25,8 +25,7 @@ def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot, folder):
     opened = RunFolder.open(folder)
     solver = discover()[opened.description["solver"]]
     problem = opened.problem()
-    panel = panel_for(RunInfo(solver.name, solver.metrics, problem, folder, schema=solver.schema), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, solver.name, solver.metrics, problem, folder, schema=solver.schema)
     events = list(opened.events())
     panel.feed(events)
     panel.finish(folder)

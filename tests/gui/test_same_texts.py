@@ -18,7 +18,7 @@ from gui.runs.notes import RunNote
 from gui.runs.tree import accessible_text
 from gui.runs.view import RunView
 from tests.support.counting import STARTED
-from tests.support.dashboards import figure
+from tests.support.dashboards import figure, panel_of
 
 BEGUN = STARTED.model_copy(update={"sense": "minimize"})
 GAPS = {0.1234567: "12.35 %", 0.0: "0 %", 7.349e-9: "< 0.001 %", 0.00012346: "0.01235 %", 0.05: "5 %", 20.0: "> 1000 %"}
@@ -56,8 +56,7 @@ def test_the_gap_of_a_result_is_written_as_that_of_its_run():
 
 def test_memory_is_in_the_same_unit_everywhere(qtbot):
     used, total = 28_924_000, 23_129_034_752
-    panel = panel_for(RunInfo("gibbs"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "gibbs")
     panel.feed([STARTED, DeviceStatus(time=1.0, device="opencl:0", memory_used=used, memory_total=total)])
     memory, devices = figure(panel, "device memory"), figure(panel, "devices")
     assert memory.value_text(memory.curves[0].data.last) == bytes_text(used) == "28.9 MB"
@@ -85,8 +84,7 @@ def test_a_share_is_all_only_when_it_is(qtbot, monkeypatch):
     }
     written = []
     monkeypatch.setattr(charts, "draw_text", lambda _painter, _at, text, *_: written.append(text))
-    panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound")
     panel.resize(900, 600)
     for share, text in texts.items():
         panel.feed([Metric(time=1.0, name="explored_share", value=share)])
@@ -97,7 +95,6 @@ def test_a_share_is_all_only_when_it_is(qtbot, monkeypatch):
 
 def test_a_rate_and_a_large_number_have_one_form(qtbot):
     assert rate_text((5.94e6, "nodes/s")) == "5.94M nodes/s"
-    panel = panel_for(RunInfo("branch_and_bound"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "branch_and_bound")
     assert figure(panel, "nodes_per_second").value_text(5.94e6) == short_number_text(5.94e6) == "5.94M"
     assert [cell_text(value) for value in (12_345_678.0, 65_586.4, 0.00123456)] == ["12,345,678", "65,586", "0.0012346"]

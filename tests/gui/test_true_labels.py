@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 from engine.events import Metric, Started
 from engine.solvers import discover
 from gui.app.theme import LIGHT
-from gui.panels import RunInfo, panel_for
 from gui.plot.page import Page
 from gui.plot.rows import Interval, IntervalPlot
 from gui.problem.form import Form, HelpLine
 from tests.support.app import COUNTING, SAMPLES
+from tests.support.dashboards import panel_of
 from tests.support.interaction import load
 
 STARTED = Started(
@@ -46,8 +46,7 @@ def test_help_of_every_option_shows_its_whole_text(qtbot):
 
 
 def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qtbot):
-    panel = panel_for(RunInfo("knapsack"), LIGHT)
-    qtbot.addWidget(panel)
+    panel = panel_of(qtbot, "knapsack")
     panel.feed([STARTED, *(Metric(time=at, name="items_done", value=at) for at in (14.1, 20.0))])
     panel.feed(
         [STARTED.model_copy(update={"time": 3.9, "resumed": True}), Metric(time=5.2, name="items_done", value=1)]

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import engine
+from tests.support.needs import Later
 
-pulp = pytest.importorskip("pulp")
-pyo = pytest.importorskip("pyomo.environ")
-linopy = pytest.importorskip("linopy")
+pulp = Later("pulp")
+pyo = Later("pyomo.environ")
+linopy = Later("linopy")
 
 
 def pulp_blend():

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import engine
+from tests.support.needs import Later
 
-pulp = pytest.importorskip("pulp")
-pyo = pytest.importorskip("pyomo.environ")
-linopy = pytest.importorskip("linopy")
-xarray = pytest.importorskip("xarray")
+pulp = Later("pulp")
+pyo = Later("pyomo.environ")
+linopy = Later("linopy")
+xarray = Later("xarray")
 
 # Dantzig's cases: two plants, three markets, thousands of miles at 90 a case
 PLANTS, MARKETS = {"Seattle": 350.0, "San Diego": 600.0}, {"New York": 325.0, "Chicago": 300.0, "Topeka": 275.0}

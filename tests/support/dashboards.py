@@ -23,6 +23,16 @@ def info(folder, solver=None):
     return RunInfo(shown, declared.metrics, kept.problem(), folder, folder.name, schema=declared.schema)
 
 
+def panel_of(qtbot, *run, size=None, theme=LIGHT, **about):
+    """The panel of a run, in a window of this size if one is given."""
+    panel = panel_for(RunInfo(*run, **about), theme)
+    qtbot.addWidget(panel)
+    if size is not None:
+        panel.resize(*size)
+        panel.show()
+    return panel
+
+
 def events_of(folder):
     return list(RunFolder.open(folder).events())
 

@@ -42,3 +42,15 @@ def package(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip(name, exc_type=ImportError)
+
+
+class Later:
+    """An optional package that is imported by the first test that uses it, not by every process that collects tests."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        if attribute.startswith("_"):
+            raise AttributeError(attribute)
+        return getattr(package(self._name), attribute)
