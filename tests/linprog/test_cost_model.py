@@ -90,18 +90,13 @@ def test_predictions_rank_dense_and_sparse_factors_as_processor_time_does(kind):
             assert measured[best] <= 2.0 * measured[other] + 1e-3, (m, predicted, measured)
 
 
-@pytest.mark.parametrize(
-    ("family", "m", "n", "least", "most"), [("sparse", 1500, 4500, 3.0, 500.0), ("staircase", 1000, 3000, 0.0, 0.7)]
-)
-def test_a_closer_prediction_counts_the_entries_of_the_factor(family, m, n, least, most):
-    """Random patterns fill in far more than is expected at first, staircases less."""
-    program = generate(GeneratorOptions(type=family, m=m, n=n, seed=2))
-    if family == "sparse":
-        program = type(program)(
-            program.c[1:], A_eq=program.A[:, 1:], b_eq=program.row_upper
-        )  # without its dense column
-    first, closer = (costs.own_seconds(program, CORE, counted) for counted in (False, True))
-    assert least <= (closer - 0.06) / (first - 0.06) <= most  # without what is fixed
+def test_a_closer_prediction_counts_the_entries_of_the_factor():
+    """Random patterns fill in far more than is expected at first; of stages nothing needs to be counted."""
+    random, stages = (generate(GeneratorOptions(type=name, m=1500, n=4500, seed=2)) for name in ("sparse", "staircase"))
+    thin = type(random)(random.c[1:], A_eq=random.A[:, 1:], b_eq=random.row_upper)  # without its dense column
+    first, closer = (costs.own_seconds(thin, CORE, counted) for counted in (False, True))
+    assert closer - 0.06 >= 3.0 * (first - 0.06)  # without what is fixed
+    assert costs.own_seconds(stages, CORE, True) == costs.own_seconds(stages, CORE)
 
 
 def test_random_patterns_of_many_rows_are_out_of_reach_and_networks_in_layers_are_not():

@@ -180,8 +180,8 @@ def _sparse_seconds(columns: Any) -> float:
 def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = False) -> float:
     """Of the interior-point method in all: of the linear systems of its usual number of iterations.
 
-    ``counted``: with the entries that a factor of ``A A^T`` has, which takes about as long as one iteration: networks
-    and random patterns may fill in ten times more than is expected, staircases a third of it.
+    ``counted``: with the entries that a factor of ``A A^T`` has, where the rows do not fall into small levels: networks
+    and random patterns may fill in ten times more than is expected. The count takes about as long as one iteration.
     """
     if not program.m or not program.nonzeros:
         return 0.0
@@ -189,7 +189,8 @@ def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = Fa
         return _ITERATIONS * dense_seconds(program.m, device)
     columns = sp.csc_array(program.A)
     kept = DenseColumns(columns).kept
-    if not counted or fills_in(columns) or products_in(kept) > _COUNTED:
+    known = not counted or fills_in(columns) or products_in(kept) > _COUNTED
+    if known or 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
         return _ITERATIONS * _sparse_seconds(columns)
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)
