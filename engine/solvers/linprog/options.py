@@ -20,8 +20,8 @@ class Options(SolverOptions):
         "auto",
         description="mpc (Mehrotra's predictor-corrector with Gondzio's correctors), pdhg (restarted Halpern "
         "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc and HiGHS at the "
-        "same time; the first audited optimum wins), or auto: HiGHS's simplex method for small programs, race for "
-        "large sparse ones, mpc for others",
+        "same time, and pdhg where factors would take minutes on a GPU; the first audited optimum wins), or auto: "
+        "HiGHS's simplex method for small programs, race for large sparse ones, mpc for others",
     )
     linear_solver: LinearSolver = Field(
         "auto",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,38 +16,7 @@ from ..problem import LinearProgram
 from .outcome import AuditedPoint
 from .verdict import Verdict
 
-__all__ = ["Vertex", "basis_arrays", "lacks_basis", "move_to_vertex", "vertex_near"]
-
-
-@dataclass(frozen=True)
-class Vertex:
-    """A vertex, the status of each basis entry, perhaps ranges, and the iterations of crossover."""
-
-    point: AuditedPoint
-    arrays: dict[str, NDArray[Any]]
-    iterations: int
-
-
-def vertex_near(
-    problem: LinearProgram, point: AuditedPoint, options: Options, poll: Callable[[], None]
-) -> Vertex | str:
-    """Move an optimal point to a vertex by HiGHS's crossover; a reason if there is none that passes the audit."""
-    given = {
-        "x": point.x,
-        "row_duals": point.y,
-        "reduced_costs": point.audit.reduced_costs,
-        "activities": point.audit.activities,
-    }
-    try:
-        found = to_vertex(problem, given, poll, options.ranging)
-    except ChildError as error:
-        return str(error)
-    if "x" not in found or "column_status" not in found or not np.isfinite(found["x"]).all():
-        return "HiGHS's crossover has failed"
-    vertex = AuditedPoint.of(problem, found["x"], found["row_duals"])
-    if vertex.audit.error > max(options.acceptable, point.audit.error):
-        return f"the vertex has an error of {vertex.audit.error:.1e}"
-    return Vertex(vertex, basis_arrays(problem, found), int(found["crossover_iterations"]))
+__all__ = ["basis_arrays", "lacks_basis", "move_to_vertex"]
 
 
 def basis_arrays(problem: LinearProgram, found: dict[str, Any]) -> dict[str, NDArray[Any]]:
@@ -70,17 +38,35 @@ def lacks_basis(arrays: dict[str, NDArray[Any]], options: Options) -> bool:
 def move_to_vertex(
     verdict: Verdict, options: Options, poll: Callable[[], None], run: RunContext, counters: dict[str, int | float]
 ) -> dict[str, NDArray[Any]]:
-    """Replace the best point by a vertex, if there is one; the arrays of its basis."""
-    assert verdict.best is not None
+    """Replace the best point by a vertex that passes the audit, if there is one; the arrays of its basis."""
+    problem, point = verdict.problem, verdict.best
+    assert point is not None
+    given = {
+        "x": point.x,
+        "row_duals": point.y,
+        "reduced_costs": point.audit.reduced_costs,
+        "activities": point.audit.activities,
+    }
+    found: dict[str, Any] = {}
+    missing = ""
     try:
-        found = vertex_near(verdict.problem, verdict.best, options, poll)
+        found = to_vertex(problem, given, poll, options.ranging)
     except StopRequested:
-        found = "the run was stopped during crossover"
-    if isinstance(found, str):
-        run.notice(f"no basis: {found}", level="warning")
+        missing = "the run was stopped during crossover"
+    except ChildError as error:
+        missing = str(error)
+    if not missing and ("column_status" not in found or not np.isfinite(found.get("x", np.nan)).all()):
+        missing = "HiGHS's crossover has failed"
+    if not missing:
+        vertex = AuditedPoint.of(problem, found["x"], found["row_duals"])
+        if vertex.audit.error > max(options.acceptable, point.audit.error):
+            missing = f"the vertex has an error of {vertex.audit.error:.1e}"
+    if missing:
+        run.notice(f"no basis: {missing}", level="warning")
         return {}
-    if options.ranging and "cost_from" not in found.arrays:
+    arrays = basis_arrays(problem, found)
+    if options.ranging and "cost_from" not in arrays:
         run.notice("no ranges: HiGHS has computed none for this basis", level="warning")
-    verdict.best = found.point
-    counters["crossover_iterations"] = found.iterations
-    return found.arrays
+    verdict.best = vertex
+    counters["crossover_iterations"] = int(found["crossover_iterations"])
+    return arrays
