@@ -40,34 +40,29 @@ def balanced(problem: LinearProgram) -> Balanced:
     matrix.eliminate_zeros()
     sign = -1.0 if problem.maximize else 1.0
     m, n = problem.m, problem.n
-    lines, columns, logs = [matrix.coords[0]], [m + matrix.coords[1]], [np.log2(np.abs(matrix.data))]
-    factors = [np.ones(matrix.nnz)]
-    extra: list[tuple[NDArray[np.int64], Vector, float]] = []  # unknown, logarithm, sign of the unknown
-    for values in (problem.row_lower, problem.row_upper):
+    # numbers, and the unknowns whose logarithms are added to theirs, or taken from them: of rows, columns, all costs
+    terms = [(matrix.data, [(matrix.coords[0], 1.0), (m + matrix.coords[1], 1.0)])]
+    for values, first, factor in (
+        (problem.row_lower, 0, 1.0),
+        (problem.row_upper, 0, 1.0),
+        (problem.lower, m, -1.0),
+        (problem.upper, m, -1.0),
+    ):
         found = np.flatnonzero(np.isfinite(values) & (values != 0.0))
-        extra.append((found, np.log2(np.abs(values[found])), 1.0))
-    for values in (problem.lower, problem.upper):
-        found = np.flatnonzero(np.isfinite(values) & (values != 0.0))
-        extra.append((m + found, np.log2(np.abs(values[found])), -1.0))
+        terms.append((values[found], [(first + found, factor)]))
     priced = np.flatnonzero(problem.c)
-    count = matrix.nnz + sum(part[0].size for part in extra) + priced.size
-    lines = [*lines, *(part[0] for part in extra), m + priced]
-    logs = [*logs, *(part[1] for part in extra), np.log2(np.abs(problem.c[priced]))]
-    factors = [*factors, *(np.full(part[0].size, part[2]) for part in extra), np.ones(priced.size)]
-    place = np.arange(count)
-    second = np.concatenate([place[: matrix.nnz], place[count - priced.size :]])
-    system = sp.csr_array(
-        (
-            np.concatenate([*factors, np.ones(second.size)]),
-            (
-                np.concatenate([place, second]),
-                np.concatenate([*lines, *columns, np.full(priced.size, m + n)]),
-            ),
-        ),
-        shape=(count, m + n + 1),
-    )
+    terms.append((problem.c[priced], [(m + priced, 1.0), (np.full(priced.size, m + n), 1.0)]))
+    logs = np.concatenate([np.log2(np.abs(values)) for values, _ in terms])
+    begins = np.cumsum([0, *(values.size for values, _ in terms)])
+    entries = [
+        (np.full(values.size, factor), begin + np.arange(values.size), unknown)
+        for (values, unknowns), begin in zip(terms, begins[:-1], strict=True)
+        for unknown, factor in unknowns
+    ]
+    factors, places, unknown = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    system = sp.csr_array((factors, (places, unknown)), shape=(logs.size, m + n + 1))
     lsqr = importlib.import_module("scipy.sparse.linalg").lsqr
-    exponents = np.round(lsqr(system, -np.concatenate(logs), iter_lim=_STEPS, atol=1e-3, btol=1e-3)[0])
+    exponents = np.round(lsqr(system, -logs, iter_lim=_STEPS, atol=1e-3, btol=1e-3)[0])
     with np.errstate(over="ignore", under="ignore"):
         row, column, cost = np.exp2(exponents[:m]), np.exp2(exponents[m:-1]), float(np.exp2(exponents[-1]))
         scaled = sp.csr_array(sp.diags_array(row) @ sp.csr_array(problem.A) @ sp.diags_array(column))
