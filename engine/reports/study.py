@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import click
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.table import Table as ScreenTable
 
 from ..api.engine import Engine
 from ..cli.options import pool_options, run_command
-from ..devices import DeviceInfo, select
+from ..devices import select
 from ..errors import OptionError
 from ..util.files import reason_of
 from .figures import can_draw, draw_svg
@@ -249,7 +249,8 @@ def run_study(
             raise OptionError(
                 f"the load is {machine['load']} on {machine['cores']} cores; a record needs at most 1 for each core"
             )
-        chosen = _profile(profile, infos)
+        simt = any(info.capabilities.simt for info in infos)
+        chosen = cast(Profile, profile if profile != "auto" else "gpu" if simt else "cpu")
         place = _new_folder(folder or Path(f"reproduce-{name}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
         console = Console(width=120)
         repeated = f"quintet reproduce {name} --profile {chosen} --seed {seed}"
@@ -270,13 +271,6 @@ def run_study(
         return 0
 
     return run_command(command, f"quintet reproduce {name}", arguments)
-
-
-def _profile(asked: str, infos: Sequence[DeviceInfo]) -> Profile:
-    if asked == "auto":
-        return "gpu" if any(info.capabilities.simt for info in infos) else "cpu"
-    found: Profile = "quick" if asked == "quick" else "cpu" if asked == "cpu" else "gpu"
-    return found
 
 
 def _new_folder(path: Path) -> Path:

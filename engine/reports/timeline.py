@@ -74,28 +74,20 @@ def busiest_window(timeline: Timeline, window: tuple[float, float], seconds: flo
 def _columns(spans: Iterable[tuple[float, float]], window: tuple[float, float]) -> NDArray[np.float64]:
     """The share of each of the picture's columns that spans cover."""
     intervals = _intervals(spans, window)
-    scale = _COLUMNS / max(1e-12, window[1] - window[0])
-    grid = np.arange(_COLUMNS + 1) / scale + window[0]
-    if not len(intervals):
-        return np.zeros(_COLUMNS)
-    lengths = np.concatenate([[0.0], np.cumsum(intervals[:, 1] - intervals[:, 0])])
-    place = np.searchsorted(intervals[:, 0], grid, side="right")
-    done = lengths[place]
-    last = np.maximum(place - 1, 0)
-    done -= np.where(place > 0, np.maximum(0.0, intervals[last, 1] - grid), 0.0)
-    return np.clip(np.diff(done) * scale, 0.0, 1.0)
+    lengths = np.cumsum(intervals[:, 1] - intervals[:, 0])
+    covered_until = np.stack([np.append(0.0, lengths)[:-1], lengths], axis=1)  # (k, 2), at their begins and ends
+    grid = np.linspace(*window, _COLUMNS + 1)
+    done = np.interp(grid, np.append(window[0], intervals), np.append(0.0, covered_until))
+    shares: NDArray[np.float64] = np.diff(done) * _COLUMNS / max(1e-12, window[1] - window[0])
+    return shares.clip(0.0, 1.0)
 
 
-def _stacked_band(
-    layers: Sequence[tuple[str, Sequence[tuple[float, float]]]], window: tuple[float, float], top: int
-) -> str:
+def _stacked_band(layers: Sequence[tuple[str, NDArray[np.float64]]], top: int) -> str:
     """A band in which every column is filled from below with the shares of its layers."""
     heights = np.zeros(_COLUMNS)
     parts = []
-    for color, spans in layers:
-        if not len(spans):
-            continue
-        upper = np.minimum(1.0, heights + _columns(spans, window))
+    for color, shares in layers:
+        upper = np.minimum(1.0, heights + shares)
         low, high = np.rint(heights * _LEVELS).astype(int), np.rint(upper * _LEVELS).astype(int)
         heights = upper
         changes = np.flatnonzero(np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0)))
@@ -110,43 +102,24 @@ def _stacked_band(
     return "".join(parts)
 
 
-def _device_layers(device: DeviceTimeline, colors: dict[str, str]) -> list[tuple[str, Sequence[tuple[float, float]]]]:
+_Layers = list[tuple[str, NDArray[np.float64]]]
+
+
+def _device_layers(device: DeviceTimeline, colors: dict[str, str], window: tuple[float, float]) -> _Layers:
     named: dict[str, list[tuple[float, float]]] = {}
     for one in device.commands:
         if one.kind != "wait":
             color = colors.get(one.name, _OTHER) if one.kind == "kernel" else _PEER if one.kind == "peer" else _COPY
             named.setdefault(color, []).append((one.begin, one.end))
-    return [(color, named.get(color, ())) for color in (*_KERNEL_COLORS, _OTHER, _PEER, _COPY)]
+    return [(color, _columns(named.get(color, ()), window)) for color in (*_KERNEL_COLORS, _OTHER, _PEER, _COPY)]
 
 
-def _host_layers(device: DeviceTimeline) -> list[tuple[str, Sequence[tuple[float, float]]]]:
-    spans = {kind: [(one.begin, one.end) for one in device.host if one.kind == kind] for kind in _HOST}
-    whole = (min((a for a, _ in spans["task"]), default=0.0), max((b for _, b in spans["task"]), default=0.0))
-    blocked = _intervals([*spans["device"], *spans["exchange"]], whole)
-    working = _without(_intervals(spans["task"], whole), blocked)
-    layers: list[tuple[str, Sequence[tuple[float, float]]]] = [(_TASK, working)]
-    return [*layers, (_DEVICE, spans["device"]), (_EXCHANGE, spans["exchange"])]
-
-
-_HOST = ("task", "device", "exchange")
-
-
-def _without(spans: _Intervals, taken: _Intervals) -> list[tuple[float, float]]:
-    """What is left of disjoint spans, in order, where others are taken away."""
-    left: list[tuple[float, float]] = []
-    at = 0
-    for begin, end in spans.tolist():
-        while at < len(taken) and taken[at, 1] <= begin:
-            at += 1
-        now, place = begin, at
-        while place < len(taken) and taken[place, 0] < end:
-            if taken[place, 0] > now:
-                left.append((now, float(taken[place, 0])))
-            now = max(now, float(taken[place, 1]))
-            place += 1
-        if now < end:
-            left.append((now, end))
-    return left
+def _host_layers(device: DeviceTimeline, window: tuple[float, float]) -> _Layers:
+    task, waits, exchange = (
+        [(one.begin, one.end) for one in device.host if one.kind == kind] for kind in ("task", "device", "exchange")
+    )
+    working = np.maximum(0.0, _columns(task, window) - _columns([*waits, *exchange], window))
+    return [(_TASK, working), (_DEVICE, _columns(waits, window)), (_EXCHANGE, _columns(exchange, window))]
 
 
 def _colors(commands: Iterable[Command]) -> dict[str, str]:
@@ -179,10 +152,10 @@ def picture(timeline: Timeline, title: str, window: tuple[float, float], detail:
             parts.append(f'<text x="4" y="{y + 15}">{escape(device.label)}</text>')
             parts.append(f'<text x="{_LEFT + _WIDTH + 6}" y="{y + 15}">{100 * (1 - used.waiting):.0f} %</text>')
             parts.append(f'<rect x="{_LEFT}" y="{y}" width="{_WIDTH}" height="{_LANE}" fill="#f4f4f4"/>')
-            parts.append(_stacked_band(_device_layers(device, colors), part, y))
+            parts.append(_stacked_band(_device_layers(device, colors, part), y))
             y += _LANE + 1
             parts.append(f'<text x="30" y="{y + 15}">host</text>')
-            parts.append(_stacked_band(_host_layers(device), part, y))
+            parts.append(_stacked_band(_host_layers(device, part), y))
             y += _LANE + _GAP
         y += 20
         if length <= detail:
