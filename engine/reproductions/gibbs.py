@@ -77,7 +77,7 @@ def _measure_time(study: Study, paper: Paper) -> None:
     began = time.perf_counter()
     for n, p in sizes:
         if time.perf_counter() - began > _MOST_SECONDS:
-            study.text(f"({n:,}, {p:,}) is left out: the smaller sizes have taken {_MOST_SECONDS} s.")
+            study.text(f"({n:,}, {p:,}) is left out: the sizes before have taken {_MOST_SECONDS} s.")
             continue
         try:
             each, sweep = time_iterations(study.engine.device_infos, n, p, Options(kernel="gibbs", chains=1), 0.3)
