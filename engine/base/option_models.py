@@ -1,8 +1,4 @@
-"""Options models: conversion of text to the type of a field, descriptions of fields, and error messages.
-
-Settings, solver options and generator options are pydantic models. Users write their values in files, variables,
-command lines and calls; here they become models, or one sentence a mistake.
-"""
+"""Options models: conversion of text to a field's type, descriptions of fields, and errors in one sentence each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The base class of every problem.
-
-A problem is immutable, is validated when it is made, and is independent of devices.
-"""
+"""The base class of every problem, which is immutable, validated when it is made, and independent of devices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``quintet receive``: the far side of ``quintet solve --host``, started over ssh.
-
-It works one run, which is described on standard input; see :mod:`engine.runs.child.messages`.
-"""
+"""``quintet receive``: the far side of ``quintet solve --host``; it works the run that standard input describes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``quintet standby``: a process with the solvers imported and the devices open, until a line says what to run.
-
-The desktop app keeps one, so that a run begins without the seconds that imports and drivers take.
-"""
+"""``quintet standby``: a process for the app, with solvers imported and devices open, that is told what to run."""
 
 from __future__ import annotations
 

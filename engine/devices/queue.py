@@ -36,10 +36,7 @@ class CommandQueue(ABC):
 
     @abstractmethod
     def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
-        """Start a kernel with arguments in the order of its signature (see :meth:`Kernel.native`).
-
-        They are the backend's own buffers, and scalars whose range is still to be checked by packing them.
-        """
+        """Start a kernel with the backend's buffers, and scalars to be checked by packing, in the signature's order."""
 
     @abstractmethod
     def copy(

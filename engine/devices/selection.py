@@ -1,8 +1,4 @@
-"""Choosing among the devices of this machine by the names users write.
-
-A device answers to its id (``cuda:0``), to its index alone (``0``, within the chosen backend), to a part of its name
-(``H200``: all that match) and to its UUID.
-"""
+"""Choosing among the devices of this machine by the names users write: see :func:`select`."""
 
 from __future__ import annotations
 

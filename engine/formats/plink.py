@@ -100,10 +100,7 @@ def is_bed(path: Path, head: str) -> bool:
 
 
 def read(path: str | Path, covariates: str | Path | None = None) -> tuple[Genotypes, list[str], NDArray[Any]]:
-    """Features, the names of their columns (covariates first), and the phenotypes of the people.
-
-    ``covariates``: a file of PLINK: a header ``FID IID name ...``, and a line for each person, in any order.
-    """
+    """Features, their names (those of a file of covariates first), and the phenotypes of the people."""
     path = Path(path)
     people = _fields(path.with_suffix(".fam"), 6, "the people")
     variants = _fields(path.with_suffix(".bim"), 6, "the variants")

@@ -138,10 +138,7 @@ def _numbers(values: NDArray[Any], name: str, path: str | Path | None) -> NDArra
 
 
 def recognize(path: Path, head: str) -> str | None:
-    """``"parquet"``, ``"libsvm"``, ``"csv"`` or ``"tsv"``, by the name and the first lines; None for anything else.
-
-    Text with separators is recognised if a title in its header is one of :data:`TARGETS`.
-    """
+    """``"parquet"``, ``"libsvm"``, or, with a title of :data:`TARGETS`, ``"csv"`` or ``"tsv"``; None for others."""
     if path.suffix.lower() in (".parquet", ".pq") and head.startswith("PAR1"):
         return "parquet"
     lines = _lines(head)

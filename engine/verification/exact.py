@@ -1,7 +1,4 @@
-"""Linear programs in integers: sums and products of doubles without any rounding.
-
-Every double is an integer times a power of two, and so are sums and products of doubles.
-"""
+"""Linear programs in exact integers: a double is one times a power of two, and so are sums and products of doubles."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""How the devices of a pool are doing: memory, utilisation, power, temperature, and how long their threads work.
-
-NVIDIA's devices are asked through NVML, whichever backend uses them; of others there is what this process knows itself.
-"""
+"""How the devices of a pool are doing; NVIDIA's are asked through NVML, whichever backend uses them."""
 
 from __future__ import annotations
 

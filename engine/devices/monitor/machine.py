@@ -1,7 +1,4 @@
-"""What the devices of this machine are doing, whoever uses them: load, memory, power, temperature, processes.
-
-NVIDIA's GPUs are asked through NVML, the host through ``/proc``; no context is opened.
-"""
+"""What the devices of this machine are doing, whoever uses them, by NVML and ``/proc``; no context is opened."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""How OpenCL devices are found, and how they are described.
-
-``pyopencl`` is imported here and nowhere else, and only when a device is listed or opened.
-"""
+"""How OpenCL devices are found and described; ``pyopencl`` is imported here alone, when that is first asked."""
 
 from __future__ import annotations
 

@@ -88,10 +88,7 @@ class Roster:
             return self._sorted_out()
 
     def candidates(self) -> list[str] | None:
-        """Addresses that a task may go to, if some workers that are there are not to be used; else None.
-
-        Of many workers these are some, chosen at random: the scheduler takes time for each of them.
-        """
+        """Addresses that a task may go to without some workers that are there, of many a few at random; else None."""
         with self._lock:
             addresses = list(self._sorted_out())
             if not self._excludes_some or not addresses:

@@ -1,7 +1,4 @@
-"""Any problem as a 0/1 problem of positive weights: copies of equal items in packs of 1, 2, 4, ... and a rest.
-
-After Martello and Toth, *Knapsack Problems* (1990), section 3.2.
-"""
+"""Any problem as a 0/1 problem: copies in packs of 1, 2, 4, ... and a rest (Martello and Toth 1990, section 3.2)."""
 
 from __future__ import annotations
 

@@ -33,10 +33,7 @@ def by_weight(profits: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray
 
 
 def _ascending(keys: NDArray[Any], seconds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices by ascending keys, equal ones by ascending seconds, and then by place.
-
-    One unstable sort takes a ninth of the time of two stable ones, and only equal keys have to be sorted again.
-    """
+    """Indices by ascending keys, seconds, and place; one unstable sort takes a ninth of the time of two stable ones."""
     order = np.argsort(keys)
     found = keys[order]
     equal = found[1:] == found[:-1]

@@ -81,10 +81,7 @@ class Search:
         self.bound = self._objective
 
     def _search_near(self, multipliers: NDArray[np.float64], size: int, pivots: int) -> None:
-        """Look for solutions among the items of least reduced profit, with the others as the relaxation has them.
-
-        After Puchinger, Raidl and Pferschy, INFORMS Journal on Computing 22 (2010) 250-265.
-        """
+        """Look among the items of least reduced profit, the others as relaxed (Puchinger, Raidl, Pferschy 2010)."""
         relaxation = self._core.relax(multipliers)
         if 2 * size > len(self._core.shrink(relaxation, self._objective)):
             return

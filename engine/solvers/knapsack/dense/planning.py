@@ -1,7 +1,4 @@
-"""How the devices of a pool share the dynamic program: slices, stretches between exchanges, and parts of rows.
-
-Pure planning: no device here.
-"""
+"""How the devices of a pool share the dynamic program, planned without them: slices, stretches, parts of rows."""
 
 from __future__ import annotations
 

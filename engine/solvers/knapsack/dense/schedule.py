@@ -177,10 +177,7 @@ def _grouped(
 def _windows(
     weights: NDArray[np.int64], profits: NDArray[np.int64], rules: GroupRules
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the first items of groups of equal items, their sizes, and the places of all items in none of them.
-
-    A run too long for one group is divided evenly.
-    """
+    """Places of the first items of groups of equal items, their sizes, about even, and the places of others."""
     least, most = rules.windows
     if not most or not len(weights):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.arange(len(weights))

@@ -99,10 +99,7 @@ class Sweep:
         checkpoint: Any = None,
         phase: str = "items",
     ) -> tuple[Row, dict[int, Row]]:
-        """The row before group ``until`` from an earlier one, as far as the goal needs, and the rows kept on the way.
-
-        ``checkpoint`` is called with a slice's row when one is due, and when the run is stopped.
-        """
+        """The row before group ``until`` from an earlier one; ``checkpoint`` is called with a row when one is due."""
         keep = keep or {}
         kept: dict[int, dict[int, RowView]] = {stage: {} for stage in keep}
         slices = self._planner.slices(row.stage, until, goal, alone)

@@ -244,11 +244,7 @@ class DenseTable:
 
 
 def _rules(options: Options, shapes: Sequence[Shapes], capacity: int) -> GroupRules:
-    """What may share a launch, so that every device of the pool can run it.
-
-    A window reads far back. Several devices hold those cells beside their own parts of a row, of which that is to be a
-    small part.
-    """
+    """What may share a launch on every device; windows read far back, which several devices hold beside their parts."""
     halo = min(shape.halo for shape in shapes) if options.variant not in ("rows", "classes") else 0
     depths = () if options.variant in ("rows", "tiles") else DEPTHS
     serial = all(shape.serial for shape in shapes)

@@ -1,7 +1,4 @@
-"""One device's part of the dynamic program: its two rows, its store of kept rows, and what it does in a slice.
-
-Everything here runs on the device's own thread.
-"""
+"""One device's part of the dynamic program, on its own thread: two rows, a store of kept rows, and slices."""
 
 from __future__ import annotations
 

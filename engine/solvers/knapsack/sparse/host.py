@@ -93,10 +93,7 @@ class HostTable:
         return np.concatenate(tiles), np.concatenate(values)
 
     def ranges(self, shift: int, last_tile: int, most: int) -> Iterator[Range]:
-        """Ranges of the next table, the last first; each is made from at most ``most`` tiles of this one, at least 4.
-
-        A state moves up ``shift`` tiles, or one further. What no later range needs is dropped.
-        """
+        """Ranges of the next table, the last first, each of at most ``most`` tiles, at least 4, ``shift`` below."""
         numbers = np.concatenate([tiles for tiles, _ in self._pieces]).astype(np.int64)
         ends = np.sort(np.concatenate([numbers, numbers + shift]))
         begins = ends[:: most - 2]  # to these a range may add an equal end, and one tile that reaches it from below

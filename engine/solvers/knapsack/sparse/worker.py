@@ -1,7 +1,4 @@
-"""The sparse table on one device: its steps, and the way back along its decisions.
-
-Everything here runs on the device's own thread.
-"""
+"""The sparse table on one device, on its own thread: its steps, and the way back along its decisions."""
 
 from __future__ import annotations
 
@@ -149,10 +146,7 @@ class SparseWorker(Buffers):
         )
 
     def advance(self, count: int, most_tiles: int) -> Report:
-        """Up to ``count`` more items, at least one unless something is lacking; with more memory as often as needed.
-
-        With more than ``most_tiles`` the slice ends: its items take longer than those that its length was meant for.
-        """
+        """Up to ``count`` more items, taking memory as needed; the slice ends early beyond ``most_tiles``."""
         began = time.perf_counter()
         first, until = self.step + 1, min(self.step + count, len(self._items))
         shortage: Shortage | None = None
