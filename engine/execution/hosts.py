@@ -1,4 +1,4 @@
-"""Hosts that runs are started on over ssh.
+"""Hosts that runs are started on over ssh, and where the files of clusters are (see :mod:`engine.execution.dask.jobs`).
 
 A user's own are TOML files ``hosts/NAME.toml`` in the configuration folder::
 
@@ -19,7 +19,7 @@ from ..errors import OptionError
 from ..util.files import read_toml, reason_of, write_whole
 from ..util.paths import user_folder
 
-__all__ = ["Host", "host_named", "save_host", "saved_hosts", "ssh_words"]
+__all__ = ["Host", "host_named", "save_host", "saved_clusters", "saved_hosts", "ssh_words"]
 
 _NAME = re.compile(r"[^\s\-/\\'\"][^\s/\\'\"]*")
 
@@ -44,8 +44,12 @@ class Host(BaseModel):
 
 def saved_hosts() -> dict[str, Path]:
     """The files ``hosts/NAME.toml`` in the user's configuration folder, by name."""
-    folder = _folder()
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))} if folder.is_dir() else {}
+    return _files("hosts")
+
+
+def saved_clusters() -> dict[str, Path]:
+    """The files ``clusters/NAME.toml`` in the user's configuration folder, by name."""
+    return _files("clusters")
 
 
 def host_named(name: str) -> Host:
@@ -63,7 +67,7 @@ def save_host(name: str, host: Host) -> Path:
     """Save a host under a name, and return its file."""
     if not _NAME.fullmatch(name):
         raise OptionError(f"the name of a host must be a word without slashes and quotes; got {name!r}")
-    path = _folder() / f"{name}.toml"
+    path = user_folder("config") / "hosts" / f"{name}.toml"
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in host.model_dump().items()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,5 +90,6 @@ def ssh_words(host: Host, words: str, ask: bool = True) -> list[str]:
     return ["ssh", *options, host.destination, f"{host.command} {words}"]
 
 
-def _folder() -> Path:
-    return user_folder("config") / "hosts"
+def _files(kind: str) -> dict[str, Path]:
+    folder = user_folder("config") / kind
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))} if folder.is_dir() else {}

@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
 
 from engine.base.option_models import Given, validated
 from engine.errors import OptionError
-from engine.execution.clusters import saved_clusters
-from engine.execution.hosts import Host, save_host, saved_hosts, ssh_words
+from engine.execution.hosts import Host, save_host, saved_clusters, saved_hosts, ssh_words
 from gui.app.widgets import filled, text_label
 from gui.window.device_query import DeviceQuery
 

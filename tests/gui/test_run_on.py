@@ -69,7 +69,7 @@ def test_a_run_is_resumed_where_it_was_started():
 
 
 def test_saved_clusters_are_listed(tmp_path, monkeypatch):
-    from engine.execution.clusters import saved_clusters
+    from engine.execution.hosts import saved_clusters
 
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *names, **more: str(tmp_path))
     assert saved_clusters() == {}

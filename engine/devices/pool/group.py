@@ -100,7 +100,7 @@ class WorkerGroup(Generic[W]):
                 self._workers[index] = make(device, *given[index])
 
         try:
-            self._collect({index: member.submit(build, index) for index, member in enumerate(self.members)})
+            self.gather({index: member.submit(build, index) for index, member in enumerate(self.members)})
         except BaseException:
             self._close(quietly=True)
             raise
@@ -162,7 +162,7 @@ class WorkerGroup(Generic[W]):
         As :meth:`submit`, and waits.
         """
         futures = {i: self.submit(i, method, *args, **kwargs) for i in self.alive}
-        return [result for _, result in sorted(self._collect(futures).items())]
+        return [result for _, result in sorted(self.gather(futures).items())]
 
     def map(self, method: Callable[..., T], arguments: Sequence[tuple[Any, ...] | None]) -> list[T | None]:
         """Call a method of each worker with arguments of its own.
@@ -180,7 +180,7 @@ class WorkerGroup(Generic[W]):
             The results in order of the members.
         """
         futures = {i: self.submit(i, method, *given) for i in self.alive if (given := arguments[i]) is not None}
-        results = self._collect(futures)
+        results = self.gather(futures)
         return [results.get(i) for i in range(len(self.members))]
 
     def first(self, method: Callable[Concatenate[W, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -189,19 +189,13 @@ class WorkerGroup(Generic[W]):
         As :meth:`submit`, and waits.
         """
         index = self.alive[0]
-        return self._collect({index: self.submit(index, method, *args, **kwargs)})[index]
-
-    def gather(self, futures: dict[int, Future[T]]) -> dict[int, T]:
-        """Results of :meth:`submit` by member, once all are done, with the group's rules for errors."""
-        return self._collect(futures)
+        return self.gather({index: self.submit(index, method, *args, **kwargs)})[index]
 
     def drop_member(self, index: int) -> None:
         """Go on without a member: its worker is closed, if its device still lets it, and called no more."""
         worker = self._workers.pop(index)
         self.failed.clear()
         self.members[index].submit(lambda _: _closed(worker, quietly=True))
-
-    # --- errors -------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _reporting(self, index: int) -> Iterator[None]:
@@ -216,7 +210,8 @@ class WorkerGroup(Generic[W]):
                 callback()
             raise
 
-    def _collect(self, futures: dict[int, Future[T]]) -> dict[int, T]:
+    def gather(self, futures: dict[int, Future[T]]) -> dict[int, T]:
+        """Results of :meth:`submit` by member, once all are done, with the group's rules for errors."""
         wait(futures.values())
         failed = {index for index, future in futures.items() if future.exception() is not None}
         if not failed:

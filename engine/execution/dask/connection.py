@@ -25,7 +25,7 @@ from ...devices import DeviceInfo
 from ...errors import ClusterError, InputError
 from ...util.files import reason_of
 from ...util.version import version
-from ..clusters import saved_clusters
+from ..hosts import saved_clusters
 from . import jobs
 from .dask_transport import DaskTransport, Roster
 from .worker import RunPlugin, SessionPlugin, label_of, session_name, versions
