@@ -187,16 +187,10 @@ class Engine(Displayed):
         time_limit : float, optional
             Seconds of work, from when the devices are open and it is the run's turn; the best found by then is
             the result.
-        seed : int, optional
-            Of every random choice; 0 by default.
         on_event : callable or sequence of callables, optional
             Called with each :mod:`engine.events` event, on a thread of the run.
-        run_folder : path-like, optional
-            Where to keep the run; made here, must not exist or be empty.
-        checkpoint_interval : float, optional
-            Seconds between checkpoints in the run folder.
-        **options
-            The solver's own (``quintet solvers NAME`` lists them).
+        seed, run_folder, checkpoint_interval, **options
+            As for :func:`engine.solve`.
 
         Raises
         ------

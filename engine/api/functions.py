@@ -261,20 +261,10 @@ def resume(
     Parameters
     ----------
     run_folder : path-like
-    problem : Problem, optional
-        Needed if the folder cannot store all of it, as with a Python function.
+    problem, time_limit, checkpoint_interval, on_event, trust, from_start : optional
+        As for :meth:`Engine.resume`.
     backend, devices : optional
         By default those that the run was started with.
-    time_limit : float, optional
-        Seconds, counted from the first start of the run.
-    checkpoint_interval : float, optional
-        Seconds between checkpoints.
-    on_event : callable or sequence of callables, optional
-        Called with each event.
-    trust : bool
-        Whether code that the folder names may be executed.
-    from_start : bool
-        Whether to ignore the checkpoints.
     cluster, host : optional
         Where to resume it, instead of in this process; see :class:`Engine`.
 

@@ -93,13 +93,7 @@ def generate_tardiness(options: TardinessFamily) -> Tardiness:
 
 
 def write_quadratic_assignment(problem: QuadraticAssignment, path: Path) -> None:
-    """Write an instance as a QAPLIB file.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance as a QAPLIB file."""
     qaplib.write(path, problem.flows, problem.distances)
 
 

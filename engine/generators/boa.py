@@ -31,13 +31,7 @@ def generate_nk(options: NKOptions) -> BOA:
 
 
 def write_nk(problem: BOA, path: Path) -> None:
-    """Write a landscape in the ``nk`` format of :mod:`engine.formats.bit_strings`.
-
-    Parameters
-    ----------
-    problem : BOA
-        As :func:`generate_nk` makes them.
-    """
+    """Write a landscape of :func:`generate_nk` in the ``nk`` format of :mod:`engine.formats.bit_strings`."""
     fitness = problem.fitness
     assert isinstance(fitness, Decomposable)
     starts, first_genes = fitness.scope_starts, []

@@ -98,22 +98,10 @@ def generate_atsp(options: ATSPFamily) -> ATSP:
 
 
 def write_flowshop(problem: Flowshop, path: Path) -> None:
-    """Write an instance in Taillard's layout.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance in Taillard's layout."""
     taillard.write(path, problem.times)
 
 
 def write_atsp(problem: ATSP, path: Path) -> None:
-    """Write an instance as a TSPLIB file.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance as a TSPLIB file."""
     tsplib.write(path, problem.name, problem.costs)

@@ -146,18 +146,7 @@ def _exponential_groups(options: GeneratorOptions, random: np.random.Generator) 
 
 
 def write(problem: Knapsack, path: Path) -> None:
-    """Write an instance in the ``jooken`` format: n, lines "id profit weight", capacity.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be written.
-    """
+    """Write an instance in the ``jooken`` format; ProblemError if the file cannot be written."""
     formats.write(path, problem.profits, problem.weights, problem.capacity)
 
 

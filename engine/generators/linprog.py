@@ -163,11 +163,5 @@ _FAMILIES = {
 
 
 def write(problem: LinearProgram, path: Path) -> None:
-    """Write a program as free MPS.
-
-    Raises
-    ------
-    ProblemError
-        If the file cannot be written.
-    """
+    """Write a program as free MPS; ProblemError if the file cannot be written."""
     problem.write(path)

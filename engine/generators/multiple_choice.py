@@ -110,22 +110,10 @@ def multidimensional(options: MultidimensionalOptions) -> MultidimensionalKnapsa
 
 
 def write_multiple_choice(problem: MultipleChoiceKnapsack, path: Path) -> None:
-    """Write an instance in the format of :mod:`engine.formats.knapsack.choice`.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance in the format of :mod:`engine.formats.knapsack.choice`."""
     formats.write_multiple_choice(path, problem.profits, problem.weights, problem.classes, problem.capacity)
 
 
 def write_multidimensional(problem: MultidimensionalKnapsack, path: Path) -> None:
-    """Write an instance in OR-Library's format ``mknap``.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance in OR-Library's format ``mknap``."""
     formats.write_mknap(path, problem.profits, problem.weights, problem.capacities, problem.optimum or 0)

@@ -56,11 +56,5 @@ def generate_linear_ordering(options: LinearOrderingFamily) -> LinearOrdering:
 
 
 def write_linear_ordering(problem: LinearOrdering, path: Path) -> None:
-    """Write an instance as a LOLIB file.
-
-    Parameters
-    ----------
-    path : Path
-        Made, or replaced.
-    """
+    """Write an instance as a LOLIB file."""
     lolib.write(path, problem.weights)

@@ -47,11 +47,7 @@ _HALF = np.uint64(32)
 
 
 def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArray[np.uint32]:
-    """The block function for any number of counters at once.
-
-    ``counters``, shape (..., 4); ``keys``, shape (..., 2): broadcast against the counters; ``rounds``: 10 is what the
-    kernels do; 7 is the fewest the source found to pass all its statistical tests. Returns: shape (..., 4).
-    """
+    """The block function of counters (..., 4) and keys (..., 2), broadcast; 7 rounds pass the source's tests, too."""
     counter = np.asarray(counters, dtype=np.uint32)
     key = np.asarray(keys, dtype=np.uint32)
     c0, c1, c2, c3, k0, k1 = np.broadcast_arrays(
@@ -80,10 +76,7 @@ def stream_word(stream: int, chain: int = 0) -> int:
 def uniform_words(
     seed: int, stream: int, step: int, start: int, count: int, *, chain: int = 0, attempt: int = 0
 ) -> NDArray[np.uint32]:
-    """Random words of the indices ``start``, ``start + 1``, ..., as the kernels make them.
-
-    Returns: shape (count, 4).
-    """
+    """Random words, shape (count, 4), of the indices ``start``, ``start + 1``, ..., as the kernels make them."""
     _require_counter(seed, step, start, count, attempt)
     index = np.arange(start, start + count, dtype=np.uint64)
     counters = np.empty((count, 4), np.uint32)

@@ -85,11 +85,7 @@ class Learned:
 
 
 def learn(chosen: Bits, order: NDArray[np.int32], max_parents: int) -> Learned:
-    """Greedy edge additions under a permutation, each node by itself.
-
-    ``chosen``, shape (S, n): the selected individuals; ``order``, shape (n,): gene of each rank. Returns: A parent is
-    added if it raises the score, the best first, of equals the one of the lower rank.
-    """
+    """Greedy edge additions under a permutation, for each node the best first, of equals that of the lower rank."""
     ranked, factorials = chosen[:, order].astype(np.float64), _log_factorials(len(chosen))
     parents: list[list[int]] = []
     counts: list[NDArray[np.int64]] = []
@@ -174,10 +170,7 @@ def sample(parameters: Parameters, learned: Learned, generation: int) -> Bits:
 def improve(
     parameters: Parameters, fitness: Decomposable, bits: Bits, stream: int, step: int, count: int
 ) -> tuple[Bits, int]:
-    """Local search of the first ``count`` individuals, every gain found by evaluating the flipped string.
-
-    Returns ``bits``, shape (m, n); ``flips``: number of genes flipped, summed over the individuals.
-    """
+    """Local search of the first ``count`` of bits (m, n), gains by evaluating flipped strings; and all flips."""
     improved, flips = bits.copy(), 0
     for individual in range(count):
         improved[individual], own = _improve_one(parameters, fitness, bits[individual], stream, step, individual)

@@ -14,11 +14,7 @@ __all__ = ["combine", "partition_child"]
 
 
 def combine(parameters: Parameters, fitness: Decomposable, offspring: Bits, chosen: Bits, generation: int) -> Bits:
-    """Offspring combined with selected individuals, then with each other in pairs of a block of 32.
-
-    ``offspring``, shape (M, n); ``chosen``, shape (S, n): the selected individuals; ``generation``: part of the key of
-    every draw.
-    """
+    """Offspring (M, n) combined with selected individuals (S, n), then with each other in pairs of a block of 32."""
     bits = offspring.copy()
 
     def word(stream: int, index: int) -> int:

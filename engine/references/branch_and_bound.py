@@ -26,12 +26,7 @@ class HostSearch:
 
 
 def search(tree: Tree, upper: int = INFINITY, share_best: bool = True) -> HostSearch:
-    """Search a whole tree on the host, depth first.
-
-    ``upper``: initial upper bound; only leaves below it count as found; ``share_best``: whether a better leaf tightens
-    the bound, as it does on devices. Returns: ``explored`` adds up the leaves below everything pruned or reached: n! if
-    nothing was lost.
-    """
+    """Search a whole tree, depth first, for leaves below ``upper``, or, with ``share_best``, below the best."""
     found = HostSearch(best=upper)
     stack: list[tuple[Any, tuple[int, ...], tuple[int, ...]]] = [(tree.root(), (), ())]
     while stack:

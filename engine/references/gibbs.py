@@ -20,11 +20,7 @@ CROSSOVER = 0.469839
 
 
 def draw_positive_normals(mean: Floats, seed: int, stream: int, step: int, chain: int = 0) -> Floats:
-    """Normals about ``mean``, given that they are positive: the kernels' draws of indices 0, 1, ... in float64.
-
-    ``mean``, shape (N,); ``seed``, ``stream``, ``step``, ``chain``: key of the draws; see
-    :func:`engine.numerics.philox.uniform_words`.
-    """
+    """Normals about ``mean`` (N,), given that they are positive: the kernels' draws of indices 0, 1, ... in float64."""
     value = np.zeros(len(mean))
     open_ = np.arange(len(mean))
     for attempt in range(64):
@@ -48,11 +44,7 @@ def draw_positive_normals(mean: Floats, seed: int, stream: int, step: int, chain
 
 
 def draw_gamma(shape: float, seed: int, stream: int, step: int, chain: int = 0) -> float:
-    """Gamma of rate 1: Cheng's GB, as the kernels draw index 0.
-
-    ``shape``: above 1/2; ``seed``, ``stream``, ``step``, ``chain``: key of the draw; see
-    :func:`engine.numerics.philox.uniform_words`.
-    """
+    """Gamma of rate 1 and of a shape above 1/2: Cheng's GB, as the kernels draw index 0."""
     a, b = 1.0 / np.sqrt(2.0 * shape - 1.0), shape - np.log(4.0)
     c = shape + 1.0 / a
     for attempt in range(256):
@@ -142,10 +134,7 @@ class ReferenceChain:
 
 
 class BlasSampler:
-    """The kernel ``gibbs`` as NumPy and SciPy do it fastest: float32 rows, BLAS, inversion for the latent normals.
-
-    ``X``, shape (N, q): rows multiplied by their y = +-1; ``gram``, shape (q, q): X^T X, where it is known.
-    """
+    """The kernel ``gibbs`` as NumPy does it fastest: float32 rows X (N, q) times y, BLAS, latents by inversion."""
 
     def __init__(self, X: NDArray[np.float32], seed: int, gram: Floats | None = None) -> None:
         self.X = np.ascontiguousarray(X, np.float32)

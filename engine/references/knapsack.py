@@ -19,13 +19,7 @@ def optimal_value(problem: Knapsack) -> int:
 
 
 def optimum_by_cut_rows(problem: Knapsack, cut: bool = True) -> int:
-    """The optimal value by vectorised NumPy row sweeps over two 32-bit or 64-bit arrays.
-
-    With ``cut``, in the same order and over the same ranges as the solver: a fair peer. Without, over whole rows in the
-    order given.
-
-    ``problem``: without counts.
-    """
+    """The optimum by NumPy row sweeps; with ``cut`` in the order and over the ranges of the solver: a fair peer."""
     profits, weights, capacity = problem.profits, problem.weights, problem.capacity
     fits = weights <= capacity
     order = np.flatnonzero(fits)

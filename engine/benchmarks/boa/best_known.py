@@ -18,11 +18,7 @@ __all__ = ["BestKnown", "best_known", "best_known_values"]
 
 @dataclass(frozen=True)
 class BestKnown:
-    """The best value published of an instance.
-
-    ``status`` ("proved", "heuristic"); ``source``: where it was published; ``date``: when: a year, a month or a day, as
-    in 2025-03.
-    """
+    """The best value published of an instance, "proved" or "heuristic", where, and when: a year, a month or a day."""
 
     value: float
     status: str

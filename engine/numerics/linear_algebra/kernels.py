@@ -32,13 +32,7 @@ _TENSOR = ((1, (8, 0), (99, 0)), (2, (9, 0), (12, 0)))  # kinds of the tensor co
 
 
 class Kernels(LinearAlgebra):
-    """Our own kernels; see :class:`LinearAlgebra`.
-
-    On NVIDIA's devices of compute capability 8.0 on, products go through the tensor cores' float64 units, in both
-    backends.
-
-    ``block`` (1, 256): work-items a group: 1 for kernels made for CPUs; the device's own choice by default.
-    """
+    """Our own kernels; on NVIDIA's devices from compute capability 8.0 on with the tensor cores' float64 units."""
 
     provider: Provider = "kernels"
 
