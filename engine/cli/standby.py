@@ -1,4 +1,4 @@
-"""``quintet standby``: a process for the app, with solvers imported and devices open, that is told what to run."""
+"""``quintet standby``: a process for the app, with solvers imported and devices open, which waits for a command."""
 
 from __future__ import annotations
 
