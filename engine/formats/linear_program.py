@@ -233,18 +233,11 @@ class _Checker:
             raise self.fail(f"OBJSENSE must be MAX or MIN; got '{word[:40]}'")
 
     def _entry(self, section: str, text: str) -> None:
-        if section == "ROWS":
-            self._row(text)
-        elif section == "COLUMNS":
-            self._column(text)
-        elif section == "RHS":
-            self._sides(text)
-        elif section == "RANGES":
-            self._ranges(text)
-        elif section == "BOUNDS":
-            self._bound(text)
-        else:
+        readers = {"ROWS": self._row, "COLUMNS": self._column, "RHS": self._sides, "RANGES": self._ranges}
+        read = {**readers, "BOUNDS": self._bound}.get(section)
+        if read is None:
             raise self.fail(f"there is '{text.strip()[:40]}' before the first section that may hold it")
+        read(text)
 
     def _row(self, text: str) -> None:
         kind, *rest = text.split(maxsplit=1)
