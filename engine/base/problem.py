@@ -145,7 +145,11 @@ class Problem(Displayed, ABC, Generic[R]):
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous, read-only copy."""
+    """A contiguous, read-only copy; the array itself if nobody can write to it."""
+    memory = array if array.base is None else array.base
+    unwritable = isinstance(memory, np.ndarray) and not (array.flags.writeable or memory.flags.writeable)
+    if unwritable and array.flags.c_contiguous:
+        return array
     copy = np.array(array, order="C", copy=True)
     copy.setflags(write=False)
     return copy

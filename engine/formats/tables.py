@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
+import itertools
 import re
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProblemError
-from ..util.files import reason_of
-from .source import lines_of, path_of, read_bytes, read_head, read_text, require_memory, without_compression
+from ..util.files import open_regular, reason_of
+from .source import (
+    is_plain,
+    limit,
+    lines_of,
+    path_of,
+    read_bytes,
+    read_head,
+    read_text,
+    require_memory,
+    without_compression,
+)
 
 __all__ = [
     "TARGETS",
@@ -43,6 +56,7 @@ _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*
 _MEMORY_PER_BYTE = 70
 _MEMORY_PER_NAME = 200
 _SPARSE_FROM, _SPARSE_DENSITY = 1 << 22, 0.1  # values, and the largest share that is not 0, of a sparse table
+_ROWS_AT_ONCE = 4096
 _LONGEST_WORD, _MOST_CATEGORIES = 1000, 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
 _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
@@ -201,7 +215,7 @@ def read(path: str | Path, target: str | int | None = None, encode: bool = False
         return _read_parquet(path, target, encode)
     if _is_libsvm(_lines(head)):
         return _read_libsvm(lines_of(read_text(path, "the table")), path)
-    return _read_text(lines_of(read_text(path, "the table")), path, target, encode)
+    return _read_text(path, target, encode)
 
 
 def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
@@ -221,43 +235,85 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
     return next((lower.index(name) for name in TARGETS if name in lower), len(names) - 1)
 
 
-def _read_text(text: list[str], path: Path, target: str | int | None, encode: bool) -> Table:
-    """A table of lines; the first is a header if none of its cells is a number. No line is kept that is not needed."""
-    lines = [(number, line) for number, line in enumerate(text, 1) if line.strip()[:1] not in ("", "#")]
-    del text
-    if not lines:
-        raise ProblemError("the table is empty", path)
-    separator = _separator(lines[0][1])
-    titles = [cell.strip() for cell in _rows(lines[:1], separator, path)[0][1]]
-    has_header = not any(map(_NUMBER.fullmatch, titles))
-    names = titles if has_header else [f"x{column}" for column in range(len(titles))]
-    _require_columns(names, path, lines[0][0])
-    body = lines[has_header:]
-    del lines
-    chosen = _target_of(names, target, path)
-    require_memory(8 * len(body) * len(names), f"a table of {len(body)} rows and {len(names)} columns", path)
-    values = _all_numbers([line for _, line in body], separator, len(names))
-    numbers = [number for number, _ in body]
+def _read_text(path: Path, target: str | int | None, encode: bool) -> Table:
+    """A table of lines, the first a header if none of its cells is a number; lines are kept only if they hold words."""
+    source = path if is_plain(path) else lines_of(read_text(path, "the table"))
+    with closing(_lines_with_cells(source, path)) as lines:
+        first = next(lines, None)
+        if first is None:
+            raise ProblemError("the table is empty", path)
+        separator = _separator(first[1])
+        titles = [cell.strip() for cell in _rows([first], separator, path)[0][1]]
+        has_header = not any(map(_NUMBER.fullmatch, titles))
+        names = titles if has_header else [f"x{column}" for column in range(len(titles))]
+        _require_columns(names, path, first[0])
+        chosen = _target_of(names, target, path)
+        body = lines if has_header else itertools.chain([first], lines)
+        values, numbers = _all_numbers(body, separator, len(names), path)
     if values is not None:
-        del body
-        X, y = np.delete(values, chosen, axis=1), values[:, chosen].copy()
+        X, y = _parted(values, chosen)
         features = [name for column, name in enumerate(names) if column != chosen]
+        return Table(X, y, features, names[chosen], numbers)
+    text = lines_of(read_text(path, "the table")) if source is path else source
+    rows = _rows(list(itertools.islice(_lines_with_cells(text, path), int(has_header), None)), separator, path)
+    X, y, features = _with_words(rows, names, chosen, path, encode)
+    return Table(X, y, features, names[chosen], [number for number, _ in rows])
+
+
+def _lines_with_cells(source: Path | list[str], path: Path) -> Generator[tuple[int, str], None, None]:
+    """The lines of a plain file, one at a time, or of a list, that hold cells, with their numbers from 1."""
+    if isinstance(source, list):
+        lines: Any = contextlib.nullcontext(source)
     else:
-        rows = _rows(body, separator, path)
-        X, y, features = _with_words(rows, names, chosen, path, encode)
-        numbers = [number for number, _ in rows]
-    return Table(X, y, features, names[chosen], numbers)
-
-
-def _all_numbers(lines: list[str], separator: str | None, columns: int) -> NDArray[np.float64] | None:
-    """A table without any words, shape (rows, columns); None if there are some, or a row has another length."""
-    if not lines:
-        return None
+        require_memory(2 * path.stat().st_size, "reading the table", path)
+        lines = io.TextIOWrapper(open_regular(path), "utf-8")
     try:
-        values = np.loadtxt(lines, np.float64, comments="#", delimiter=separator, quotechar='"', ndmin=2)
+        with lines as text:
+            for number, line in enumerate(text, 1):
+                if line.strip()[:1] not in ("", "#"):
+                    yield number, line
+    except OSError as error:
+        raise ProblemError(f"the table cannot be read: {reason_of(error)}", path) from error
+    except UnicodeDecodeError as error:
+        raise ProblemError("the table is not a text file", path) from error
+
+
+def _all_numbers(
+    lines: Iterator[tuple[int, str]], separator: str | None, columns: int, path: Path
+) -> tuple[NDArray[np.float64] | None, Sequence[int]]:
+    """A table without any words, shape (rows, columns), or None if it has some or uneven rows; its lines."""
+    numbers = array("q")
+    most = limit() // (8 * columns)
+    first = next(lines, None)
+    if first is None:
+        return None, numbers
+
+    def cells() -> Iterator[str]:
+        for number, line in itertools.chain([first], lines):
+            numbers.append(number)
+            if len(numbers) > most:
+                rows = len(numbers) + sum(1 for _ in lines)
+                require_memory(8 * rows * columns, f"a table of {rows} rows and {columns} columns", path)
+            yield line
+
+    try:
+        values = np.loadtxt(cells(), np.float64, comments="#", delimiter=separator, quotechar='"', ndmin=2)
+    except ProblemError:
+        raise
     except ValueError:
-        return None
-    return values if values.shape == (len(lines), columns) else None
+        return None, numbers
+    return (values if values.shape == (len(numbers), columns) else None), numbers
+
+
+def _parted(values: NDArray[np.float64], chosen: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The columns but one, in the same memory, so that a large table is never there twice, and that one."""
+    rows, columns = values.shape
+    y, flat = values[:, chosen].copy(), values.reshape(-1)
+    for begin in range(0, rows, _ROWS_AT_ONCE):
+        part = np.delete(values[begin : begin + _ROWS_AT_ONCE], chosen, axis=1)
+        flat[begin * (columns - 1) :][: part.size] = part.reshape(-1)
+    values.setflags(write=False)
+    return values.reshape(-1)[: rows * (columns - 1)].reshape(rows, columns - 1), y
 
 
 def _with_words(

@@ -193,12 +193,9 @@ def _target(problem: Any) -> Points | Shares:
 def _moments(columns: Any) -> list[Floats]:
     """Mean, standard deviation, least and largest value of every column of an array, sparse or not."""
     if not hasattr(columns, "nnz"):
-        return [
-            columns.mean(axis=0, dtype=float),
-            columns.std(axis=0, dtype=float),
-            columns.min(axis=0),
-            columns.max(axis=0),
-        ]
+        parts = [columns[:, begin : begin + 8] for begin in range(0, columns.shape[1], 8)]  # `std` copies what it is of
+        deviations = np.concatenate([part.std(axis=0, dtype=float) for part in parts])
+        return [columns.mean(axis=0, dtype=float), deviations, columns.min(axis=0), columns.max(axis=0)]
     mean = np.asarray(columns.mean(axis=0, dtype=float)).ravel()
     square = np.asarray(columns.multiply(columns).mean(axis=0, dtype=float)).ravel()
     ends = [np.asarray(end.toarray()).ravel() for end in (columns.min(axis=0), columns.max(axis=0))]

@@ -17,13 +17,16 @@ from gui.runs.view import state_text
 
 @dataclass(frozen=True)
 class Column:
-    """One column: what it is sorted and filtered by, and its text, at the right where it is ``numeric``."""
+    """One column: what it is sorted and filtered by, and its text, at the right where it is ``numeric``.
+
+    ``numeric``: None where the runs decide: an option is a number in some solvers and a word in others.
+    """
 
     name: str
     title: str
     value: Callable[[RunNote], Any]
     text: Callable[[RunNote], str]
-    numeric: bool = False
+    numeric: bool | None = False
 
 
 def _plain(name: str, title: str, value: Callable[[RunNote], Any]) -> Column:
@@ -92,7 +95,7 @@ def column_named(name: str) -> Column:
             return counter_text(found, unit=_unit_of(note.solver, key))
         return _shown(found)
 
-    return Column(name, key.replace("_", " "), value, text, numeric=True)
+    return Column(name, key.replace("_", " "), value, text, numeric=True if kind == "counter" else None)
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
@@ -111,6 +112,7 @@ class RunModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
     def show_columns(self, columns: Sequence[Column]) -> None:
+        columns = [self._decided(column) for column in columns]
         kept, last = self.columns[0], len(self.columns) - 1
         if last > 0:
             self.beginRemoveColumns(QModelIndex(), 1, last)
@@ -124,6 +126,14 @@ class RunModel(QAbstractTableModel):
             self.beginInsertColumns(QModelIndex(), 1, len(columns) - 1)
             self.columns = list(columns)
             self.endInsertColumns()
+
+    def _decided(self, column: Column) -> Column:
+        """A column of an option is of numbers if all runs that have the option have a number there."""
+        if column.numeric is not None:
+            return column
+        values = [value for note in self.notes if (value := column.value(note)) is not None]
+        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+        return replace(column, numeric=bool(values) and numbers)
 
 
 def _identity_of(note: RunNote) -> tuple[object, ...]:

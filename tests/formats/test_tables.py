@@ -1,6 +1,7 @@
 """Tables with a target: every format is read, and what cannot be used is refused with its place."""
 
 import importlib
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -90,6 +91,22 @@ def test_a_compressed_table_is_read_and_recognised(module, tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ProblemError, match="damaged compressed file"):
         tables.read(path)
+
+
+def test_a_table_of_numbers_takes_no_more_than_its_numbers_while_it_is_read(tmp_path):
+    rng = np.random.default_rng(5)
+    values = np.round(rng.normal(size=(40_000, 20)), 4)
+    path = tmp_path / "data.csv"
+    np.savetxt(path, values, "%.4f", ",", header=",".join(f"c{k}" for k in range(20)), comments="")
+    tracemalloc.start()
+    try:
+        problem = engine.HorseshoeRegression.read(path, target="c7")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(problem.X, np.delete(values, 7, axis=1))
+    assert np.array_equal(problem.y, values[:, 7])
+    assert peak < 1.4 * values.nbytes < 2 * path.stat().st_size
 
 
 def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path):
@@ -205,7 +222,7 @@ def test_comments_may_be_indented(tmp_path):
         tables.read(path)
     path.write_text("a,y\n   # note\n1,2\n\t#3,4\n5,6\n", encoding="utf-8")
     table = tables.read(path)
-    assert (table.X.tolist(), table.y.tolist(), table.lines) == ([[1], [5]], [2, 6], [3, 5])
+    assert (table.X.tolist(), table.y.tolist(), list(table.lines)) == ([[1], [5]], [2, 6], [3, 5])
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -154,6 +154,18 @@ def test_the_table_filters_sorts_and_keeps_its_columns(qtbot, window):
     assert "counter.nodes" in str(window.settings.value("run_columns"))
 
 
+def test_columns_of_options_are_at_the_right_only_where_they_hold_numbers(qtbot, window):
+    model, names = window.all_runs.table._model, ["title", "option.share", "option.width", "option.scaled"]
+    names.append("counter.nodes")
+    for note, (share, width) in zip(model.notes, ((0.5, 8), (0.3, "auto"), (None, 4)), strict=True):
+        note.options = {"share": share, "width": width, "scaled": True}
+    model.show_columns([column_named(name) for name in names])
+    role = Qt.ItemDataRole.TextAlignmentRole
+    for column, at_right in enumerate((False, True, False, False, True)):
+        sides = {model.headerData(column, Qt.Orientation.Horizontal, role), model.index(0, column).data(role)}
+        assert [bool(side & int(Qt.AlignmentFlag.AlignRight)) for side in sides] == [at_right], names[column]
+
+
 def test_actions_apply_to_the_runs_selected_in_the_table(qtbot, window, tmp_path):
     table = window.all_runs.table
     first, second = (window.library.find(key) for key in "ab")

@@ -41,7 +41,7 @@ def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[An
         values = _stacked(X, rows)
     else:
         values = _matrix(X)
-        values = frozen(values if values.dtype == np.float32 else values.astype(np.float64))
+        values = frozen(values if values.dtype == np.float32 else values.astype(np.float64, copy=False))
     if values.ndim != 2 or not min(values.shape):
         raise ProblemError(f"X must have rows and columns; got shape {values.shape}")
     if isinstance(names, str | bytes) or not isinstance(names, Iterable | None) or getattr(names, "ndim", 1) != 1:
