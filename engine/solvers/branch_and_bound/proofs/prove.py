@@ -67,7 +67,7 @@ class Prover:
             if found is None:
                 return None
             order, initial = found, problem.evaluate(found)
-        result = self._search(problem, initial, deadline - time.monotonic())
+        result = self._start(problem, initial, "run", deadline - time.monotonic()).wait()
         if result.status.stopped:
             return None
         if result.solution is not None:
@@ -103,12 +103,8 @@ class Prover:
     def _chosen(self) -> FlowshopOptions:
         return FlowshopOptions(**self.options)
 
-    def _search(self, problem: Flowshop, initial: int, seconds: float) -> Result:
-        """The search below a makespan, or the next part of it."""
-        return self._start(problem, initial, "run", seconds).wait()
-
     def _start(self, problem: Flowshop, upper: int, suffix: str, seconds: float, stops: bool = False) -> Run:
-        """Start a search in a folder of its own, or continue it; ``stops``: it ends with its first solution."""
+        """Start the search below a makespan, or its next part, in a folder of its own; ``stops``: at a solution."""
         folder, interval, limit = self._path(problem, upper, suffix), self.checkpoint_interval, max(seconds, 0.1)
         started = threading.Event()
         runs: list[Run] = []
