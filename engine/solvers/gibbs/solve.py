@@ -182,8 +182,9 @@ def sample(
         else:
             state.passes += passes_of(options, state, step, count)
         take(options, run, state, *rows)
-        length.took(time.monotonic() - began, count)
-        run.reserve(_summary_seconds(state))
+        took = time.monotonic() - began
+        length.took(took, count)
+        run.reserve(_summary_seconds(state) + took)  # a batch is under way
         report_progress(options, run, state, stops[-1])
 
 
@@ -261,12 +262,12 @@ def passes_of(options: Options, state: RunState, first: int, count: int) -> int:
 def checked(options: Options, run: RunContext, state: RunState) -> Convergence:
     """Whether the targets are met, at this check too; all quantities are looked at if the worst are good."""
     before, watched, value_seconds = state.convergence, state.convergence.watched, state.convergence.value_seconds
-    found = mixing_of(state.draws, state.statistics, watched)
+    began, found = time.monotonic(), mixing_of(state.draws, state.statistics, watched)
     if len(watched) and (found is None or found.reaches(options.ess, options.r_hat)):
-        began = time.monotonic()
-        found = mixing_of(state.draws, state.statistics)
-        value_seconds *= (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
         watched = np.zeros(0, np.int64)
+        began, found = time.monotonic(), mixing_of(state.draws, state.statistics)
+    if not len(watched):
+        value_seconds *= (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
     if found is None:
         return replace(before, passed=0, watched=watched, value_seconds=value_seconds)
     report_mixing(run, found)
