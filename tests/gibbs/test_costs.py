@@ -11,6 +11,7 @@ from engine.base.context import Checkpoint
 from engine.solvers.gibbs.choice import kernel_costs, with_kernel
 from engine.solvers.gibbs.costs import Shape, Traits, predicted_cost
 from engine.solvers.gibbs.design.matrix import Design, storage_for
+from engine.solvers.gibbs.moves.rescale import rescale_interval
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.validate import settings_for
 
@@ -155,3 +156,11 @@ def test_latent_normals_are_moved_where_these_are_few_and_x_is_on_the_device(sha
     problem = engine.HorseshoeRegression(X, np.arange(shape[0]) % 2, family=family)
     chosen = with_kernel(problem, Options(**options))
     assert settings_for(Design.of(problem, chosen), chosen, 1).latent == latent
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "interval"),
+    [(1000, 50, 1), (1_000_000, 100, 62), (1_000_000, 4000, 62), (1_000_000, 5000, 2), (1_000_000, 20_000, 1)],
+)
+def test_tau_is_moved_with_the_coefficients_as_often_as_passes_leave_time_for_it(rows, columns, interval):
+    assert rescale_interval(rows, columns) == interval

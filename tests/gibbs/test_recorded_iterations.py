@@ -47,7 +47,7 @@ OPTIONS = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
 def test_recordings_change_no_bit_of_the_draws(device, case, monkeypatch):
     name, options = CASES[case]
     if case.startswith("hmc"):  # so that iterations are of two kinds
-        monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows: 3)
+        monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows, columns: 3)
     problem, plays = problem_of(name), itertools.count()
     play = Recording.play
 
@@ -107,7 +107,7 @@ def drawn(device, problem):
 
 @pytest.mark.full
 def test_whatever_changes_between_iterations_takes_effect(device, monkeypatch):
-    monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows: 3)
+    monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows, columns: 3)
     played, chosen = drawn(device, problem_of("probit"))
     monkeypatch.setattr(Recordings, "run", lambda self, key, work: work())
     plain, expected = drawn(device, problem_of("probit"))

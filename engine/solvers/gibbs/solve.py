@@ -253,7 +253,7 @@ def passes_of(options: Options, state: RunState, first: int, count: int) -> int:
         return count * (3 if is_wide(state.design, options) else 1)
     if moves_latent(state.design, options):
         return count * (5 if (state.adaptation.small > MOSTLY).any() else 4)
-    every = rescale_interval(state.design.layout.rows)
+    every = rescale_interval(state.design.layout.rows, state.design.layout.columns)
     rescaled = (first + count - 1) // every - (first - 1) // every
     renewed = count if state.start.lines.count else rescaled
     return count * state.adaptation.steps + renewed + rescaled * bool((state.adaptation.small > MOSTLY).any())

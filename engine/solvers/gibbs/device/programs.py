@@ -20,6 +20,7 @@ from .sparse_programs import sparse_variants
 
 __all__ = [
     "CONJUGATE_BLOCK",
+    "LONG",
     "STORAGE",
     "Mode",
     "Programs",
@@ -39,11 +40,13 @@ STORAGE = {"float32": "f32", "float16": "f16"}
 CONJUGATE_BLOCK = 256
 """Work-items of a group of ``gibbs/dense_conjugate`` where they run in lanes."""
 
+LONG = 4096
+"""Columns from which a group of a chain is as large as it can be."""
+
 _MOST_REGISTERS = 96
 _MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
 _QUEUE_BYTES = 16
 _SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
-_LONG = 4096  # columns from which a group of a chain is as large as it can be
 _SMALL_COLUMNS = 256  # ... and fewer where these are small
 _SERIAL_COLUMNS = 32  # that a group of one work-item adds up together
 
@@ -213,7 +216,7 @@ class Programs:
     @property
     def long_block(self) -> int:
         """Work-items of a group that goes over all columns or rows of a chain alone."""
-        return _long_block(self._device.capabilities) if self.layout.columns >= _LONG else self.block
+        return _long_block(self._device.capabilities) if self.layout.columns >= LONG else self.block
 
     def with_long_block(self, name: str) -> Program:
         """A template for groups of :attr:`long_block` work-items."""

@@ -57,7 +57,7 @@ class ConjugateMoves:
         self._margins, self._part_margins = (memory.zeros(count * self._pitch, np.float32) for _ in range(2))
         program, block = rows.programs.with_long_block("rescale"), rows.programs.long_block
         self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._part_margins, self._sweep)
-        self._rescale_every = rescale_interval(rows.layout.rows)
+        self._rescale_every = rescale_interval(rows.layout.rows, rows.layout.columns)
 
     def load(self) -> None:
         """Take what depends on the rows, once these are there."""

@@ -77,7 +77,7 @@ class HamiltonianMoves:
         if rows.design.first:
             signs[: layout.rows] = rows.design.signs(0, layout.rows)
         self.signs = memory.put(signs)
-        self._rescale_every = rescale_interval(layout.rows)
+        self._rescale_every = rescale_interval(layout.rows, layout.columns)
         self._no_diagonal = memory.zeros(q)
         self._launch = Launcher(
             **shared_arguments(rows, chains, matrices, settings),

@@ -11,6 +11,7 @@ from ....devices import Buffer, Launcher
 from ....devices.kernels.program import Program
 from ....numerics.memory import Memory
 from ..device.chains import Chains
+from ..device.programs import LONG
 from ..device.rows import Rows
 from ..options import Settings
 
@@ -18,11 +19,13 @@ __all__ = ["RescaleMoves", "rescale_interval"]
 
 STREAM_RESCALE = 14  # takes two
 _ROWS_RESCALED = 1 << 14  # rows that a chain visits for this in an iteration, on average
+_VALUES = 10_000  # of X, of very many columns: what an iteration does with them takes about as long as a visit
 
 
-def rescale_interval(rows: int) -> int:
+def rescale_interval(rows: int, columns: int) -> int:
     """Every how many iterations coefficients and tau are rescaled."""
-    return max(1, -(-rows // _ROWS_RESCALED))
+    interval = -(-rows // _ROWS_RESCALED)
+    return max(1, interval if columns < LONG else min(interval, -(-_VALUES // columns)))
 
 
 class RescaleMoves:
