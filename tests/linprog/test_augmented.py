@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 import engine
 from engine.api.engine import Engine
 from engine.errors import OptionError
-from engine.solvers.linprog.forms.standard import ShardData, with_slacks
+from engine.solvers.linprog.forms.standard import with_slacks
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.multifrontal import form
 from engine.solvers.linprog.multifrontal.form import cheaper_form
@@ -23,7 +23,7 @@ from engine.solvers.linprog.sparse.products import DenseColumns
 from engine.solvers.linprog.systems import host, pending
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.examples import examples
-from tests.support.linear_systems import GivenTheta
+from tests.support.linear_systems import GivenTheta, shard_data
 from tests.support.needs import package
 from tests.support.random_programs import program
 
@@ -55,17 +55,7 @@ def data(m, n, long):
     random = np.random.default_rng([m, n, long])
     a = sp.random_array((m, n), density=min(1.0, 2.0 / m), rng=random)
     wide = sp.random_array((m, long), density=0.5, rng=random)
-    rows = np.arange(0, m, 2)
-    total = n + long + rows.size
-    return ShardData(
-        A=sp.csr_array(sp.hstack([a, wide])),
-        c=np.zeros(total),
-        upper=np.full(total, np.inf),
-        free=np.zeros(total, bool),
-        slack_rows=rows,
-        slack_signs=random.choice([-1.0, 1.0], rows.size),
-        m=m,
-    )
+    return shard_data(sp.hstack([a, wide]), random)
 
 
 @pytest.mark.few(4)

@@ -12,7 +12,6 @@ import engine
 from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
 from engine.solvers.linprog import solve
-from engine.solvers.linprog.forms.standard import ShardData
 from engine.solvers.linprog.highs.process import ChildError, keep_children, release_children
 from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
@@ -22,7 +21,7 @@ from engine.solvers.linprog.sparse import long_lines
 from engine.solvers.linprog.systems import choose, costs, fronts, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem
 from engine.solvers.linprog.systems.host import HostSystem
-from tests.support.linear_systems import GivenTheta
+from tests.support.linear_systems import GivenTheta, shard_data
 from tests.support.matrices import MATRICES, filled, grid, lower_pattern, tree_of, with_identity
 from tests.support.needs import package
 
@@ -208,20 +207,6 @@ def test_rows_that_depend_on_others_have_no_part_in_solutions(device):
     assert (found == 0.0).sum() >= 3  # but for rounding errors there are 20 of them
 
 
-def data(columns):
-    m, count = columns.shape
-    nothing = np.zeros(0, np.int64)
-    return ShardData(
-        A=sp.csr_array(columns),
-        c=np.zeros(count),
-        upper=np.full(count, np.inf),
-        free=np.zeros(count, bool),
-        slack_rows=nothing,
-        slack_signs=nothing.astype(float),
-        m=m,
-    )
-
-
 def on(device, given, warnings):
     shards = GivenTheta(device)
     return pending.PendingSystem(shards, given, device.info, "device", False, warnings.append), shards
@@ -231,7 +216,7 @@ def test_dense_columns_are_taken_into_account(device):
     random = np.random.default_rng(5)
     columns = sp.csc_array(sp.hstack([MATRICES["scattered"], sp.csc_array(random.standard_normal((400, 3)))]))
     theta = 10.0 ** random.uniform(-2, 2, columns.shape[1])
-    found, shards = on(device, data(columns), [])
+    found, shards = on(device, shard_data(columns), [])
     shards.form(found, theta)
     assert not found.factor(0.0, 0.1)
     assert isinstance(found._present, FrontSystem)
@@ -244,7 +229,7 @@ def test_dense_columns_are_taken_into_account(device):
 
 
 def test_a_matrix_that_is_not_definite_is_reported(device):
-    found, shards = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, shard_data(MATRICES["grid"]), [])
     for theta in (-1.0, np.nan):
         shards.form(found, np.full(MATRICES["grid"].shape[1], theta))
         assert found.factor(0.0, 0.0)
@@ -261,7 +246,7 @@ def test_the_host_factorises_what_does_not_fit(device, monkeypatch, known):
     else:
         monkeypatch.setattr(Multifrontal, "_put_matrix", full)
     warnings = []
-    found, shards = on(device, data(MATRICES["grid"]), warnings)
+    found, shards = on(device, shard_data(MATRICES["grid"]), warnings)
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert not found.factor(0.0, 0.0)
     assert isinstance(found._present, HostSystem)
@@ -273,7 +258,7 @@ def test_the_host_factorises_what_does_not_fit(device, monkeypatch, known):
 def test_an_analysis_is_abandoned_when_the_run_ends(device, monkeypatch):
     ended = threading.Event()
     monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
-    found, shards = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, shard_data(MATRICES["grid"]), [])
     threading.Timer(0.1, found.close).start()
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     assert not ended.is_set()
@@ -294,7 +279,7 @@ def test_the_order_of_metis_is_made_by_a_child_process(device, monkeypatch):
     pattern = lower_pattern(MATRICES["grid"])
     rows, columns = ordering.below_diagonal(pattern.indices, pattern.indptr)
     here = orders.nested_dissection(pattern.shape[0], rows, columns)
-    found, shards = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, shard_data(MATRICES["grid"]), [])
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))  # its own analysis has ended
     with monkeypatch.context() as patched:
         patched.setattr(orders, "nested_dissection", lambda *_: pytest.fail("ordered in this process"))
@@ -312,7 +297,7 @@ def test_the_process_of_orders_is_kept_for_the_next_run(device, monkeypatch):
     keep_children(1, orders.__file__)
     try:
         for _ in range(2):
-            found, shards = on(device, data(MATRICES["grid"]), [])
+            found, shards = on(device, shard_data(MATRICES["grid"]), [])
             shards.form(found, np.ones(MATRICES["grid"].shape[1]))
             found.close()
         assert used[0] is used[1]
@@ -320,7 +305,7 @@ def test_the_process_of_orders_is_kept_for_the_next_run(device, monkeypatch):
     finally:
         release_children()
     assert not used[0].is_alive
-    found, shards = on(device, data(MATRICES["grid"]), [])  # none is kept from here on
+    found, shards = on(device, shard_data(MATRICES["grid"]), [])  # none is kept from here on
     shards.form(found, np.ones(MATRICES["grid"].shape[1]))
     found.close()
     assert not used[2].is_alive
@@ -331,7 +316,7 @@ def test_an_order_that_takes_long_ends_with_the_run(device, monkeypatch, tmp_pat
     slow = tmp_path / "slow.py"
     slow.write_text("import time\n\ndef nested_dissection(*_):\n    time.sleep(600)\n")
     monkeypatch.setattr(dissection.orders, "__file__", str(slow))
-    found, shards = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, shard_data(MATRICES["grid"]), [])
     analysis = found._analysis
     assert analysis is not None
     while found._dissection.process is None:
@@ -343,7 +328,7 @@ def test_an_order_that_takes_long_ends_with_the_run(device, monkeypatch, tmp_pat
 
 
 def test_a_cancelled_factorization_is_a_failed_one(device):
-    found, shards = on(device, data(MATRICES["grid"]), [])
+    found, shards = on(device, shard_data(MATRICES["grid"]), [])
     theta = np.ones(MATRICES["grid"].shape[1])
     shards.form(found, theta)
     assert not found.factor(0.0, 1.0)
@@ -453,7 +438,7 @@ def test_a_race_may_end_before_the_analysis(device, monkeypatch):
 def test_a_matrix_without_zeros_is_not_analysed(device, monkeypatch):
     monkeypatch.setattr(pending, "best_tree", lambda *_: pytest.fail("analysed"))
     shards = GivenTheta()
-    found = pending.PendingSystem(shards, data(MATRICES["dense"]), device.info, "auto", True, pytest.fail)
+    found = pending.PendingSystem(shards, shard_data(MATRICES["dense"]), device.info, "auto", True, pytest.fail)
     found.form()
     assert shards.dense_forms == 1
     found.close()

@@ -5,10 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.solvers.linprog.forms.standard import ShardData
 from engine.solvers.linprog.systems import host
 from engine.solvers.linprog.systems.host import HostSystem
-from tests.support.linear_systems import GivenTheta
+from tests.support.linear_systems import GivenTheta, shard_data
 from tests.support.needs import package
 
 
@@ -28,17 +27,7 @@ def data(m, n, density, dense_columns):
     a = sp.random_array((m, n), density=density, rng=random, format="lil")
     for j in range(dense_columns):
         a[:, j] = random.standard_normal((m, 1))
-    rows = np.arange(0, m, 2)
-    total = n + rows.size
-    return ShardData(
-        A=sp.csr_array(a),
-        c=np.zeros(total),
-        upper=np.full(total, np.inf),
-        free=np.zeros(total, bool),
-        slack_rows=rows,
-        slack_signs=random.choice([-1.0, 1.0], rows.size),
-        m=m,
-    )
+    return shard_data(a, random)
 
 
 def test_a_process_that_ends_is_a_failed_factor(monkeypatch):

@@ -3,6 +3,24 @@
 from types import SimpleNamespace
 
 import numpy as np
+import scipy.sparse as sp
+
+from engine.solvers.linprog.forms.standard import ShardData
+
+
+def shard_data(columns, random=None):
+    """All of a system on one shard, without costs and bounds; with ``random`` every second row has a slack."""
+    m, n = columns.shape
+    rows = np.arange(0, m if random is not None else 0, 2)
+    return ShardData(
+        A=sp.csr_array(columns),
+        c=np.zeros(n + rows.size),
+        upper=np.full(n + rows.size, np.inf),
+        free=np.zeros(n + rows.size, bool),
+        slack_rows=rows,
+        slack_signs=rows.astype(float) if random is None else random.choice([-1.0, 1.0], rows.size),
+        m=m,
+    )
 
 
 class GivenTheta:
