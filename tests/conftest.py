@@ -165,6 +165,14 @@ def unoptimized():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _contexts_of_gpus_are_shared():
+    """As those of CPUs are: beside 13 other processes NVIDIA's driver takes 3 to 30 s to open or close one more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opencl, "_is_shared", lambda native: True)
+        yield
+
+
 @pytest.fixture
 def _nothing_compiled():
     """Devices that the test opens have compiled nothing, whatever others of this process have."""

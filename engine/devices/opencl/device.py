@@ -77,9 +77,14 @@ _CONTEXTS: weakref.WeakValueDictionary[int, _Context] = weakref.WeakValueDiction
 _OPENING = threading.Lock()
 
 
+def _is_shared(native: cl.Device) -> bool:
+    """Whether all that open a device share a context: not that of a GPU, whose faults end all work of one."""
+    return bool(native.type & pyopencl().device_type.CPU)
+
+
 def _context_of(index: int, native: cl.Device, part: cl.Device) -> _Context:
-    """The context of a device; of its own for a part of one, and for GPUs, whose faults end all work of a context."""
-    if part is not native or not native.type & pyopencl().device_type.CPU:
+    """The context of a device, or of a part of one, which has its own."""
+    if part is not native or not _is_shared(native):
         return _Context(pyopencl().Context([part]))
     with _OPENING:
         found = _CONTEXTS.get(index)
