@@ -55,6 +55,7 @@ class Record:
     --------
     >>> CHAIN = Record("chain", tau_precision="f64", xi_rate="f64")  # or ("f64", n), an array of n
     >>> program = device.program("gibbs/conditionals", chain=CHAIN, block=256)
+
     In the template ``${chain.declaration()}`` defines ``chain_t``, and a kernel reads ``chains[c].tau_precision``; a
     launch refuses a buffer of another type than ``CHAIN.dtype``.
     """
