@@ -21,10 +21,7 @@ from gui.app.widgets import filled
 
 
 class Palette(QDialog):
-    """A line to type in, and the commands that match; Enter runs the current one.
-
-    ``entries``: in the order to show them; None in place of the callable disables the entry.
-    """
+    """A line to type in, and the commands that match; Enter runs the current one."""
 
     def __init__(self, entries: Iterable[tuple[str, str, Callable[[], object] | None]], parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)

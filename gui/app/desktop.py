@@ -42,10 +42,7 @@ def _places() -> dict[str, Path]:
 
 
 def install() -> list[Path]:
-    """Write desktop entry, icon and file types into the user's data folder; the files that were written.
-
-    Raises :class:`engine.errors.InputError` on other systems than Linux, or if a file cannot be written.
-    """
+    """Write desktop entry, icon and file types into the user's data folder; the files that were written."""
     from gui.app.icons import application_svg
 
     if not sys.platform.startswith("linux"):
@@ -68,10 +65,7 @@ def install() -> list[Path]:
 
 
 def uninstall() -> list[Path]:
-    """Remove what :func:`install` has written; the files that were there.
-
-    Raises :class:`engine.errors.InputError` if one cannot be removed.
-    """
+    """Remove what :func:`install` has written; the files that were there."""
     places = _places()
     removed = [path for path in places.values() if os.path.isfile(path)]
     for path in removed:

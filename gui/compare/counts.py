@@ -37,10 +37,7 @@ class Counts:
         return {name for (name, _), points in self._points.items() if points[-1][1] > 0}
 
     def at(self, name: str, times: Floats) -> Floats:
-        """The counts at some times, interpolated; they begin at 0, and end with the last report.
-
-        Returns ndarray, shape (n,).
-        """
+        """The counts at some times, interpolated; they begin at 0, and end with the last report."""
         points = self._points.get((name, "metric")) or self._points[name, "progress"]
         time, count = np.array(sorted(points), float).T
         return np.asarray(np.interp(times, time, np.maximum.accumulate(count), left=0.0))

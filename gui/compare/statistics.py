@@ -39,10 +39,7 @@ _UNLIKE = "These runs have different kinds of objectives, which share no axis. C
 
 
 class StatisticsTab(Cleanup, QWidget):
-    """Runs grouped by instance and options; each group's spread of a value over its seeds.
-
-    ``notes``: runs that have ended, of one solver or several.
-    """
+    """Runs grouped by instance and options; each group's spread of a value over its seeds."""
 
     ready = Signal()
     complete = True

@@ -1,7 +1,4 @@
-"""Comparison of runs: their numbers and options side by side, and all their series on common axes.
-
-The horizontal axis is time, or what all of the runs count: iterations, generations, nodes, evaluations.
-"""
+"""Comparison of runs: their numbers and options side by side, and all their series on common axes."""
 
 from __future__ import annotations
 

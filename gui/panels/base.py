@@ -214,7 +214,6 @@ class Panel(Cleanup, QWidget):
                 plot.show_cursor(time)
 
     def add_device_page(self) -> None:
-        """Add a page with the load of each device."""
         self.device_page = DevicesPage(self.figure, self.page("Devices", columns=3), self.device_index)
 
     def follow(self, plot: LivePlot, *metrics: str, names: Sequence[str] = (), scale: float = 1.0) -> None:

@@ -15,10 +15,7 @@ from gui.plot.timeline import AT_WORK, COMPILING, FROM_DEVICE, TO_DEVICE, LaneTi
 
 
 class DevicesPage:
-    """The figures of the page, filled from the device events of the run.
-
-    ``make`` makes a figure on it; ``index`` gives the place of a device in the pool, and with it its colour and dash.
-    """
+    """The figures of the page, filled from the device events of the run."""
 
     def __init__(self, make: Callable[..., Any], page: Page, index: Callable[[str], int]) -> None:
         self._index = index

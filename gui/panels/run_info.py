@@ -13,10 +13,7 @@ from gui.runs.notes import RunNote
 
 @dataclass(frozen=True)
 class RunInfo:
-    """The run of a panel.
-
-    ``problem``, ``folder`` and ``schema`` are None where they are not known; ``note`` has what the user has noted.
-    """
+    """The run of a panel."""
 
     solver: str
     metrics: tuple[MetricSpec, ...] = ()

@@ -21,10 +21,7 @@ Ints = NDArray[np.int64]
 
 
 def schedule(times: NDArray[Any], order: NDArray[Any], kind: str = "flowshop") -> tuple[Ints, Ints]:
-    """Begin and end of every operation of a permutation flowshop.
-
-    Returns in the order of the schedule: column k is job ``order[k]``.
-    """
+    """Begin and end of every operation of a permutation flowshop."""
     sorted_times = np.asarray(times, np.int64)[:, np.asarray(order, np.int64)]
     if kind in ("blocking", "nowait"):
         begin = _begins_without_buffers(sorted_times, kind == "blocking")

@@ -122,9 +122,6 @@ class Axis(pg.AxisItem):
         """The title with the line breaks that it has."""
         return "\n".join(self._lines)
 
-    def _title_font(self) -> QFont:
-        return QFont(self.style["tickFont"] or QGuiApplication.font())
-
     def _make_title_room(self) -> None:
         """Set the width of a left axis, or the height of one below, for ticks and title."""
         if self.orientation == "left":
@@ -134,7 +131,7 @@ class Axis(pg.AxisItem):
 
     def _fit_title(self) -> None:
         """Break the title into lines that fit; make its letters smaller where a word alone does not."""
-        font = self._title_font()
+        font = QFont(self.style["tickFont"] or QGuiApplication.font())
         length = self.size().height() if self.orientation == "left" else self.size().width()
         length = max(24.0, length - 4)
         widest = max((QFontMetricsF(font).horizontalAdvance(word) for word in self.title.split()), default=0.0)

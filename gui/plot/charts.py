@@ -108,10 +108,7 @@ class _Bar:
 
 
 class Bars(Picture):
-    """A horizontal bar for each name, in percent of the whole.
-
-    ``whole``: name of the bar that adds the others up, where it differs from one alone; none if empty.
-    """
+    """A horizontal bar for each name, in percent of the whole."""
 
     def __init__(self, title: str, unit: str = "%", *, theme: Theme, key: str = "", whole: str = "") -> None:
         self._bars: dict[str, _Bar] = {}

@@ -72,10 +72,7 @@ class FigureExport:
             path.with_suffix(".txt").write_text(f"{text}\n\n{figure.command()}\n", encoding="utf-8")
 
     def to_image(self, scale: float = 2.0, size: QSize | None = None) -> QImage:
-        """The picture with title and legend, ``scale`` pixels for each unit of the screen.
-
-        ``size`` is that of the figure, by default its present one.
-        """
+        """The picture with title and legend, ``scale`` pixels for each unit of the screen."""
         with self._figure.in_full_quality(size, scale) as whole:
             image = QImage(whole * scale, QImage.Format.Format_RGB32)
             image.setDevicePixelRatio(scale)

@@ -16,10 +16,7 @@ from gui.plot.tables import Table
 
 
 class LevelBars(Picture):
-    """A vertical bar for each level, the root's at the left.
-
-    ``y_title``: title of the axis at the left.
-    """
+    """A vertical bar for each level, the root's at the left."""
 
     def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "", y_title: str = "") -> None:
         self._y_title = y_title

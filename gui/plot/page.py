@@ -26,7 +26,6 @@ class Tile(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def show_value(self, value: str, colour: str = "") -> None:
-        """Show a value, in a colour of its own if need be."""
         if (value, colour) == (self.value, self.colour):
             return
         self.value, self.colour = value, colour

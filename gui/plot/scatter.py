@@ -21,10 +21,7 @@ _SMALL, _LARGE, _FEW = 4, 8, 300  # pixels of a point, of many and of few of the
 
 
 class ScatterPlot(Figure):
-    """Points with an axis title on either side.
-
-    ``x_title``, ``y_title``: titles of the axes, with units.
-    """
+    """Points with an axis title on either side."""
 
     def __init__(
         self, title: str, unit: str = "", *, theme: Theme, key: str = "", x_title: str = "", y_title: str = ""

@@ -15,6 +15,7 @@ from gui.app.widgets import filled, text_label
 from gui.runs.child import child_environment
 
 _BESIDES = " for the search alone; compiling kernels and a first solution take seconds besides."
+_FEWER = " Where a better solution is found on the way, it is less, often many times."
 SECONDS = 20
 """About how long an estimate may take."""
 
@@ -93,4 +94,4 @@ def estimate_text(found: Mapping[str, Any]) -> str:
         return f"{short_number_text(amount)} {unit} at {speed}: {seconds_text(found['seconds'])}{_BESIDES}"
     limits = f"probably {short_number_text(low)} to {short_number_text(high)}"
     times = f"{seconds_text(low / max(rate, 1e-9))} to {seconds_text(high / max(rate, 1e-9))}"
-    return f"about {short_number_text(amount)} {unit}, {limits}; at {speed} on these devices {times}{_BESIDES}"
+    return f"about {short_number_text(amount)} {unit}, {limits}; at {speed} on these devices {times}{_BESIDES}{_FEWER}"

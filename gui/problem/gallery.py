@@ -115,7 +115,7 @@ class Gallery(QTreeWidget):
         return next((group for group in groups if group is not None and group.text(0) == title), None)
 
     def _leaf(self, group: QTreeWidgetItem, title: str, path: Path, tip: str, recorded: bool) -> None:
-        leaf = QTreeWidgetItem(group, [title, _brief(tip, title)])
+        leaf = QTreeWidgetItem(group, [title, tip.partition(f"{title}: ")[2] or tip])
         leaf.setForeground(1, self._muted)
         leaf.setData(0, _PATH, (str(path), recorded))
         leaf.setToolTip(0, tip)
@@ -133,12 +133,6 @@ class Gallery(QTreeWidget):
             return
         path, recorded = Path(data[0]), data[1]
         (self.replay_requested if recorded else self.problem_requested).emit(path)
-
-
-def _brief(description: str, title: str) -> str:
-    """A description without the title that it begins with."""
-    after = description.partition(f"{title}: ")[2]
-    return after or description
 
 
 def elided(path: Path) -> str:

@@ -12,10 +12,7 @@ from gui.problem.start_page import StartPage
 
 
 class Home(QStackedWidget):
-    """Start page, preview, and errors of files; ``open_requested()`` for the file dialog.
-
-    ``run_key``: the shortcut that runs the problem, for the preview.
-    """
+    """Start page, preview, and errors of files; ``open_requested()`` for the file dialog."""
 
     open_requested = Signal()
 

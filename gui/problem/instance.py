@@ -56,7 +56,6 @@ def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Insta
     """Read an instance file, a TOML file that names one, or the problem of a run folder.
 
     ``reading``: fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
-    Raises :class:`engine.errors.InputError` with the file, the line and the rule.
     """
     default = resolve()
     from_file: Resolved | None = None

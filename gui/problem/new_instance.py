@@ -46,10 +46,7 @@ class InstanceRequest:
 
 
 def make_instance(request: InstanceRequest) -> Path:
-    """Write an instance; the file is written completely or not at all.
-
-    Raises :class:`engine.errors.InputError` if it cannot be written.
-    """
+    """Write an instance; the file is written completely or not at all."""
     temporary = request.path.with_name(f".part-{request.path.name}")
     try:
         request.write(temporary)

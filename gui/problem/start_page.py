@@ -62,10 +62,7 @@ class Card(QPushButton):
 
 
 class StartPage(QScrollArea):
-    """What the window shows before a problem or a run is opened.
-
-    Signals: ``problem_requested(path)``, ``replay_requested(path)`` for a recorded run, ``open_requested()``.
-    """
+    """What the window shows before a problem or a run is opened."""
 
     problem_requested = Signal(Path)
     replay_requested = Signal(Path)

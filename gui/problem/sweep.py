@@ -75,10 +75,7 @@ def plan_sweep(sweep: Sweep) -> SweepPlan:
 
 
 def parse_options(text: str, model: type[BaseModel]) -> dict[str, list[Any]]:
-    """Options with their values: a line ``name = value, value`` each.
-
-    Raises :class:`engine.errors.InputError` if a line is not of that form.
-    """
+    """Options with their values: a line ``name = value, value`` each."""
     found: dict[str, list[Any]] = {}
     for line in text.splitlines():
         if not line.strip():
@@ -146,10 +143,6 @@ class SweepDialog(QDialog):
         self._check()
 
     def sweep(self) -> Sweep:
-        """The sweep as it is now.
-
-        Raises :class:`engine.errors.InputError` if the seeds or the options are wrong.
-        """
         fixed = {name: [value] for name, value in self._options.items()}
         varied = parse_options(self.options.toPlainText(), self._model)
         seeds = tuple(parse_seeds(self.seeds.text()))

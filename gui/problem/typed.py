@@ -41,10 +41,7 @@ class Typed(QWidget):
     suffix: ClassVar[str] = ".txt"
 
     def text(self) -> str:
-        """The file of the problem.
-
-        Raises :class:`engine.errors.InputError` if a cell is not a number, or there is no problem yet.
-        """
+        """The file of the problem."""
         raise NotImplementedError
 
 

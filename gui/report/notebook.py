@@ -79,10 +79,7 @@ if result is not None and "history" in result.arrays:
 
 
 def write_notebook(folder: Path, path: Path) -> None:
-    """Write the notebook of a run folder.
-
-    Raises :class:`OSError`, or :class:`engine.errors.RunFolderError` if the folder is no run folder.
-    """
+    """Write the notebook of a run folder."""
     write_whole(path, (json.dumps(notebook(folder), indent=1) + "\n").encode())
 
 

@@ -39,9 +39,6 @@ def unpack_run(archive: Path, runs: Path) -> Path:
     """Unpack a run that :func:`write_zip` has packed into a folder of ``runs`` that was not there before.
 
     Nothing is written outside that folder, and nothing that is there is changed; it appears whole or not at all.
-
-    Raises :class:`engine.errors.RunFolderError` if the file is no zip archive, or what it holds is no run, or reaches
-    outside its folder, or has no room; or if it brings Python code, which the run could name as that of its problem.
     """
     runs.mkdir(parents=True, exist_ok=True)
     temporary = runs.parent / f".unpacking-{secrets.token_hex(4)}"

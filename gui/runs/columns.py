@@ -75,10 +75,7 @@ DEFAULT_COLUMNS = ("title", "state", "best", "gap", "time", "seed", "solver", "d
 
 
 def column_named(name: str) -> Column:
-    """The column of a name: one of :data:`FIELDS`, ``option.NAME`` or ``counter.NAME``.
-
-    Raises :class:`KeyError` if there is none.
-    """
+    """The column of a name: one of :data:`FIELDS`, ``option.NAME`` or ``counter.NAME``."""
     for column in COLUMNS:
         if column.name == name:
             return column

@@ -44,10 +44,7 @@ def default_home() -> Path:
 
 
 def read_folder(folder: Path) -> RunNote:
-    """What a run folder says of its run, for :meth:`Library.adopt`; it may have many events, or be on a slow disk.
-
-    Raises :class:`engine.errors.RunFolderError` if it is none, or cannot be read.
-    """
+    """What a run folder says of its run, for :meth:`Library.adopt`; it may have many events, or be on a slow disk."""
     folder = folder.resolve()
     try:
         return described(folder, folder.name, COLOURS[0])
@@ -56,10 +53,7 @@ def read_folder(folder: Path) -> RunNote:
 
 
 class Library:
-    """The notes of all runs, newest first, kept on disk.
-
-    ``home``: the user's data folder, made when the first run is.
-    """
+    """The notes of all runs, newest first, kept on disk."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.runs = home, runs_folder(home)
@@ -212,7 +206,6 @@ class Library:
         """Take in a run folder from elsewhere; it stays where it is.
 
         Returns the one that there is already, if the folder is known.
-        Raises :class:`engine.errors.RunFolderError` if it is none.
         """
         folder = folder.resolve() if read is None else read.path
         inside = folder.parent == self.runs.resolve()
@@ -235,7 +228,6 @@ class Library:
         """Move a run to the trash: its note, and its folder if that is in the folder of runs.
 
         Returns its place in the trash, for :meth:`restore`.
-        Raises :class:`OSError` if it cannot be moved.
         """
         trash = self.home / "trash"
         place = trash / unused(note.key, lambda name: (trash / name).exists(), ".")
@@ -249,10 +241,7 @@ class Library:
         return place
 
     def restore(self, place: Path) -> RunNote:
-        """Move a run back from the trash.
-
-        Raises :class:`OSError` if it is not there any more, or its folder exists again.
-        """
+        """Move a run back from the trash."""
         note = read_note(place / "note.json")
         if (place / "run").is_dir():
             if note.path.exists():

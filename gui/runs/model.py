@@ -90,7 +90,6 @@ class RunModel(QAbstractTableModel):
         self.endInsertRows()
 
     def remove(self, note: RunNote) -> None:
-        """Remove a run, if it is there."""
         row = self.row_of(note)
         if row >= 0:
             self.beginRemoveRows(QModelIndex(), row, row)

@@ -121,10 +121,7 @@ _NOTES = TypeAdapter(RunNote)
 
 
 def described(folder: Path, key: str, colour: str) -> RunNote:
-    """A note made from a run folder alone.
-
-    Raises :class:`engine.errors.RunFolderError` if it is none.
-    """
+    """A note made from a run folder alone."""
     opened = RunFolder.open(folder)
     about = opened.description
     problem = about.get("problem", {})
@@ -223,10 +220,7 @@ def read_note(path: Path) -> RunNote:
 
 
 def note_from(content: dict[str, Any]) -> RunNote:
-    """A note from its fields; unknown ones, of other versions, are left out.
-
-    Raises :class:`ValueError` if a field is missing or of another type.
-    """
+    """A note from its fields; unknown ones, of other versions, are left out."""
     return _NOTES.validate_python(content)
 
 

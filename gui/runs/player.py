@@ -1,7 +1,4 @@
-"""Replay of a recorded run, at any speed and from any position, with a few thousand events in memory.
-
-The file is read and parsed on a thread of its own, which waits while enough events are pending.
-"""
+"""Replay of a recorded run, at any speed and from any position, with a few thousand events in memory."""
 
 from __future__ import annotations
 

@@ -33,19 +33,13 @@ def open_run(folder: Path) -> Opened:
 
 
 def read_problem_of(folder: Path) -> Problem:
-    """The problem of a run folder, which may have no events.
-
-    Raises :class:`engine.errors.RunFolderError` if it is not a run folder.
-    """
+    """The problem of a run folder, which may have no events."""
     return RunFolder.open(folder).problem()
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Problem and result of a run that has ended; the problem is None if its file is damaged.
-
-    ``processed`` is what a dashboard shows of the result; ``folder`` is where both are.
-    """
+    """Problem and result of a run that has ended; the problem is None if its file is damaged."""
 
     problem: Problem | None
     result: Result | None

@@ -21,10 +21,7 @@ _Entry = tuple[str, str, Callable[[], object] | None]
 
 
 class Help(Controller):
-    """Finds commands, samples and runs by name, and shows the version.
-
-    ``places``: returns further entries of the palette: text, hint, and what is called.
-    """
+    """Finds commands, samples and runs by name, and shows the version."""
 
     def __init__(
         self,

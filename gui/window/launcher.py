@@ -39,11 +39,7 @@ class _Entry:
 
 
 class Launcher(Controller):
-    """Starts runs, and queues them while as many as are allowed are in progress; ``changed()`` when the queue has.
-
-    ``targets``: returns the runs that an action applies to.
-    ``standby``: whether a process with open devices waits for the next run.
-    """
+    """Starts runs, and queues them while as many as are allowed are in progress; ``changed()`` when the queue has."""
 
     changed = Signal()
 
@@ -216,7 +212,7 @@ class Launcher(Controller):
         """Start queued runs as far as is allowed."""
         started = False
         self._show_queue()
-        while self._queue and self._may_start():
+        while self._queue and self.accepting and not self.held and len(self._tabs.running()) < self.most_at_once:
             self._launch(self._queue.pop(0))
             started = True
         if started:
@@ -232,9 +228,6 @@ class Launcher(Controller):
         for place, entry in enumerate(self._queue):
             if (tab := self._tabs.runs.get(entry.note.key)) is not None:
                 tab.explain_wait(self.held, others + place)
-
-    def _may_start(self) -> bool:
-        return self.accepting and not self.held and len(self._tabs.running()) < self.most_at_once
 
     @property
     def queued(self) -> list[str]:

@@ -13,10 +13,7 @@ _COMPACT_LEFT = 300
 
 
 class Layout:
-    """Gives dashboards most of the window: the log is hidden until it is asked for.
-
-    In a narrow window, run list and problem share one pane as tabs.
-    """
+    """Gives dashboards most of the window: the log is hidden until it is asked for."""
 
     def __init__(self, window: QMainWindow, problem: QDockWidget, runs: QDockWidget, log: QDockWidget) -> None:
         self._window, self._problem, self._runs, self._log = window, problem, runs, log

@@ -60,12 +60,7 @@ _RUN_MENU = (
 
 
 class MainWindow(QMainWindow):
-    """Builds the widgets and the controllers, and connects them; ``ready()`` once samples and devices have been found.
-
-    ``home``: the user's data folder: runs, and the state of the window.
-    ``command``: what starts ``quintet`` in child processes.
-    ``standby``: whether a process with open devices waits for the next run, which then starts at once.
-    """
+    """Builds and connects widgets and controllers; ``ready()`` once samples and devices have been found."""
 
     ready = Signal()
 
@@ -302,7 +297,7 @@ class MainWindow(QMainWindow):
         self.run_tabs.update_home()
         start = self.actions_by_name["start"]
         name = "" if data is None else data.title
-        start.setIconText(f"Run {_shortened(name)}".strip())
+        start.setIconText(f"Run {name if len(name) <= 18 else f'{name[:17]}…'}".strip())
         start.setToolTip(f"Solve {name} with these options ({start.shortcut().toString()})" if name else plain("&Run"))
         if requested:
             self.run_tabs.show_home()
@@ -465,7 +460,3 @@ class MainWindow(QMainWindow):
         self._devices.close()
         self.jobs.discard_all()
         self.run_tabs.release()
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= 18 else f"{name[:17]}…"

@@ -28,10 +28,7 @@ _FIELDS = ("utilisation", "memory_used", "power", "temperature")
 
 
 class MonitorTab(Cleanup, QWidget):
-    """Utilisation, memory, power and temperature over time, and the processes that use GPUs.
-
-    The devices are asked by ``quintet devices --watch`` in a child process while the tab is visible.
-    """
+    """Utilisation, memory, power and temperature over time, and the processes that use GPUs."""
 
     ready = Signal()
     complete = True

@@ -24,10 +24,7 @@ def title_of(shown: RunTab | None, running: list[RunTab]) -> str:
 
 
 class Notices(QObject):
-    """Follows the runs of a window.
-
-    ``long``: seconds from which on the end of a run is notified.
-    """
+    """Follows the runs of a window."""
 
     def __init__(self, window: QMainWindow, tabs: Tabs, settings: QSettings) -> None:
         super().__init__(window)

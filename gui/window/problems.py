@@ -309,10 +309,7 @@ class Problems(QObject):
         self._window.statusBar().showMessage("Command line copied to the clipboard", _STATUS_MILLISECONDS)
 
     def estimate_words(self) -> list[str]:
-        """The words after ``quintet`` that estimate the work of the loaded problem, on this computer.
-
-        Raises :class:`engine.errors.InputError` if no problem is loaded, or an option is wrong.
-        """
+        """The words after ``quintet`` that estimate the work of the loaded problem, on this computer."""
         instance = self.pane.instance
         if instance is None:
             raise InputError("no problem is loaded")

@@ -227,7 +227,6 @@ class RunTab(Cleanup, QWidget):
         QTimer.singleShot(0, self, self._show_panel)  # not in the same turn: together they block too long
 
     def _show_panel(self) -> None:
-        """Replace what is shown by the panel."""
         panel, former = self.panel, self._shown
         if panel is None or panel is former:
             return
@@ -385,6 +384,8 @@ class RunTab(Cleanup, QWidget):
         panel = self.panel
         folder = self.note.path if os.path.isfile(self.note.path / "run.toml") else None
         if panel is None or folder is None:
+            if self.child is not None and self.view.finished:
+                self.banner.show_message(f"Its folder {self.note.path} was deleted meanwhile: the result is not kept.")
             self._show_result(None)
             return
         postprocessor = panel.postprocessor()  # it holds no reference to the panel, which must die on this thread

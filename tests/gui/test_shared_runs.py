@@ -295,3 +295,15 @@ def test_a_device_is_held_twice_by_a_pool(qtbot, window):
     assert bar.values()["devices"] is None
     bar.set_values({"devices": [name, name, name]})
     assert (bar.boxes[name].isChecked(), bar.counts[name].value()) == (True, 3)
+
+
+def test_a_run_whose_folder_is_deleted_meanwhile_says_that_its_result_is_not_kept(qtbot, open_window, counting_files):
+    window = open_window(COUNTING)
+    load(qtbot, window, counting_files / "endless.txt")
+    window.launcher.start()
+    tab = window.run_tabs.current_run()
+    qtbot.waitUntil(lambda: tab.view.state == "running" and tab.note.path.exists(), timeout=60_000)
+    shutil.rmtree(tab.note.path)
+    window.launcher.stop()
+    qtbot.waitUntil(lambda: tab.complete, timeout=60_000)
+    assert (tab.note.state, "was deleted" in tab.banner.text.text()) == ("interrupted", True)
