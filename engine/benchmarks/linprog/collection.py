@@ -97,8 +97,8 @@ def bench_collection(
     times: dict[str, list[_Time]] = {column: [] for column in columns}
     try:
         for problem, optimum in found:
-            if not table.rows:  # kernels are compiled and libraries loaded by a first solve, which is not measured
-                for method in methods:
+            if not table.rows:  # kernels are compiled and libraries loaded by first solves, which are not measured
+                for method in dict.fromkeys((*methods, "mpc")):
                     _ours(engine, problem, optimum, method, limit)
             entries = []
             for method in methods:
