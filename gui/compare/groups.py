@@ -45,10 +45,15 @@ def condition_of(note: RunNote, name: str) -> Any:
 
 
 def differing_options(notes: Sequence[RunNote]) -> list[str]:
-    """Names of the options in which some of the runs differ; the time limit and the devices are among them."""
-    all_conditions = [_conditions(note) for note in notes]
-    names = sorted({name for conditions in all_conditions for name in conditions})
-    return [name for name in names if len({str(conditions.get(name)) for conditions in all_conditions}) > 1]
+    """Names of the options in which some runs of one solver differ; the time limit and the devices are among them."""
+    by_solver: dict[str, list[dict[str, Any]]] = {}
+    for note in notes:
+        by_solver.setdefault(note.solver, []).append(_conditions(note))
+    found: set[str] = set()
+    for runs in by_solver.values():
+        names = {name for conditions in runs for name in conditions}
+        found |= {name for name in names if len({str(conditions.get(name)) for conditions in runs}) > 1}
+    return sorted(found)
 
 
 def conditions_of(notes: Sequence[RunNote]) -> list[str]:

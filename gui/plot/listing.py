@@ -14,6 +14,7 @@ from gui.plot.figure import Figure
 from gui.plot.tables import SortedRows, Table
 
 _LONG = 30  # rows
+_WIDEST = 0.4  # of the table, for its widest column where not all columns are seen
 
 
 class Listing(Figure):
@@ -63,10 +64,15 @@ class Listing(Figure):
         self._empty.setVisible(bool(text) and not self._content[1])
 
     def fit_columns(self) -> None:
-        """Make the columns as wide as their heads and first rows need."""
+        """Make the columns as wide as their heads and first rows need; the widest leaves room for the others."""
         if self._table is not None:
-            self._table.horizontalHeader().setResizeContentsPrecision(40)
+            header = self._table.horizontalHeader()
+            header.setResizeContentsPrecision(40)
             self._table.resizeColumnsToContents()
+            widest = max(range(header.count()), key=header.sectionSize)
+            room = self._table.viewport().width()
+            spare = max(header.sectionSize(widest) - max(0, header.length() - room), int(_WIDEST * room))
+            header.resizeSection(widest, min(header.sectionSize(widest), spare))
 
     def table(self) -> Table:
         return self._content

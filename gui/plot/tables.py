@@ -41,7 +41,7 @@ class TableModel(QAbstractTableModel):
         value = self._rows[index.row()][index.column()]
         if role == Qt.ItemDataRole.UserRole:
             return value
-        if role == Qt.ItemDataRole.DisplayRole:
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return cell_text(value)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignLeft if isinstance(value, str) else Qt.AlignmentFlag.AlignRight

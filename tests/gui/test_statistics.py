@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from scipy import stats
 
 from engine.events import Incumbent, to_json
@@ -14,6 +14,7 @@ from gui.compare.profiles import performance_profiles, solved_within
 from gui.compare.significance import compared, importance
 from gui.compare.statistics import StatisticsTab
 from gui.plot.boxes import spread
+from gui.plot.listing import Listing
 from gui.runs.columns import value_of
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
@@ -266,3 +267,20 @@ def test_chance_and_importance_are_those_of_scipy_and_of_an_analysis_of_variance
     between = sum(len(part) * (part.mean() - ranks.mean()) ** 2 for part in parts)
     assert shares["variant"] == pytest.approx(between / ((ranks - ranks.mean()) ** 2).sum())
     assert shares["variant"] > shares["order"]
+
+
+def test_options_of_unlike_solvers_do_not_differ_and_a_long_text_leaves_room_for_numbers(qtbot):
+    notes = [
+        RunNote(name, name, name, solver=name, options={f"own_{name}": 1, "block": 64}) for name in ("boa", "gibbs")
+    ]
+    assert differing_options(notes) == []
+    notes.append(RunNote("c", "c", "c", solver="boa", options={"own_boa": 1, "block": 32}))
+    assert differing_options(notes) == ["block"]
+    listing = Listing("Groups", theme=LIGHT)
+    qtbot.addWidget(listing)
+    listing.resize(500, 300)
+    listing.show()
+    listing.put(["instance", *"abcdefgh"], [["a very long description of an instance " * 5, *range(8)]])
+    header = listing._table.horizontalHeader()
+    assert header.sectionSize(0) < 0.5 * listing._table.viewport().width()
+    assert listing._model.index(0, 0).data(Qt.ItemDataRole.ToolTipRole).startswith("a very long")
