@@ -29,13 +29,7 @@ _MOST_ITERATIONS = 400  # of a few jobs, whose iterations take as long as those 
 
 def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64]) -> int:
     """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs)."""
-    done = [0] * len(times)
-    for column in times.T[np.asarray(order, np.int64)].tolist():
-        at = 0
-        for machine, time in enumerate(column):
-            at = max(at, done[machine]) + time
-            done[machine] = at
-    return done[-1]
+    return _completions(times.T.tolist(), np.asarray(order, np.int64).tolist())[-1][-1]
 
 
 def advanced(done: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -45,24 +39,23 @@ def advanced(done: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.in
     return found
 
 
+def _completions(columns: list[list[int]], order: Sequence[int]) -> list[list[int]]:
+    """When each machine is done with the first jobs of an order, from none of them on."""
+    rows = [[0] * len(columns[0])]
+    for job in order:
+        at, row = 0, []
+        for done, time in zip(rows[-1], columns[job], strict=True):
+            at = (at if at > done else done) + time
+            row.append(at)
+        rows.append(row)
+    return rows
+
+
 def _insertions(columns: list[list[int]], order: list[int], job: int) -> NDArray[np.int64]:
     """The makespan of the order with the job put before each position and at the end, shape (len(order) + 1,)."""
-    machines = len(columns[0])
-    heads = [[0] * machines]
-    for other in order:
-        at, row = 0, []
-        for done, time in zip(heads[-1], columns[other], strict=True):
-            at = (at if at > done else done) + time
-            row.append(at)
-        heads.append(row)
-    tails = [[0] * machines]
-    for other in reversed(order):
-        at, row = 0, []
-        for done, time in zip(reversed(tails[-1]), reversed(columns[other]), strict=True):
-            at = (at if at > done else done) + time
-            row.append(at)
-        tails.append(row[::-1])
-    head, tail = np.array(heads), np.array(tails[::-1])
+    turned = [column[::-1] for column in columns]
+    head = np.array(_completions(columns, order))
+    tail = np.array(_completions(turned, order[::-1]))[::-1, ::-1]
     reach = np.zeros(len(order) + 1, np.int64)
     longest = reach.copy()
     for machine, time in enumerate(columns[job]):
