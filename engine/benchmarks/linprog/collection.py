@@ -62,7 +62,7 @@ class _Time:
 
     def __str__(self) -> str:
         wrong = f" (wrong by {self.error:.0e})" if self.error is not None and self.error > _CLOSE else ""
-        return f"{self.seconds:.2f}{wrong if self.solved else ' (unsolved)'}{self.remark}"
+        return f"{self.seconds:.2f}{wrong}{self.remark if self.solved or self.remark else ' (unsolved)'}"
 
 
 def programs(folder: Path | None, families: bool, quick: bool) -> Iterator[tuple[LinearProgram, float | None]]:
@@ -147,13 +147,13 @@ def _ours(
     racers = result.arrays.get("racers")
     objective = result.objective if str(result.status) == "optimal" else None
     entry = _judged(Answer(seconds, None if objective is None else float(objective)), optimum)
-    entry.remark = f" ({racers[0]})" if racers is not None else ""
+    entry.remark = f" ({racers[0]})" if racers is not None and entry.solved else ""
     return entry, None if objective is None else float(objective)
 
 
 def _judged(answer: Answer, optimum: float | None) -> _Time:
     if answer.claimed is None or optimum is None:
-        return _Time(answer.seconds, answer.claimed is not None)
+        return _Time(answer.seconds, answer.claimed is not None, remark=" (no answer)" if answer.ended else "")
     return _Time(answer.seconds, True, abs(answer.claimed - optimum) / (1.0 + abs(optimum)))
 
 

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, Protocol
 
 from ...devices.host import host_cores
+from ...errors import OptionError
 from ...generators.linprog import GeneratorOptions, generate
 from ...solvers.linprog.highs import child
 from ...solvers.linprog.highs.model import model_of
@@ -96,10 +97,11 @@ def _child(connection: Connection, options: GeneratorOptions, solver: HighsSolve
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver took, by its own clock, and the optimum that it claims; None if it claims none."""
+    """What a solver took, by its own clock, and the optimum that it claims, if any; ``ended`` if it gave no answer."""
 
     seconds: float
     claimed: float | None = None
+    ended: bool = False
 
 
 class Peer(Protocol):
@@ -129,7 +131,7 @@ class _Highs:
             try:
                 found = process.request("solve", model_of(problem), options).result(limit + _GRACE)
             except (TimeoutError, FutureTimeoutError, ChildError):
-                return Answer(limit)
+                return Answer(limit, ended=True)
         sign = -1.0 if problem.maximize else 1.0
         claimed = sign * float(found["objective"]) if found["status"] == "optimal" else None
         return Answer(min(limit, float(found["seconds"])), claimed)
@@ -152,7 +154,7 @@ class _CuOpt:
         if first:  # the device is opened and libraries are loaded by a first solve
             found = self._ask(path, limit)
         if found is None:
-            return Answer(limit)
+            return Answer(limit, ended=True)
         return Answer(found["seconds"], found["objective"] if found["status"] == _OPTIMAL else None)
 
     def _ask(self, path: Path, limit: float) -> dict[str, Any] | None:
@@ -192,7 +194,7 @@ class _CuPdlpx:
                 subprocess.run([*words, folder], capture_output=True, timeout=limit + _GRACE, check=True)
                 summary = next(Path(folder).glob("*_summary.txt")).read_text(encoding="utf-8")
             except (OSError, StopIteration, subprocess.SubprocessError):
-                return Answer(limit)
+                return Answer(limit, ended=True)
         found = dict(line.split(": ", 1) for line in summary.splitlines() if ": " in line)
         optimal = found["Termination Reason"].strip() == "OPTIMAL"
         return Answer(float(found["Runtime (sec)"]), float(found["Primal Objective Value"]) if optimal else None)
@@ -209,6 +211,8 @@ def peers(threads: int, cuopt: Path | None, cupdlpx: Path | None) -> Iterator[Pe
         if has_hipo():
             yield _Highs("HiGHS HiPO", "hipo", threads, None)
     if cuopt is not None:
+        if not any(cuopt.glob("libcuopt*/lib64/libcuopt*.so")):
+            raise OptionError(f"{cuopt} has no library of cuOpt, libcuopt*/lib64/libcuopt*.so")
         make = partial(_CuOpt, folder=cuopt)
         yield make("cuOpt", method=_CONCURRENT, tolerance=1e-8, lane=None)
         yield make("cuOpt barrier", method=_BARRIER, tolerance=1e-8, lane=None)
