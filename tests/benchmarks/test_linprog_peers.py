@@ -19,7 +19,7 @@ value = 1.0 if "0.0001" in sys.argv else 20.0
 folder = pathlib.Path(sys.argv[-1])
 assert pathlib.Path(sys.argv[-2]).read_text().startswith("NAME")
 folder.joinpath("x_summary.txt").write_text(
-    "Termination Reason: OPTIMAL\\nRuntime (sec): 2.5e-01\\nPrimal Objective Value: %r\\n" % value)
+    "Termination Reason: {reason}\\nRuntime (sec): 2.5e-01\\nPrimal Objective Value: %r\\n" % value)
 """
 
 
@@ -38,7 +38,7 @@ def folder(tmp_path):
 
 def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, tmp_path):
     program = tmp_path / "pdlp"
-    program.write_text(PDLP.format(python=sys.executable))
+    program.write_text(PDLP.format(python=sys.executable, reason="OPTIMAL"))
     program.chmod(0o755)
     others = list(peers(0, None, program))
     console = Console(record=True, width=200)
@@ -49,6 +49,17 @@ def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, t
     rows = {row[0]: row[1:] for line in text.split("\n") if (row := [cell.strip() for cell in line.split("│")[1:-1]])}
     assert rows["cuPDLPx 1e-4"][:5] == ["0", "1", "0", "5.00", "5.00"]
     assert rows["cuPDLPx 1e-8"][:5] == ["1", "0", "0", "0.25", "0.25"]
+
+
+def test_a_claim_that_there_is_no_optimum_is_wrong(folder, tmp_path, device):
+    program = tmp_path / "pdlp"
+    program.write_text(PDLP.format(python=sys.executable, reason="PRIMAL_INFEASIBLE"))
+    program.chmod(0o755)
+    console = Console(record=True, width=200)
+    with Engine(devices=[device.info.id]) as engine:
+        found = programs(folder, False, True)
+        assert bench_collection(engine, found, ["auto"], list(peers(0, None, program)), 5.0, console)
+    assert "cuPDLPx 1e-4 0.25 (wrong: no optimum), cuPDLPx 1e-8 0.25 (wrong: no optimum)" in console.export_text()
 
 
 def test_a_library_that_gives_no_answer_is_said_and_one_that_is_missing_is_refused(device, tmp_path, folder):

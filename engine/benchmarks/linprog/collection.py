@@ -49,7 +49,7 @@ _QUICK = (
 
 @dataclass
 class _Time:
-    """Seconds on one program; ``error`` of the objective that is claimed, None if none is or nothing is known."""
+    """Seconds on one program; ``error`` of what is claimed: inf of no optimum, None if nothing is claimed or known."""
 
     seconds: float
     solved: bool
@@ -62,6 +62,7 @@ class _Time:
 
     def __str__(self) -> str:
         wrong = f" (wrong by {self.error:.0e})" if self.error is not None and self.error > _CLOSE else ""
+        wrong = " (wrong: no optimum)" if self.error == math.inf else wrong
         return f"{self.seconds:.2f}{wrong}{self.remark if self.solved or self.remark else ' (unsolved)'}"
 
 
@@ -152,6 +153,8 @@ def _ours(
 
 
 def _judged(answer: Answer, optimum: float | None) -> _Time:
+    if answer.claimed == math.inf:
+        return _Time(answer.seconds, True, math.inf)
     if answer.claimed is None or optimum is None:
         return _Time(answer.seconds, answer.claimed is not None, remark=" (no answer)" if answer.ended else "")
     return _Time(answer.seconds, True, abs(answer.claimed - optimum) / (1.0 + abs(optimum)))

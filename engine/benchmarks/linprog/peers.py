@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import multiprocessing
 import subprocess
 import sys
@@ -34,7 +35,8 @@ __all__ = ["Answer", "HighsRun", "Peer", "highs", "highs_apart", "peers"]
 
 HighsSolver = Literal["choose", "simplex", "ipm"]
 _GRACE = 10.0  # seconds after its limit at which a process is ended
-_OPTIMAL = 1  # of cuOpt's statuses
+_OPTIMAL, _DENIED = 1, (2, 3)  # of cuOpt's statuses: infeasible, unbounded
+_NO_OPTIMUM = "infeasible", "unbounded", "unbounded or infeasible"  # of HiGHS's
 _CONCURRENT, _PDLP, _BARRIER = 0, 1, 3  # of its methods
 
 
@@ -97,7 +99,10 @@ def _child(connection: Connection, options: GeneratorOptions, solver: HighsSolve
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver took, by its own clock, and the optimum that it claims, if any; ``ended`` if it gave no answer."""
+    """What a solver took, by its own clock, and what it claims: None, an optimum, or inf if it claims there is none.
+
+    ``ended`` if it gave no answer.
+    """
 
     seconds: float
     claimed: float | None = None
@@ -133,7 +138,8 @@ class _Highs:
             except (TimeoutError, FutureTimeoutError, ChildError):
                 return Answer(limit, ended=True)
         sign = -1.0 if problem.maximize else 1.0
-        claimed = sign * float(found["objective"]) if found["status"] == "optimal" else None
+        claimed = math.inf if found["status"] in _NO_OPTIMUM else None
+        claimed = sign * float(found["objective"]) if found["status"] == "optimal" else claimed
         return Answer(min(limit, float(found["seconds"])), claimed)
 
     def close(self) -> None: ...
@@ -155,7 +161,8 @@ class _CuOpt:
             found = self._ask(path, limit)
         if found is None:
             return Answer(limit, ended=True)
-        return Answer(found["seconds"], found["objective"] if found["status"] == _OPTIMAL else None)
+        claimed = math.inf if found["status"] in _DENIED else None
+        return Answer(found["seconds"], found["objective"] if found["status"] == _OPTIMAL else claimed)
 
     def _ask(self, path: Path, limit: float) -> dict[str, Any] | None:
         if self._process is None:
@@ -196,8 +203,10 @@ class _CuPdlpx:
             except (OSError, StopIteration, subprocess.SubprocessError):
                 return Answer(limit, ended=True)
         found = dict(line.split(": ", 1) for line in summary.splitlines() if ": " in line)
-        optimal = found["Termination Reason"].strip() == "OPTIMAL"
-        return Answer(float(found["Runtime (sec)"]), float(found["Primal Objective Value"]) if optimal else None)
+        reason = found["Termination Reason"].strip()
+        claimed = math.inf if reason.endswith("INFEASIBLE") else None
+        claimed = float(found["Primal Objective Value"]) if reason == "OPTIMAL" else claimed
+        return Answer(float(found["Runtime (sec)"]), claimed)
 
     def close(self) -> None: ...
 
