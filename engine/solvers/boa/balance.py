@@ -1,8 +1,4 @@
-"""How devices share a population: nodes to learn and offspring to sample, by how fast each device was before.
-
-What is learned and sampled does not depend on the device, so shares may follow measured times: a CPU beside a GPU
-takes what it can do meanwhile.
-"""
+"""How devices share a population: nodes to learn and offspring to sample, by how fast each device was before."""
 
 from __future__ import annotations
 

@@ -34,10 +34,7 @@ def is_stagnant(search: BitSearch, improved: int, has_target: bool) -> bool:
 
 
 def search_black_box(problem: BOA, options: Options, run: RunContext, mapped: Callable[..., Any]) -> Result:
-    """As :func:`engine.solvers.boa.solve.solve`, by asking and telling a :class:`BitSearch`; no device is used.
-
-    ``mapped`` is how a Python function is given strings one by one.
-    """
+    """As :func:`.solve.solve`, without devices; ``mapped`` gives strings to a Python function one by one."""
     fitness = problem.fitness
     record = Record(fitness, ALGORITHM if isinstance(fitness, Function) else "population pyramid")
     run.offer(lambda status: problem.answer(record.result(status)))

@@ -1,7 +1,6 @@
 """Islands on the workers of a cluster: each task is some generations of one island, up to the next migration.
 
-The islands advance in rounds, with the trajectory of one machine. The state of an island travels with each task, so
-that any worker can continue it; a worker that still has the island's population on a device uses that.
+The state of an island travels with each task, so that any worker can continue it, with the trajectory of one machine.
 """
 
 from __future__ import annotations

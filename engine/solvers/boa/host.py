@@ -1,7 +1,6 @@
 """Fitness that is known by evaluation only: what the host evaluates, and local search by flips of single genes.
 
-A Python function is evaluated by the host, a C snippet or a hierarchy by a device. Either way the host decides which
-flips are tried and kept, so that the search is the same, and many flips are evaluated in one call.
+The host decides which flips are kept, also where a device evaluates; many flips are evaluated in one call.
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ FlippedKeys = Callable[[Bits, Genes], Keys]
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Individuals (m, n), changed where local search improved them, and their keys (m,).
-
-    ``evaluations`` counts those of local search: more than one an individual. ``flips`` counts the genes it flipped.
-    ``is_interrupted``: the local search has ended early, because the run is to end.
-    """
+    """Individuals (m, n) and their keys (m,), and what a local search of them took beyond one evaluation each."""
 
     bits: Bits
     keys: Keys
@@ -45,11 +40,10 @@ class Evaluated:
 def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement | None:
     """The local search that the options ask for, or that suits a fitness that is not given by tables; None for none.
 
-    ``flips`` counts flips that are tried, each of which is an evaluation. By default the best individual alone is
-    improved: on 24 functions of 20 to 120 genes, first improvement of that one took 0.43 of the evaluations to the
-    optimum in the geometric mean, from a twentieth (leading ones) to 1.5 and 2.2 times as many (a trap, a knapsack);
-    of 1 % of the individuals the same, of 5 % more. As it calls the function with one string at a time, up to 4 times a
-    gene and generation, ``auto`` uses it only where a Python function takes strings one by one, in one process.
+    By default the best individual alone is improved: on 24 functions of 20 to 120 genes that took 0.43 of the
+    evaluations to the optimum in the geometric mean, from a twentieth (leading ones) to 2.2 times as many (a knapsack).
+    As it calls the function with single strings, ``auto`` uses it only where a Python function takes them one by one,
+    in one process.
     """
     rule = options.local_search
     if rule == "auto" and isinstance(fitness, Function) and fitness.each and fitness.processes == 1:
@@ -60,10 +54,7 @@ def choose_host_improvement(fitness: Fitness, options: Options) -> Improvement |
 
 
 class HostEvaluation:
-    """Evaluates individuals on the host (with ``keys``; else devices do), improves some, or both.
-
-    All local searches together have at most ``most_evaluations``.
-    """
+    """Evaluates individuals on the host (with ``keys``; else devices do), improves some of them, or both."""
 
     def __init__(
         self,
@@ -124,8 +115,7 @@ def _first_improvement(
 ) -> Evaluated:
     """Genes in a random order, many individuals side by side; a flip is kept unless it makes the individual worse.
 
-    Flips that change nothing are kept too, so that plateaus are crossed. An individual is left when as many flips in a
-    row as it has genes have not improved it.
+    An individual is left when as many flips in a row as it has genes have not improved it.
     """
     count, n = bits.shape
     bits, keys = bits.copy(), keys.copy()

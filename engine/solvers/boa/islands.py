@@ -1,11 +1,8 @@
 """Islands: all the devices of a pool share one population, or each island has a population and a device.
 
-Islands advance in lockstep, one generation at a time. Every few generations the best individuals of each replace the
-worst of the next in a ring. An island that has ended, because it is uniform or no longer improves, is revived when it
-receives a better individual than its best. The trajectory depends on the number of islands, not on that of devices.
-The islands of a device that fails are given up; the others continue.
-
-Source: E. Cantu-Paz, "Efficient and accurate parallel genetic algorithms", Kluwer 2000 (multiple-deme algorithms).
+Islands advance in lockstep; every few generations the best individuals of each replace the worst of the next in a ring,
+which revives one that has ended if they are better than its best. The trajectory depends on the number of islands, not
+on that of devices. Source: E. Cantu-Paz, "Efficient and accurate parallel genetic algorithms", Kluwer 2000.
 """
 
 from __future__ import annotations
@@ -49,9 +46,8 @@ class Islands:
     """Populations being evolved. A context manager: leaving it gives the device memory back.
 
     ``parameters`` are those of the first island; the others differ in their chain. A single population has all devices,
-    or (``share`` false) the first alone. ``on_loss`` is called for each device that fails while others remain.
-    ``interrupted`` says, from any thread, whether the run is to end, so that a generation may be left undone; it is not
-    used with several islands, which would then no longer be in lockstep.
+    or (``share`` false) the first alone. ``interrupted``, from any thread: the run is to end, so a generation may be
+    left undone; of several islands none is, as they would no longer be in lockstep.
     """
 
     def __init__(

@@ -24,9 +24,9 @@ class Linkage:
     def subsets(self, both: NDArray[np.intp], count: int) -> list[int]:
         """The nodes of a linkage tree as ints (bit i: gene i), from small to large, those of one size in random order.
 
-        Learned from ``count`` strings, of which ``both`` (n, n) says how many have ones at both genes. The distance of
-        two genes is 2 - (H(i) + H(j)) / H(i, j), with the entropies of the strings; clusters are joined by their mean
-        distance (UPGMA). The root is left out, and so are clusters that are always the same (distance 0).
+        Of ``count`` strings ``both`` (n, n) have ones at both genes. The distance 2 - (H(i) + H(j)) / H(i, j) of genes
+        joins clusters by its mean (UPGMA). The root is left out, and so are clusters that are always the same (distance
+        0).
         """
         if self.n == 1:
             return []

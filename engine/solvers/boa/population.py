@@ -1,9 +1,7 @@
 """One population on one or several devices: generations, and what passes between devices.
 
-Every device holds the whole population and does selection and replacement itself, with the same result. Nodes are
-shared out for learning and offspring for sampling; networks and offspring then pass through the host. Devices that read
-each other's memory divide selection and replacement too, and pass nothing through the host (see ``device/peers.py``).
-As no device holds anything that the others lack, the population continues when one of several devices fails.
+Every device holds the whole population, so that it continues when one fails; nodes are shared out for learning and
+offspring for sampling. Networks and offspring pass through the host, or between peers (``device/peers.py``).
 """
 
 from __future__ import annotations
@@ -38,10 +36,7 @@ T = TypeVar("T")
 
 
 def permutations(parameters: Parameters, first: int, count: int) -> NDArray[np.int32]:
-    """Orders of the genes in ``count`` generations from ``first`` on, shape (count, n): random words, sorted.
-
-    Genes are sampled in this order; an edge goes from an earlier to a later gene.
-    """
+    """Orders (count, n) of the genes in generations from ``first`` on; edges go from earlier to later genes."""
     counters = np.zeros((count, parameters.n, 4), np.uint32)
     counters[:, :, 0] = np.arange(parameters.n)
     counters[:, :, 2] = np.arange(first, first + count)[:, None]
@@ -54,8 +49,7 @@ class Population:
     """A population being evolved. A context manager: leaving it gives the device memory back.
 
     ``counting`` and ``slots`` (nodes learned at a time) are by the label of a device. ``on_loss`` is called for a
-    failed device, without which the population continues. ``interrupted`` says, from any thread, whether the run is to
-    end, so that a generation in progress may be left undone. ``peers``: the devices read each other's memory.
+    failed device. ``interrupted``, from any thread: the run is to end. ``peers``: the devices read each other's memory.
     """
 
     def __init__(
@@ -111,10 +105,7 @@ class Population:
     def _shared(
         self, phase: Callable[[DevicePopulation, int, int], bool], *, nodes: bool = False
     ) -> list[float] | None:
-        """A phase on every device, for its share of the nodes or of the words of offspring; the seconds of each.
-
-        None if one was interrupted.
-        """
+        """A phase on every device, for its share of nodes or offspring: the seconds of each; None if interrupted."""
         arguments = {
             index: (phase, *((share.first_node, share.last_node) if nodes else (share.first_word, share.last_word)))
             for index, share in self._shares()
@@ -270,10 +261,7 @@ class Population:
     # --- generations --------------------------------------------------------------------------------------------
 
     def advance(self, count: int) -> Callable[[], Slice]:
-        """So many generations, from 1 to :data:`MOST_GENERATIONS`; fewer if the population ends or the run is to end.
-
-        What is returned waits for them.
-        """
+        """So many generations, up to :data:`MOST_GENERATIONS`, or fewer if it ends; what is returned waits for them."""
         if self._is_alone:
             done = self.start(DevicePopulation.run_slice, self.generation, self._next_orders(count), self._ending)
             self._prepare_orders(self.generation + count, count)
@@ -316,8 +304,7 @@ class Population:
     def _generation(self) -> Slice:
         """One generation on several devices, or with evaluation by the host.
 
-        Up to the replacement nothing of the population is changed, so that it can be repeated when a device fails. A
-        device that fails in the replacement leaves the others at the end of the generation.
+        Up to the replacement nothing of the population is changed, so that it can be repeated when a device fails.
         """
         offspring = self._repeated(self._offspring_by_peers if self._peers else self._offspring)
         if offspring is None or isinstance(offspring, Evaluated):
@@ -359,7 +346,7 @@ class Population:
         return seconds, [one.seconds.get("learning", 0.0) for one in done], sampled
 
     def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | Evaluated | None:
-        """A generation up to its evaluated offspring: seconds by phase, and each device's for learning and sampling.
+        """Seconds by phase up to the evaluated offspring, and each device's for learning and sampling.
 
         If it was interrupted, the offspring as far as they are evaluated, or None.
         """
@@ -401,10 +388,7 @@ class Population:
         return seconds, learned, sampled
 
     def _learn(self) -> list[float] | None:
-        """The network, on every device; the seconds each took for its nodes, 0 where nodes are not shared.
-
-        None if it was interrupted.
-        """
+        """The network, on every device; the seconds each took for its nodes (0: all of them); None if interrupted."""
         if self.parameters.max_parents == 0:
             self._group.each(lambda worker: worker.learner.recount())
             return [0.0] * len(self._group)
@@ -417,10 +401,7 @@ class Population:
         return seconds
 
     def _exchange_offspring(self) -> Evaluated | None:
-        """Combine the shares of the offspring, with keys by the host where it evaluates, for all devices.
-
-        What the host did, if anything; where it was interrupted, the devices' offspring stay as they are.
-        """
+        """Combine the shares of the offspring for all devices; what the host did, if anything."""
         several, found = len(self._group) > 1, None
         if not several and self._host is None:
             return None

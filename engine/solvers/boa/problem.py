@@ -133,7 +133,7 @@ class BOA(Problem):
     def decomposable(
         cls, n: int, scopes: Sequence[Sequence[int]], tables: Sequence[ArrayLike], **arguments: Any
     ) -> Self:
-        """A sum of tables over a few genes each; see :class:`engine.solvers.boa.fitness.tables.Decomposable`.
+        """A sum of tables over a few genes each.
 
         Parameters
         ----------
@@ -142,9 +142,11 @@ class BOA(Problem):
         scopes : sequence of sequences of int
             The genes of each table, counted from 0.
         tables : sequence of array-like
-            The 2^k values of each table of k genes; the first gene is the lowest bit of the index.
+            The 2^k values of each table of k genes, or one table for all; the first gene is the lowest bit of the
+            index. Values with up to nine decimals are exact.
         **arguments
-            Of ``Decomposable``.
+            ``minimize``, ``constant`` (added to every value), ``optimum``, ``bound`` (what no value is better than) and
+            ``text`` (what it is called).
 
         Examples
         --------
@@ -157,16 +159,18 @@ class BOA(Problem):
 
     @classmethod
     def snippet(cls, code: str, n: int, **arguments: Any) -> Self:
-        """A fitness in C; see :class:`engine.solvers.boa.fitness.Snippet`.
+        """A fitness in C, compiled for CUDA and OpenCL alike.
 
         Parameters
         ----------
         code : str
-            Statements that add to ``fitness``; ``BIT(i)`` is gene i.
+            Statements that set ``fitness``, a 64-bit integer that begins at 0. ``BIT(i)`` is gene i, 0 or 1; ``N`` the
+            number of genes; ``i32``, ``i64``, ``u32`` and ``u64`` are types.
         n : int
             Genes.
         **arguments
-            Of ``Snippet``.
+            ``minimize``, ``optimum``; ``scale``: keys per unit of value, where the value is no whole number; ``host``:
+            the same function in NumPy, from (m, n) uint8 to (m,), with which the answer is checked.
 
         Examples
         --------

@@ -36,8 +36,7 @@ _COUNTS = tuple(name for name in CheckpointState.model_fields if name != "step")
 class Record:
     """Best individual, counts, history, and the last snapshot of a population.
 
-    ``undone`` counts evaluations of a generation that was left undone at the end of the run: they are not in the state
-    that a checkpoint keeps, as a resumed run does that generation anew.
+    ``undone``: evaluations of a generation that was left undone at the end, which a resumed run does anew.
     """
 
     fitness: Fitness

@@ -48,31 +48,8 @@ _TIMES_ALL = 16  # individuals for each bit string there is, beyond which no lar
 def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> Result:
     """Maximise (or minimise) a function of bit strings by learning what good ones have in common.
 
-    Returns
-    -------
-    Result
-        ``solution``: the best bit string, uint8 of shape (n,). ``arrays``: ``"edges"`` (e, 2) and ``"order"`` (n,) of
-        the last network, ``"population"`` (up to 64, n) with some of the last individuals, ``"history"`` with the
-        columns of :data:`engine.solvers.boa.schema.SCHEMA`, ``"algorithm"``, a text that says what was added to the
-        algorithm of the paper. Counters: ``"evaluations"``, ``"generations"``,
-        ``"population"``, ``"populations"``, ``"islands"``, ``"edges"``. Status ``optimal`` only if the optimum is known
-        and was found.
-
-    Raises
-    ------
-    engine.errors.OutOfDeviceMemory
-        If the (first) population does not fit the devices.
-    engine.errors.ProblemError
-        If a user's fitness fails on the initial population; later, the run ends with its best so far and a warning.
-    engine.errors.AuditError
-        If the host finds another value for the best string than the devices did.
-
-    Notes
-    -----
-    Besides the metrics, the run publishes traces whose iteration is the generation: ``"gene_entropy"``,
-    bits for each gene; ``"edges"`` of the network, from and to in turn; ``"population"``, the bit planes of up to
-    64 individuals, from which :func:`engine.population_image` makes rows of genes; and ``"solution"``, the best bit
-    string of a cut, a spin glass or another sum over pairs of genes.
+    Traces by generation: ``"gene_entropy"`` (bits of each gene), ``"edges"`` (from and to in turn), ``"population"``
+    (bit planes of up to 64 individuals, for :func:`engine.population_image`) and, of pairs of genes, ``"solution"``.
     """
     problem, options = reduced_problem(problem, options)
     if uses_pyramid(problem.fitness, options):

@@ -168,9 +168,8 @@ def _check_local_search(problem: BOA, options: Options) -> None:
 def shares_population(options: Options, devices: Sequence[DeviceInfo], parameters: Parameters) -> bool:
     """Whether all devices work on one population, or the first alone.
 
-    GPUs share large populations where they read each other's memory: with 1.25 million individuals of 5000 genes two
-    H200 took 0.63 of the time of one, four 0.56. Two that exchanged 600 000 individuals of 2000 genes through the host
-    took ten times as long as one.
+    Of 1.25 million individuals of 5000 genes two H200 that read each other's memory took 0.63 of the time of one;
+    through the host two took ten times as long with 600 000 individuals of 2000 genes.
     """
     if options.share == "always" or not all(info.capabilities.simt for info in devices):
         return True
@@ -201,10 +200,7 @@ def parameters_for(problem: BOA, options: Options, population: int, seed: int, c
 
 
 def mixes_parts(fitness: Fitness, options: Options) -> bool:
-    """Whether offspring are combined by partition crossover.
-
-    Local optima of functions that link a gene to many others differ in one connected part, so that nothing is combined.
-    """
+    """Whether to cross parts over: local optima of densely linked functions differ in one connected part only."""
     if not isinstance(fitness, Decomposable) or options.mixing == "none":
         return False
     widths = fitness.widths.astype(np.int64)

@@ -32,10 +32,9 @@ def annealing_arrays(
 ) -> dict[str, Any]:
     """The kernel's arguments besides the quadratic form, and where rounds end; for ``tries`` flips of an individual.
 
-    Temperatures fall linearly to zero from the standard deviation that the gain of a gene has over random individuals
-    (the root mean square of it over the genes), for offspring from about a third of that. In rounds, after each of
-    which the individual is combined with what it was, a quarter of the sweeps does so; each of the others' short rounds
-    falls from a different, low temperature.
+    Temperatures fall linearly to zero from the root mean square gain of a flip of random individuals, for offspring
+    from about a third of that; in rounds a quarter of the sweeps does so, and short rounds fall from lower
+    temperatures.
     """
     n = len(neighbour_starts) - 1
     order, starts = classes_of(neighbour_starts, neighbours)
@@ -68,10 +67,9 @@ def annealing_arrays(
 def classes_of(
     neighbour_starts: NDArray[np.int32], neighbours: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Genes by class, each class filled up with -1 to a multiple of 4, and where classes start.
+    """Genes by class, in which no two are neighbours, filled up with -1 to a multiple of 4; and where classes start.
 
-    No two genes of a class are neighbours. Genes take the first class they fit into, those with most neighbours first
-    (D. J. A. Welsh, M. B. Powell, The Computer Journal 10 (1967) 85-86).
+    Those with most neighbours first (D. J. A. Welsh, M. B. Powell, The Computer Journal 10 (1967) 85-86).
     """
     degrees = np.diff(neighbour_starts)
     colours = np.full(len(degrees), -1)

@@ -21,10 +21,7 @@ __all__ = ["Evaluation"]
 
 
 class Evaluation:
-    """Evaluates a population and its offspring; made and used on the device's thread.
-
-    ``known``: up to which individual the last evaluation went; ``missing``: how many of the initial population it left.
-    """
+    """Evaluates a population and its offspring, ``known`` of them last; ``missing`` of the initial one were left."""
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
 """Local search of functions given by tables: how it is chosen, and the arrays that its kernel reads.
 
-The gain of a gene is what flipping it adds to the key. Sums of functions of at most two genes are turned into a
-quadratic form, where a flip changes the gains of the neighbours by their couplings; others are looked up in the tables.
+The gain of a gene is what flipping it adds to the key; in a quadratic form a flip changes those of its neighbours.
 """
 
 from __future__ import annotations
@@ -38,12 +37,10 @@ _LARGE, _SPARSE = 500, 64  # genes, and mean neighbours of a gene: what annealin
 def choose_improvement(fitness: Fitness, options: Options) -> Improvement | None:
     """The local search that the options ask for, or that suits the function; None for none.
 
-    Of functions whose tables hold their maximum in half of their entries or more, such as clauses, most can be at their
-    maximum at once: a walk over the others. Functions of pairs of genes, and without partition crossover also those
-    that share no gene: tabu search, which crosses the valleys that ascents end in; for 500 genes or more of few
-    neighbours each, annealing, whose steps take no search for the best gene. Others, such as NK landscapes: steepest
-    ascent, whose many cheap local optima inform the network and partition crossover better than few good ones (all
-    measured; see BENCHMARKS.md).
+    A walk where most tables can be at their maximum at once (clauses). Of pairs of genes, and without partition
+    crossover where functions share no gene, tabu search, which crosses valleys; for many genes of few neighbours
+    annealing, whose steps take no search for the best gene. Else steepest ascent: many cheap local optima inform the
+    network and partition crossover better than few good ones.
     """
     rule = options.local_search
     n = fitness.n
@@ -223,10 +220,7 @@ class LocalSearch:
         return finished
 
     def _search(self, first: int, end: int, stream: int, step: int) -> bool:
-        """Improve rows first .. end - 1, so many at a time that the search can be interrupted; False if it was.
-
-        Where the few rows that a device works on at once take long, they get a part of their flips at a time.
-        """
+        """Improve rows first .. end - 1 in launches, or parts of one, between which it can end; False if it did."""
         while first < end:
             if len(self._ends) > 1:
                 count = min(end - first, self._least)
@@ -252,11 +246,7 @@ class LocalSearch:
         return True
 
     def _anneal_in_rounds(self, first: int, last: int, stream: int, step: int) -> bool:
-        """Anneal rows first .. last - 1, then in short rounds, each of which changes components for the better only.
-
-        An individual and what a round made of it differ in many components of the problem's graph; each is taken from
-        the better one, and from the later one where they are equal. Returns False if the search was interrupted.
-        """
+        """Anneal rows first .. last - 1, then in short rounds, after which components that got worse are taken back."""
         assert self._crossover is not None
         row_words = -(-self._parameters.n // 32)
         if self._before is None:

@@ -69,10 +69,7 @@ def node_bytes(parameters: Parameters) -> int:
 
 
 class PopulationMemory(Memory):
-    """The buffers of one population on one device; ``arguments`` has them by the names that kernels have for them.
-
-    ``slots`` nodes are learned at a time, and ``history`` generations may pass between two readings.
-    """
+    """A population's buffers by their names in kernels: of ``slots`` nodes at a time, ``history`` generations."""
 
     def __init__(self, device: Device, parameters: Parameters, fitness: Fitness, slots: int, history: int) -> None:
         super().__init__(device)

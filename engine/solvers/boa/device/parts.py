@@ -17,8 +17,7 @@ _AT_ONCE = {True: 2**33, False: 2**24}
 class Parts:
     """Launches over a range of items; between them it is asked whether the run is to end.
 
-    Little work is launched at once and not waited for; an item takes so many ``steps`` (additions or look-ups). Parts
-    are multiples of ``unit``, of ``most`` items or fewer. The result does not depend on how it is divided.
+    An item takes so many ``steps`` (additions or look-ups); parts are multiples of ``unit``, of at most ``most`` items.
     """
 
     def __init__(

@@ -1,9 +1,6 @@
 """A generation of devices that read each other's memory: every device makes a part of it, and takes the others' parts.
 
-Divided are the planes of those chosen to learn from, the nodes of the network, the offspring, and the planes of the
-population that offspring are brought into. What is left to each device is of the size of the keys. Afterwards every
-device has all of it, as a device alone would. Before an exchange each device waits for its own work, so a failure shows
-before another device reads what it has left.
+Before an exchange each device waits for its own work, so a failure shows before another device reads what it has left.
 """
 
 from __future__ import annotations
@@ -59,10 +56,7 @@ class PeerOffspring:
 
 
 def _others(worker: DevicePopulation, place: Rank, finished: bool = True) -> Iterator[tuple[int, PopulationMemory]]:
-    """Wait for this device's work and for the other devices; the number and the memory of each of them.
-
-    Nothing is yielded where one of them has not finished its part.
-    """
+    """Wait for this device's work and the others'; number and memory of each, or nothing if one has not finished."""
     worker.device.sync()
     found = place.communicator.all_gather(place.rank, (worker.memory, finished))
     if all(each for _, each in found):
@@ -88,10 +82,7 @@ def _take_range(worker: DevicePopulation, target: Buffer, source: Buffer, first:
 def offspring_by_peers(
     worker: DevicePopulation, order: NDArray[np.int32], generation: int, place: Rank
 ) -> PeerOffspring:
-    """Select, learn, sample, improve and evaluate: this device's part of each, and the parts of the others.
-
-    Raises ``PeerFailed`` if another device has failed; the population is then as it was.
-    """
+    """Select, learn, sample, improve and evaluate parts; ``PeerFailed``, with nothing changed, if another failed."""
     done = PeerOffspring()
     worker.put_orders(order)
     _select(worker, place)

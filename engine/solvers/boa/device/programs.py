@@ -170,8 +170,7 @@ def _counting_spec(shapes: Shapes, counting: Counting, max_parents: int, each: i
 class Programs:
     """The programs of one run on one device; made and used on the device's thread.
 
-    ``learn`` has one for each number of parents that a node may have; ``fitness`` is None where the host evaluates.
-    Raises ``ValueError`` if the shapes are those of devices with lock-step lanes and the compiler would take minutes.
+    ``ValueError`` if the shapes are those of devices with lock-step lanes and the compiler would take minutes.
     """
 
     def __init__(

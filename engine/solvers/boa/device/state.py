@@ -80,10 +80,8 @@ class PopulationState:
 class Slice:
     """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
 
-    ``extra``: evaluations by local search on the host for each row, more than one an individual; empty without any.
-    ``is_interrupted``: the last generation (or the initial population) was left undone, because the run is to end.
-    ``best``, ``best_key``: genes and key of the best offspring of that generation, where known. ``undone``: evaluations
-    of it that are known; less than 0 for an initial population that lacks some.
+    ``extra``: evaluations by local search on the host for each row. Of a last generation that was left undone
+    (``is_interrupted``): ``best``, ``best_key`` of its offspring, where known, and ``undone``, the evaluations known.
     """
 
     history: NDArray[np.void]

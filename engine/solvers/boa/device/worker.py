@@ -28,10 +28,7 @@ __all__ = ["DevicePopulation"]
 
 
 class DevicePopulation:
-    """The population on one device; ``slots`` and ``history`` are those of :class:`.memory.PopulationMemory`.
-
-    ``interrupted`` says, from any thread, whether the run is to end: the rest of a generation is then left undone.
-    """
+    """The population on one device; ``interrupted``, from any thread: the rest of a generation is left undone."""
 
     def __init__(
         self,
@@ -136,10 +133,7 @@ class DevicePopulation:
     # --- a generation in one task, for a device that does all of it -------------------------------------------
 
     def run_slice(self, first: int, orders: NDArray[np.int32], ending: Ending) -> Slice:
-        """The generations from ``first`` on that ``orders`` (generations, n) has, the first one timed by phase.
-
-        The history ends where the population does, or after a whole generation if the run is to end.
-        """
+        """The generations from ``first`` on that ``orders`` (generations, n) has, the first one timed by phase."""
         seconds: dict[str, float] = {}
         words = -(-self.parameters.offspring // 32)
         self.put_orders(orders)
@@ -162,10 +156,7 @@ class DevicePopulation:
         return Slice(self._rows_to_end(len(orders))[0], seconds=seconds)
 
     def _rows_to_end(self, count: int) -> tuple[NDArray[np.void], bool]:
-        """Up to ``count`` rows of the history, and whether the population has ended with the last of them.
-
-        Nothing is written after the end: what is behind it in the buffer is of an earlier slice.
-        """
+        """Up to ``count`` rows of the history, and whether the population ended with the last: old ones follow it."""
         rows = self.history(count)
         ended = np.flatnonzero(rows["reason"])
         return (rows[: ended[0] + 1], True) if ended.size else (rows, False)
@@ -261,10 +252,7 @@ class DevicePopulation:
         )
 
     def _best_undone(self, phase: str, words: int) -> NDArray[np.uint8] | None:
-        """Genes of the best offspring of a generation that is left undone in this phase, where some are known.
-
-        Some of them may still be as they were sampled.
-        """
+        """Genes of the best offspring, if known, of a generation left undone in this phase; some are as sampled."""
         if phase == "improvement":
             self.evaluation.evaluate_offspring(0, words)
         elif phase != "evaluation":

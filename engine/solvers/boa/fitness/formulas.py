@@ -55,8 +55,8 @@ def max_sat(n: int, clauses: Sequence[Sequence[int]]) -> Decomposable:
 def weighted_max_sat(n: int, clauses: Sequence[Sequence[int]], weights: Sequence[int | None]) -> Decomposable:
     """The weight of the soft clauses that do not hold, to be minimised; literals are 1-based, negative for negated.
 
-    A clause of weight None is hard: it weighs one more than the sum of all soft ones, so a value up to their sum means
-    that all hard clauses hold; one that is given several times counts once. No solution is below 0, which ends a run.
+    A clause of weight None is hard: it weighs one more than all soft ones in sum, and once if it is given several
+    times.
     """
     if len(clauses) != len(weights):
         raise ProblemError(f"{len(clauses)} clauses need as many weights; got {len(weights)}")

@@ -190,21 +190,7 @@ class Hierarchy(Fitness):
 
 
 class Snippet(Fitness):
-    """A fitness in C, compiled for CUDA and OpenCL alike.
-
-    Parameters
-    ----------
-    code : str
-        Statements that set ``fitness``, a 64-bit integer that begins at 0. ``BIT(i)`` is gene i, 0 or 1; ``N`` the
-        number of genes; ``i32``, ``i64``, ``u32`` and ``u64`` are types.
-    n : int
-    scale : int
-        Keys per unit of value, where the value is no whole number.
-    minimize : bool
-    optimum : number, optional
-    host : callable, optional
-        The same function in NumPy, from (m, n) uint8 to (m,): the answer is checked with it.
-    """
+    """A fitness in C, compiled for CUDA and OpenCL alike; the arguments are those of :meth:`engine.BOA.snippet`."""
 
     def __init__(
         self,
@@ -296,10 +282,7 @@ class Function(Fitness):
         return self._encoded(self.evaluated(bits, mapped))
 
     def evaluated(self, bits: Bits, mapped: Callable[..., Any] = map) -> NDArray[np.float64]:
-        """Values (m,) of individuals (m, n), where ``mapped`` is how they are given to the function one by one.
-
-        ``ProblemError`` names an individual for which it fails.
-        """
+        """Values (m,) of individuals (m, n), which ``mapped`` gives to the function one by one."""
         try:
             raw: Any = list(mapped(self.function, list(bits))) if self.each else self.function(bits.copy())
         except Exception as error:

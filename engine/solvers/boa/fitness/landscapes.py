@@ -29,10 +29,7 @@ def random_nk(n: int, neighbours: int = 4, step: int = 1, seed: int = 0) -> Deco
 
 
 def nk_optimum(fitness: Decomposable) -> int:
-    """The greatest key of a sum of tables over neighbouring genes, by dynamic programming over the genes.
-
-    Time is n 2^w for functions over at most w + 1 neighbouring genes; w is at most 20.
-    """
+    """The greatest key of tables over w + 1 neighbouring genes, w at most 20, by a dynamic program of time n 2^w."""
     functions: dict[int, list[int]] = {}  # by the last of their genes
     width = 0
     for place, start in enumerate(fitness.scope_starts[:-1]):
@@ -75,10 +72,7 @@ def random_ising(side: int, seed: int = 0) -> Decomposable:
 
 
 def ising_grid_optimum(side: int, bonds: Sequence[tuple[int, int, float]]) -> int:
-    """The greatest sum of J s_a s_b on a side x side torus of whole-numbered J, by transfer matrices.
-
-    Rows are added one spin at a time for every first row up to a common flip: 2^(side - 1) times side^2 2^side steps.
-    """
+    """The greatest sum of J s_a s_b on a torus of whole-numbered J, by transfer matrices: side^2 4^side steps."""
     if not 3 <= side <= _WIDEST_GRID:
         raise ProblemError(f"the transfer matrix takes a side from 3 to {_WIDEST_GRID}; got {side}")
     right, down = np.zeros((side, side), np.int64), np.zeros((side, side), np.int64)

@@ -1,13 +1,9 @@
 """Exact elimination of genes that few others are linked to, from functions of at most two genes.
 
-The best value of such a gene, given its neighbours, is a function of these. Where that is again a sum of functions of
-at most two genes, as it always is for up to two neighbours, and for three where the function has the same value for
-the complement of a string (cuts, spin glasses without a field), it takes the gene's place. An optimum of what remains
-gives one of the whole. Of random graphs with two edges a vertex, six in seven vertices go.
-
-Source: F. Barahona, M. Grötschel, M. Jünger, G. Reinelt, "An application of combinatorial optimization to statistical
-physics and circuit layout design", Operations Research 36 (1988) 493-513; for three neighbours the star-triangle
-relation of the Ising model.
+The best value of such a gene is a function of its neighbours. Where that is again a sum of functions of two genes (for
+up to two neighbours, and three where a string's complement has its value), it takes the gene's place. Of random graphs
+with two edges a vertex, six in seven vertices go. Source: F. Barahona, M. Grötschel, M. Jünger, G. Reinelt, Operations
+Research 36 (1988) 493-513; for three neighbours the star-triangle relation of the Ising model.
 """
 
 from __future__ import annotations
@@ -33,10 +29,7 @@ Step = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 
 
 class Reduced(Decomposable):
-    """What remains of a function of at most two genes: those ``kept``, in order, without the steps' genes.
-
-    Of the keys: a constant, what a one is worth (``linear``), and what two ones are worth besides.
-    """
+    """What remains: genes ``kept``, in order; a constant, what a one is worth (``linear``), and two ones besides."""
 
     def __init__(
         self,
@@ -105,10 +98,7 @@ class Reduced(Decomposable):
 
 
 def reduced(fitness: Decomposable) -> Reduced | None:
-    """What remains of a function of at most two genes; None if there are but few genes to eliminate, and many.
-
-    Where 16 genes or fewer remain, the optimum is known: all their strings are evaluated.
-    """
+    """What remains of a function of two genes, of up to 16 with its optimum; None if few of many would go."""
     n = fitness.n
     is_small = n <= _ENUMERATED
     if not (is_small or _LEAST_GENES <= n <= _MOST_GENES) or not fitness.is_pairwise:

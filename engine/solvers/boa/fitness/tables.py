@@ -42,33 +42,12 @@ LARGEST_SUM = 2**41
 
 
 class Decomposable(Fitness):
-    """A sum of functions of few genes each, given by tables.
+    """A sum of functions of few genes each, given by tables: of one scope each, or one table for all.
 
-    Parameters
-    ----------
-    n : int
-    scopes : sequence of sequences of int
-        Genes of each function, at most 16; the first is the lowest bit of the table's index. Without any the function
-        is the constant.
-    tables : sequence of array_like
-        For each function its ``2**len(scope)`` values, or one table for all. Values with up to nine decimals are exact;
-        others, and those whose sum would pass 2^41 then, are rounded to multiples of 2^-30 or of what is possible.
-    minimize : bool
-    constant : number
-        Added to every value.
-    optimum : number, optional
-        The best value, where known.
-    bound : number, optional
-        What no value is better than, where the optimum is not known.
-    hard : int
-        What it costs to violate one of the constraints, more than all else in sum; 0 without constraints.
-    text : str
-        What it is called in messages and results.
-
-    Raises
-    ------
-    ProblemError
-        If a scope or a table breaks these rules, naming it.
+    The first gene of a scope is the lowest bit of its table's index. Values with up to nine decimals are exact; others,
+    and those whose sum would pass 2^41 then, are rounded to multiples of 2^-30 or of what is possible. ``bound``: what
+    no value is better than, where the optimum is not known; ``hard``: what it costs to violate a constraint, 0 without
+    any.
     """
 
     def __init__(
@@ -327,10 +306,7 @@ def nearest_neighbour_nk(
     optimum: float | None = None,
     wraps: bool = False,
 ) -> Decomposable:
-    """A table on genes s step .. s step + k for each s; the first gene is the highest bit.
-
-    Tables are cut off at the last gene, and of these the first values are used; or the first gene follows (``wraps``).
-    """
+    """Tables on genes s step .. s step + k, cut off at the last or (``wraps``) not; the first is the highest bit."""
     ends = [(start, start + neighbours + 1) for start in range(0, n, step)]
     scopes = [[gene % n for gene in range(start, end if wraps else min(end, n))][::-1] for start, end in ends]
     own = [table[: 1 << len(scope)] for table, scope in zip(tables, scopes, strict=True)]
