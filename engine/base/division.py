@@ -43,7 +43,7 @@ class ClusterInfo:
 
 @dataclass(frozen=True)
 class Division:
-    """What a solver declares if its runs can be divided among workers, of whom it has ``run`` or ``solve``."""
+    """What a solver declares if its runs can be divided among workers; it has ``run`` or ``solve``."""
 
     runner: Callable[[Any, Any, int, DevicePool], TaskRunner]  # called with problem, options, seed and pool
     # for workers that need not wait for each other

@@ -145,10 +145,10 @@ class Problem(Displayed, ABC, Generic[R]):
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous, read-only copy; the array itself if nobody can write to it."""
+    """A contiguous, read-only copy; the array itself if it, or what it is a part of, is one."""
     memory = array if array.base is None else array.base
-    unwritable = isinstance(memory, np.ndarray) and not (array.flags.writeable or memory.flags.writeable)
-    if unwritable and array.flags.c_contiguous:
+    is_own = type(array) is type(memory) is np.ndarray and memory.flags.owndata  # not a buffer or a file
+    if is_own and array.flags.c_contiguous and not (array.flags.writeable or memory.flags.writeable):
         return array
     copy = np.array(array, order="C", copy=True)
     copy.setflags(write=False)

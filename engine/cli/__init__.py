@@ -56,10 +56,15 @@ COMMANDS = {
 _HIDDEN = {"standby": f"{__name__}.standby", "receive": f"{__name__}.receiving"}
 """Commands for programs, which are not listed."""
 
+_when_imported = contextlib.ExitStack()
+"""What :func:`main` has to do once the command is imported; nothing where another program calls the command line."""
+
 
 def main() -> None:
     """The console script: :func:`command_line`, and the end of the process."""
     gc.disable()  # until the command is imported: imports leave nothing to collect
+    _when_imported.callback(gc.enable)
+    _when_imported.callback(gc.freeze)
     gc.set_threshold(2000)  # as in newer Pythons
     spare_scipy()
     code = command_line(sys.argv[1:])
@@ -186,9 +191,7 @@ class _Group(click.Group):
         if module is None:
             return None
         command: click.Command = getattr(importlib.import_module(module), cmd_name)
-        if not gc.isenabled():
-            gc.freeze()
-            gc.enable()
+        _when_imported.close()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,4 +1,4 @@
-"""Linear programs in exact integers: a double is one times a power of two, and so are sums and products of doubles."""
+"""Linear programs in exact integers: doubles, and sums and products of them, are integers times powers of two."""
 
 from __future__ import annotations
 

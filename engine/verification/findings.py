@@ -97,7 +97,8 @@ def judge_bound(
 ) -> None:
     """Judge what a result claims of the optimum by an independent bound; ``scale`` makes objectives whole.
 
-    ``best``: None if there is none; ``how``: where it is from, for sentences; ``exact``: whether it is the optimum.
+    ``best``: the bound times ``scale``, or None; ``how``: where it is from, for sentences; ``exact``: whether it is the
+    optimum.
     """
     result, sign = claim.result, 1 if minimize else -1
     objective, bound = (

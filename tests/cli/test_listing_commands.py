@@ -1,6 +1,8 @@
 """``quintet devices``, ``quintet solvers`` and the help: what they list; in this process."""
 
+import gc
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,7 @@ import click
 import pytest
 
 from engine.benchmarks.start import command as starts
-from engine.cli import COMMANDS, cli
+from engine.cli import COMMANDS, cli, command_line
 from engine.cli.options import own_options
 from engine.cli.samples import samples
 from engine.devices import selection
@@ -159,3 +161,26 @@ def test_solvers_are_listed_as_json(quintet):
     assert "which instance of a file" in quintet("solvers", "knapsack")[1]
     (one,) = json.loads(quintet("solvers", "counting", "--json")[1])["solvers"]
     assert one == listed["counting"]
+
+
+COLLECTING = """
+import atexit, gc, sys
+from engine.cli import main
+sys.argv[1:] = ["solvers"]
+atexit.register(lambda: print(gc.isenabled(), file=sys.stderr))
+main()
+"""
+
+
+def test_garbage_is_collected_while_a_command_works_and_as_before_in_another_program(capsys):
+    child = subprocess.run([sys.executable, "-c", COLLECTING], capture_output=True, text=True, timeout=60, check=True)
+    assert child.stderr == "True\n"
+    was, frozen = gc.isenabled(), gc.get_freeze_count()
+    gc.disable()
+    try:
+        assert command_line(["solvers"]) == 0
+        assert not gc.isenabled()
+        assert gc.get_freeze_count() == frozen
+    finally:
+        if was:
+            gc.enable()

@@ -126,6 +126,21 @@ def test_covariates_belong_to_genotypes(tmp_path):
         engine.HorseshoeProbit.read(path, covariates="other")
 
 
+def test_a_read_only_array_is_taken_and_what_others_may_write_to_is_copied():
+    X = np.random.default_rng(1).standard_normal((9, 3))
+    y = np.arange(9) % 2
+    assert not np.shares_memory(engine.HorseshoeProbit(X, y).X, X)
+    seen = X[:]
+    seen.setflags(write=False)
+    assert not np.shares_memory(engine.HorseshoeProbit(seen, y).X, X)
+    buffer = np.frombuffer(bytearray(X.tobytes()))
+    buffer.setflags(write=False)
+    assert not np.shares_memory(engine.HorseshoeProbit(buffer.reshape(9, 3), y).X, buffer)
+    X.setflags(write=False)
+    assert engine.HorseshoeProbit(X, y).X is X
+    assert np.shares_memory(engine.HorseshoeProbit(X[:5], y[:5]).X, X)
+
+
 def test_a_map_of_a_file_and_blocks_are_not_copied(tmp_path):
     X = np.random.default_rng(1).standard_normal((9, 3)).astype(np.float32)
     np.save(tmp_path / "X.npy", X)

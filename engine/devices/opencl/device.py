@@ -198,7 +198,8 @@ class OpenCLDevice(Device):
         if kernel is None:  # the driver's cache has a damaged binary, left by a process that was killed or a full disk
             try:
                 program = self._shared.programs[source.digest] = self._compiled(source.text + _ANEW)
-                kernel = self._cl.Kernel(program, signature.name)
+                with _BUILDING:
+                    kernel = self._cl.Kernel(program, signature.name)
             except self._cl.Error as error:
                 message = f"has no kernel {signature.name}"
                 raise KernelError(source.template, "opencl", self.info.id, message) from error

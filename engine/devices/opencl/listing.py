@@ -28,12 +28,11 @@ def pyopencl() -> Any:
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")  # its file of 0.2 ms a kernel: a damaged one ends every start
     try:
         import pyopencl as package
-        import pyopencl.invoker
     except ImportError as error:
         raise BackendUnavailable(
             'OpenCL is unavailable: the package pyopencl is not installed (pip install "pyopencl[pocl]")'
         ) from error
-    keep_invokers(package.invoker)
+    keep_invokers(package)
     return package
 
 

@@ -118,7 +118,7 @@ def read_file(path: Path) -> ClusterFile:
 
 
 def open_cluster(path: Path, closing: contextlib.ExitStack, insecure: bool = False) -> Any:
-    """What a client connects to for a cluster's file; ``closing`` ends its jobs, which have TLS unless ``insecure``."""
+    """What a client connects to for a cluster's file; ``closing`` ends its jobs; ``insecure`` lets them have no TLS."""
     file = read_file(path)
     if file.tls is not None:
         _configure_tls(file.tls, path.parent, closing)

@@ -35,7 +35,7 @@ def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[An
         values, names = frozen(values), found if names is None else names
     elif is_sparse(X):
         values = _sparse_matrix(X)
-    elif isinstance(X, plink.Genotypes) or _is_kept(X):
+    elif isinstance(X, plink.Genotypes) or _is_map(X):
         values = X
     elif isinstance(X, Iterator):
         values = _stacked(X, rows)
@@ -97,11 +97,10 @@ def _place(X: Any, entry: int) -> tuple[int, int]:
     return int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
 
 
-def _is_kept(X: Any) -> bool:
-    """Whether X needs no copy: a map of a file, or an array of its own, that nobody may write to."""
-    if not isinstance(X, np.ndarray) or X.flags.writeable or not (isinstance(X, np.memmap) or X.flags.owndata):
-        return False
-    return X.dtype in (np.float32, np.float64) and bool(X.flags.c_contiguous) and not np.ma.isMaskedArray(X)
+def _is_map(X: Any) -> bool:
+    """Whether X is a map of a file of floats, read-only here, which is taken without a copy."""
+    is_read = isinstance(X, np.memmap) and not X.flags.writeable and X.flags.c_contiguous
+    return bool(is_read) and X.dtype in (np.float32, np.float64)
 
 
 def _stacked(blocks: Iterator[Any], rows: int) -> NDArray[np.float32]:

@@ -6,7 +6,9 @@ each launch, took 10 ms a launch after 2 000 of them. The code follows from the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 from typing import Any
 
 __all__ = ["keep_invokers"]
@@ -14,8 +16,10 @@ __all__ = ["keep_invokers"]
 _GENERATE = "_generate_enqueue_and_set_args_module"
 
 
-def keep_invokers(invoker: Any) -> None:
-    """Let the module ``pyopencl.invoker`` write the code of each kernel once."""
-    generate = getattr(invoker, _GENERATE, None)
-    if generate is not None and not hasattr(generate, "cache_info"):
-        setattr(invoker, _GENERATE, functools.cache(generate))
+def keep_invokers(package: Any) -> None:
+    """Let PyOpenCL write the code of each kernel once; a version without this module or function stays as it is."""
+    with contextlib.suppress(ImportError):
+        invoker = importlib.import_module(f"{package.__name__}.invoker")
+        generate = getattr(invoker, _GENERATE, None)
+        if generate is not None and not hasattr(generate, "cache_info"):
+            setattr(invoker, _GENERATE, functools.cache(generate))
