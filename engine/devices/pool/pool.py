@@ -36,7 +36,7 @@ _left: set[Future[Any]] = set()
 
 
 def has_work_left() -> bool:
-    """Whether work that was was given to :meth:`DevicePool.leave` has not ended yet."""
+    """Whether work that was given to :meth:`DevicePool.defer` has not ended yet."""
     return bool(_left)
 
 
