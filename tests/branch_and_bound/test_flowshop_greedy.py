@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import engine
-from engine.base.context import QuietContext
+from engine.base.context import QuietContext, StopRequested
+from engine.base.result import Status
 from engine.devices import DevicePool
 from engine.errors import DeviceError, OptionError, ProblemError
 from engine.events import Notice
 from engine.solvers.branch_and_bound.heuristics import search
-from engine.solvers.branch_and_bound.heuristics.chains import ScheduleSearch
+from engine.solvers.branch_and_bound.heuristics.chains import Improvement, ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
 from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound
 from engine.solvers.branch_and_bound.intervals import Units
@@ -162,6 +163,20 @@ def test_many_jobs_have_a_schedule_even_where_time_is_up_before_the_devices_are_
     assert flowshop_bound(problem.times) <= result.objective == problem.evaluate(result.solution)
     none = engine.solve(problem, time_limit=1e-3, upper_bound=result.bound + 1)
     assert (none.status, none.objective) == ("time_limit", None)
+
+
+def test_a_schedule_of_the_host_is_not_lost_for_a_longer_one_of_the_devices(monkeypatch):
+    problem, longer = engine.Flowshop(random_times(8, 129, 8)), np.arange(129)
+    first = neh(problem.times)
+    assert problem.evaluate(first) < problem.evaluate(longer)
+
+    def improved(problem, pool, run, known, found, proceed):
+        found(Improvement(problem.evaluate(longer), longer))
+        raise StopRequested(Status.INTERRUPTED)
+
+    monkeypatch.setattr(search, "neh", lambda times, expired: first)
+    monkeypatch.setattr(search, "improve", improved)
+    assert engine.solve(problem).objective == problem.evaluate(first)
 
 
 def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above():

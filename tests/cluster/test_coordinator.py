@@ -9,6 +9,7 @@ import pytest
 
 import engine
 from engine.base.division import ClusterInfo, TaskControl
+from engine.base.result import Status
 from engine.benchmarks.cluster.command import simulate
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
@@ -157,9 +158,11 @@ def test_a_divided_search_ends_when_its_best_solution_equals_the_bound(cpu, alon
     problem = engine.Flowshop(np.random.default_rng(3).integers(1, 100, (3, 20)))
     best = alone.solve(problem)
     assert best.objective == problem.tree().lower_bound()
+    solved = {"solution": best.solution.tolist(), "value": best.objective}
 
     def first(numbers):
-        return [Reported(numbers[0], "w1", {"solution": best.solution.tolist(), "value": best.objective})]
+        gone = Lost(numbers[0], RuntimeError("gone"), fault=True, worker="w1")
+        return [Reported(numbers[0], "w1", solved), gone, gone, gone]
 
     def compute(worker, work, seconds, shared):
         raise AssertionError("no task is finished here")
@@ -169,6 +172,10 @@ def test_a_divided_search_ends_when_its_best_solution_equals_the_bound(cpu, alon
     result = coordinator.solve()
     assert (result.status, result.objective, result.bound) == ("optimal", best.objective, best.objective)
     assert [value for name, value, _ in owner.metrics if name == "explored_share"][-1] == 0.0
+    parts = DividedSearch(problem, options, owner, ClusterInfo(2, False))
+    assert parts.result(Status.INTERRUPTED).status == "interrupted"
+    parts.report("w1", solved)  # while the run is being stopped
+    assert parts.result(Status.INTERRUPTED).status == "optimal"
 
 
 def test_a_hundred_simulated_workers_are_busy_and_cost_little():

@@ -171,6 +171,8 @@ def test_a_target_has_the_order_that_its_type_declares():
         assert HorseshoeRegression.from_arrays(problem.to_arrays(), "kept").y.tolist() == places.tolist()
     for y in (words, pandas.Series(words, dtype="category")):
         assert HorseshoeRegression(X, y, "ordinal").classes == ("high", "low", "mid")
+    days = pandas.to_datetime(["2020-01-03", "2020-01-01", "2020-01-02"] * (ROWS // 3)).as_unit("ns")
+    assert HorseshoeRegression(X, pandas.Categorical(days, ordered=True), "ordinal").y[:3].tolist() == [2, 0, 1]
     two = engine.HorseshoeProbit(X[places < 2], pandas.Series(ordered[places < 2]))
     assert (two.classes, two.y.tolist()) == (("low", "mid"), (places[places < 2] == 1).tolist())
     assert engine.HorseshoeProbit(X, polars.Series(["yes"] * 30 + ["no"] * 30, dtype=polars.Enum(["yes", "no"]))).y[59]

@@ -309,7 +309,9 @@ class Coordinator:
     # --- tasks that are lost -----------------------------------------------------------------------------------
 
     def _again(self, number: int, one: _Task, lost: Lost) -> None:
-        """Submit a task once more, unless that has been tried too often."""
+        """Submit a task once more, unless that has been tried too often, or nothing is left to do."""
+        if self._divided.finished:
+            return
         one.faults += lost.fault
         one.losses += not lost.fault
         where = lost.worker or one.worker or "a worker"

@@ -197,6 +197,7 @@ class DividedSearch(DividedRun):
 
     def result(self, status: Status | None) -> Result:
         """The result, after the audit."""
+        status = None if self.finished else status  # what the stop has called back may have been the rest
         open_units = self._units()
         if not self._skipped:
             several = 2  # tasks do not know at once what others have found

@@ -281,7 +281,8 @@ def counts(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], tuple[Any, ...
 def _levels(y: Any) -> list[Any] | None:
     """The categories of an ordered Categorical of pandas or an Enum of Polars, in their order."""
     dtype: Any = getattr(y, "dtype", None)
-    return list(dtype.categories) if getattr(dtype, "ordered", type(dtype).__name__ == "Enum") else None
+    ordered = getattr(dtype, "ordered", type(dtype).__name__ == "Enum")
+    return np.asarray(dtype.categories).tolist() if ordered else None
 
 
 def _distinct(y: Any, rows: int) -> tuple[list[Any], NDArray[np.int64]]:

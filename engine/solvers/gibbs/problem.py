@@ -74,8 +74,8 @@ class HorseshoeProbit(Problem[Posterior]):
     ----------
     X : array-like, SciPy sparse array or data frame, shape (N, p), or iterator of blocks of rows
         Finite numbers, kept as float32 or float64; the columns of a pandas or Polars frame have their own names. A map
-        of a file, ``np.load(path, mmap_mode="r")``, and an array that is read-only and no view of another are not
-        copied; blocks are put into one array of float32.
+        of a file, ``np.load(path, mmap_mode="r")``, is not copied, nor is a read-only array that is no view of one
+        that can be written to; blocks are put into one array of float32.
     y : array-like, shape (N,)
         Two different values, numbers or words; the larger (or later) one counts as 1. Also all 0 or all 1. An ordered
         Categorical of pandas, or an Enum of Polars, has its own order.

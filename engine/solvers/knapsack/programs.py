@@ -33,7 +33,6 @@ ValueType = Literal["i32", "i64"]
 
 NUMPY_TYPES = {"u8": "uint8", "u16": "uint16", "i32": "int32", "i64": "int64"}
 
-
 DEPTHS = (32, 16, 8, 4, 2)  # how many items of one weight a launch of ``classes`` may fuse
 _VECTOR_BYTES = 32  # twice that was measured slower with PoCL on AVX-512 machines: its vectors are split
 

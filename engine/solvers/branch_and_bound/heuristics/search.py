@@ -248,7 +248,7 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
 
     def found(better: Improvement) -> None:
         nonlocal best
-        if better.value < limit:
+        if better.value < (limit if best is None else best.value):  # the devices do not know that of the host
             best = better
             publish()
 

@@ -29,7 +29,7 @@ _MOST_ITERATIONS = 400  # of a few jobs, whose iterations take as long as those 
 
 def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64]) -> int:
     """Completion time of the last job on the last machine; ``times`` has shape (machines, jobs)."""
-    return _completions(times.T.tolist(), np.asarray(order, np.int64).tolist())[-1][-1]
+    return _completions(times.T[np.asarray(order, np.int64)].tolist(), len(times))[-1][-1]
 
 
 def advanced(done: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -39,12 +39,12 @@ def advanced(done: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.in
     return found
 
 
-def _completions(columns: list[list[int]], order: Sequence[int]) -> list[list[int]]:
-    """When each machine is done with the first jobs of an order, from none of them on."""
-    rows = [[0] * len(columns[0])]
-    for job in order:
+def _completions(columns: Sequence[list[int]], machines: int) -> list[list[int]]:
+    """When each machine is done with the first jobs, given by their times, from none of them on."""
+    rows = [[0] * machines]
+    for column in columns:
         at, row = 0, []
-        for done, time in zip(rows[-1], columns[job], strict=True):
+        for done, time in zip(rows[-1], column, strict=True):
             at = (at if at > done else done) + time
             row.append(at)
         rows.append(row)
@@ -53,9 +53,9 @@ def _completions(columns: list[list[int]], order: Sequence[int]) -> list[list[in
 
 def _insertions(columns: list[list[int]], order: list[int], job: int) -> NDArray[np.int64]:
     """The makespan of the order with the job put before each position and at the end, shape (len(order) + 1,)."""
-    turned = [column[::-1] for column in columns]
-    head = np.array(_completions(columns, order))
-    tail = np.array(_completions(turned, order[::-1]))[::-1, ::-1]
+    machines = len(columns[job])
+    head = np.array(_completions([columns[other] for other in order], machines))
+    tail = np.array(_completions([columns[other][::-1] for other in reversed(order)], machines))[::-1, ::-1]
     reach = np.zeros(len(order) + 1, np.int64)
     longest = reach.copy()
     for machine, time in enumerate(columns[job]):
