@@ -128,10 +128,11 @@ class CompareTab(Cleanup, QWidget):
         self.page.arrange()
 
     def _redrawn(self, metric: str, by_time: LivePlot, count: str) -> LivePlot:
-        """The curves of a figure over time, against a count."""
+        """The curves of a figure over time, against a count, in the order of the runs."""
         figure = self._make(metric, count)
-        for curve in by_time.curves:
-            place = next(place for place, own in enumerate(self._curves) if curve in own)
+        places = {curve: place for place, own in enumerate(self._curves) for curve in own}
+        for curve in sorted(by_time.curves, key=places.__getitem__):
+            place = places[curve]
             times, values = curve.data.points()
             drawn = figure.series(curve.name, curve.colour, curve.dash)
             drawn.replace(Series.of(self._counts[place].at(count, times), values))
