@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Callable[[], engine.Problem], dict[str, Any], str]] = {
     "max-cut, 400 vertices, 4794 edges": (
         lambda: engine.MaxCut(_graph()),
         {"target": CUT},
-        "`_graph()` in tools/bench_front.py",
+        "_graph() in tools/bench_front.py",
     ),
     "horseshoe probit, 2000 x 50": (
         lambda: gibbs.generate(gibbs.ProbitOptions(rows=2000, columns=50)),

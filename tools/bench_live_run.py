@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from array import array
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer
@@ -31,12 +32,23 @@ def main(seconds: float) -> None:
         tab = app.window.run_tabs.current_run()
         app.wait_until(lambda: tab.panel is not None and tab.note.state == "running", 120)
         app.pieces.clear()
-        delays, last = [0.0], time.perf_counter()
+        delays, last, longest = array("d", [0.0]), time.perf_counter(), 0.0
 
         def beat() -> None:
             nonlocal last
             delays.append(1000 * (time.perf_counter() - last) - BEAT)
             last = time.perf_counter()
+
+        def report(when: str) -> None:
+            nonlocal longest
+            longest = max(longest, *app.pieces)
+            app.pieces.clear()  # else they would be counted as memory of the window
+            percentiles = " / ".join(f"{value:.1f}" for value in np.percentile(delays, (50, 90, 99, 100)))
+            print(
+                f"{when}: {resident():.0f} MB, longest work {1000 * longest:.0f} ms, no answer for {percentiles} ms "
+                "(median / 90 % / 99 % / longest)",
+                flush=True,
+            )
 
         timer = QTimer(app.window, timerType=Qt.TimerType.PreciseTimer)
         timer.timeout.connect(beat)
@@ -44,18 +56,9 @@ def main(seconds: float) -> None:
         began = time.monotonic()
         while tab.live:
             app.wait(int(1000 * min(60, seconds / 4)))
-            print(line(f"{(time.monotonic() - began) / 60:.1f} min", delays, app), flush=True)
+            report(f"{(time.monotonic() - began) / 60:.1f} min")
         app.wait_until(lambda: tab.complete, 120)
-        print(line(f"ended ({tab.note.state})", delays, app))
-
-
-def line(when: str, delays: list[float], app: Measured) -> str:
-    """What was measured until now."""
-    percentiles = " / ".join(f"{value:.1f}" for value in np.percentile(delays, (50, 90, 99, 100)))
-    return (
-        f"{when}: {resident():.0f} MB, longest work {1000 * max(app.pieces):.0f} ms, no answer for {percentiles} ms "
-        "(median / 90 % / 99 % / longest)"
-    )
+        report(f"ended ({tab.note.state})")
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def _measure_time(study: Study, paper: Paper) -> None:
         f"Seconds of {iterations:,} iterations",
         (*names, "% in products with X"),
         table,
-        "the device without the host's start",
+        "the device without the host's start; a pass over the rows is timed by itself, so its share may exceed 100 %",
     )
     lines: dict[str, dict[float, float]] = {}
     for p in sorted({p for _, p in sizes}):

@@ -143,7 +143,7 @@ def _judge_devices(study: Study, times: Times, distinct: bool) -> None:
     sizes = list(times)
     if not distinct:
         for key in ("two", "efficiency", "cores"):
-            study.judge(key, None, "one GPU on this machine; docs/scaling.md has two and four")
+            study.judge(key, None, "one GPU on this machine; docs/internals/several-devices.md has two and four")
         return
     pairs = [times[n]["rows"] / times[n]["rows, two"] for n in sizes]
     others = {name: [times[n][name] / times[n][f"{name}, two"] for n in sizes] for name in ("tiles", "classes")}
@@ -163,9 +163,10 @@ def _judge_serial(study: Study, paper: Paper, times: Times, distinct: bool) -> N
     )
     study.judge("one", min(one) >= min(paper.points["speedup_one"]), f"rows: {_listed(one)}")
     study.judge("grows", one[-1] > one[0], f"from {one[0]:.0f} to {one[-1]:.0f}")
-    large = [ratio for n, ratio in zip(sizes, one, strict=True) if n >= 40_000] or one
-    seen = f"from {min(large):.0f} to {max(large):.0f} there; the serial times are scaled from the first items, which "
-    study.judge("stable", None, f"{seen}is not exact enough")
+    large = [n for n in sizes if n >= 40_000] or sizes
+    ratios = one[-len(large) :]
+    seen = f"from {min(ratios):.0f} to {max(ratios):.0f} with n = {large[0]:,} to {large[-1]:,}"
+    study.judge("stable", None, f"{seen}; the serial times are scaled from the first items, which is not exact enough")
     hours = f"{peer * (100_000 / sizes[-1]) ** 2 / 3600:.1f} hours here"
     study.judge("two_hours", None, f"{hours}, on a processor of another age, at the rate of n = {sizes[-1]:,}")
     if distinct:

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 def schedule(times: NDArray[Any], order: NDArray[Any], kind: str = "flowshop") -> tuple[Ints, Ints]:
-    """Begin and end of every operation of a permutation flowshop."""
+    """Begin and end of every operation of a permutation flowshop; column k is of job ``order[k]``."""
     sorted_times = np.asarray(times, np.int64)[:, np.asarray(order, np.int64)]
     if kind in ("blocking", "nowait"):
         begin = _begins_without_buffers(sorted_times, kind == "blocking")

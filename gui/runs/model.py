@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
@@ -33,6 +32,7 @@ class RunModel(QAbstractTableModel):
         self.theme: Theme | None = None
         self._distinctions: dict[str, str] | None = None
         self._known: dict[str, tuple[object, ...]] = {}
+        self._numeric: dict[str, bool] = {}  # of the columns whose runs decide
         self._dots: dict[str, QIcon] = {}
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
@@ -47,7 +47,7 @@ class RunModel(QAbstractTableModel):
             if role == Qt.ItemDataRole.DisplayRole:
                 return self.columns[section].title
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(self.columns[section])
+                return self._alignment(self.columns[section])
         return None
 
     def data(self, index: Index, role: int = 0) -> Any:
@@ -61,7 +61,7 @@ class RunModel(QAbstractTableModel):
         if role == SORT:
             return column.value(note)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
+            return self._alignment(column)
         if role == Qt.ItemDataRole.DecorationRole and column.name == "title":
             if note.colour not in self._dots:
                 self._dots[note.colour] = QIcon(dot(note.colour))
@@ -86,7 +86,7 @@ class RunModel(QAbstractTableModel):
         row = bisect.bisect_left(self.notes, -note.created, key=lambda other: -other.created)
         self.beginInsertRows(QModelIndex(), row, row)
         self.notes.insert(row, note)
-        self._distinctions = None
+        self._forget()
         self.endInsertRows()
 
     def remove(self, note: RunNote) -> None:
@@ -94,12 +94,13 @@ class RunModel(QAbstractTableModel):
         if row >= 0:
             self.beginRemoveRows(QModelIndex(), row, row)
             del self.notes[row]
-            self._distinctions = None
+            self._forget()
             self.endRemoveRows()
 
     def clear(self) -> None:
         self.beginResetModel()
         self.notes.clear()
+        self._forget()
         self.endResetModel()
 
     def update(self, note: RunNote) -> None:
@@ -107,11 +108,10 @@ class RunModel(QAbstractTableModel):
         row = self.row_of(note)
         if row >= 0:
             if self._known.get(note.key) != _identity_of(note):
-                self._distinctions = None
+                self._forget()
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
     def show_columns(self, columns: Sequence[Column]) -> None:
-        columns = [self._decided(column) for column in columns]
         kept, last = self.columns[0], len(self.columns) - 1
         if last > 0:
             self.beginRemoveColumns(QModelIndex(), 1, last)
@@ -126,20 +126,21 @@ class RunModel(QAbstractTableModel):
             self.columns = list(columns)
             self.endInsertColumns()
 
-    def _decided(self, column: Column) -> Column:
-        """A column of an option is of numbers if all runs that have the option have a number there."""
-        if column.numeric is not None:
-            return column
-        values = [value for note in self.notes if (value := column.value(note)) is not None]
-        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-        return replace(column, numeric=bool(values) and numbers)
+    def _forget(self) -> None:
+        """Leave what depends on all runs to be found again when it is asked for."""
+        self._distinctions = None
+        self._numeric.clear()
+
+    def _alignment(self, column: Column) -> int:
+        """Numbers at the right; an option is a number if all runs that have it have a number there."""
+        numeric = column.numeric
+        if numeric is None and (numeric := self._numeric.get(column.name)) is None:
+            kinds = {type(value) for note in self.notes if (value := column.value(note)) is not None}
+            numeric = self._numeric[column.name] = bool(kinds) and kinds <= {int, float}
+        side = Qt.AlignmentFlag.AlignRight if numeric else Qt.AlignmentFlag.AlignLeft
+        return int(side | Qt.AlignmentFlag.AlignVCenter)
 
 
 def _identity_of(note: RunNote) -> tuple[object, ...]:
     """What changes when what a run differs in may have changed."""
     return note.title, note.seed, len(note.used)
-
-
-def _alignment(column: Column) -> int:
-    side = Qt.AlignmentFlag.AlignRight if column.numeric else Qt.AlignmentFlag.AlignLeft
-    return int(side | Qt.AlignmentFlag.AlignVCenter)

@@ -384,7 +384,7 @@ class RunTab(Cleanup, QWidget):
         panel = self.panel
         folder = self.note.path if os.path.isfile(self.note.path / "run.toml") else None
         if panel is None or folder is None:
-            if self.child is not None and self.view.finished:
+            if folder is None and self.child is not None and self.view.finished:
                 self.banner.show_message(f"Its folder {self.note.path} was deleted meanwhile: the result is not kept.")
             self._show_result(None)
             return

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 FLAGS = ("-O2", "-std=c99", "-shared", "-fPIC")
+NO_COMPILER = "there is no C compiler on this machine, or none that works"
 _HERE = Path(__file__).parent
 _DOUBLE, _INT = ctypes.c_double, ctypes.c_int
 
@@ -38,18 +39,16 @@ Floats = NDArray[np.float64]
 Edges = Literal["new permutations", "no cycles", "one permutation"]
 
 
-NO_COMPILER = "there is no C compiler on this machine, or none that works"
-
-
 @functools.cache
 def compiler() -> str | None:
     """The C compiler and its version, as it reports them; None if there is none, or none that can link a program."""
     path = _compiler_path()
+    if path is None:
+        return None
     try:
         _library("knapsack")
-    except (OSError, RuntimeError, subprocess.CalledProcessError):
+    except (OSError, subprocess.CalledProcessError):
         return None
-    assert path is not None
     found = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     return (found.stdout.splitlines() or [path])[0].strip()
 
