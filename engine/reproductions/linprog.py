@@ -216,7 +216,7 @@ def _judge_iterations(
         return
     same = max(ratios["C, updates / updates, block 1"].values())
     honest = max(ms / lines["updates, block 1"][m] for m, ms in lines["C, Cholesky"].items())
-    seen = f"up to {same:.0f} times as fast as the same updates in C, {honest:.1f} times a Cholesky factor in C"
+    seen = f"up to {same:.1f} times as fast as the same updates in C, {honest:.1f} times a Cholesky factor in C"
     study.judge("serial", same >= limit, seen)
     seen = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
     study.judge("bottleneck", min(shares.values()) >= 0.9, f"{seen} (ours: 90 %)")
