@@ -110,8 +110,7 @@ def _multicommodity(random: np.random.Generator, m: int, n: int, name: str) -> L
 def _staircase(random: np.random.Generator, m: int, n: int, name: str) -> LinearProgram:
     stages = max(1, m // _STAGE)
     stage = np.sort(random.integers(0, stages, n))
-    first = np.minimum(stage, stages - 1) * _STAGE
-    rows = first[:, None] + random.integers(0, 2 * _STAGE, (n, _PER_COLUMN))  # of this stage and the next
+    rows = _STAGE * stage[:, None] + random.integers(0, 2 * _STAGE, (n, _PER_COLUMN))  # of this stage and the next
     return _with_vertex(random, _entries(random, np.minimum(rows, m - 1), m), name)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from engine.benchmarks.linprog.collection import bench_collection, programs
 from engine.benchmarks.linprog.peers import highs, peers
 from engine.errors import OptionError
 from engine.generators.linprog import GeneratorOptions, generate
+from engine.solvers.linprog.problem import LinearProgram
 
 PDLP = """#!{python}
 import pathlib, sys
@@ -36,11 +38,12 @@ def folder(tmp_path):
     return path
 
 
-def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, tmp_path):
+def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, tmp_path, monkeypatch):
     program = tmp_path / "pdlp"
     program.write_text(PDLP.format(python=sys.executable, reason="OPTIMAL"))
     program.chmod(0o755)
-    others = list(peers(0, None, program))
+    monkeypatch.chdir(tmp_path)
+    others = list(peers(0, None, Path("pdlp")))
     console = Console(record=True, width=200)
     with Engine(devices=[device.info.id]) as engine:
         assert bench_collection(engine, programs(folder, False, True), ["auto"], others, 5.0, console)
@@ -49,6 +52,15 @@ def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, t
     rows = {row[0]: row[1:] for line in text.split("\n") if (row := [cell.strip() for cell in line.split("│")[1:-1]])}
     assert rows["cuPDLPx 1e-4"][:5] == ["0", "1", "0", "5.00", "5.00"]
     assert rows["cuPDLPx 1e-8"][:5] == ["1", "0", "0", "0.25", "0.25"]
+
+
+def test_cupdlpx_claims_the_value_of_a_minimization(folder, tmp_path):
+    program, path = tmp_path / "pdlp", folder / "two.mps"
+    program.write_text(PDLP.format(python=sys.executable, reason="OPTIMAL"))
+    program.chmod(0o755)
+    path.write_text(path.read_text().replace("ROWS\n", "OBJSENSE\n    MAX\nROWS\n", 1))
+    problem = LinearProgram.read(path)
+    assert [peer.solve(problem, path, 5.0).claimed for peer in peers(0, None, program)] == [-1.0, -20.0]
 
 
 def test_a_claim_that_there_is_no_optimum_is_wrong(folder, tmp_path, device):

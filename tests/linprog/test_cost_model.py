@@ -13,6 +13,7 @@ from engine.generators.linprog import GeneratorOptions, generate
 from engine.numerics.blas_threads import one_thread
 from engine.solvers.linprog.multifrontal.ordering import best_tree
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
+from engine.solvers.linprog.problem import LinearProgram
 from engine.solvers.linprog.sparse.factors import SuperLU
 from engine.solvers.linprog.sparse.products import lower_pattern, products_of
 from engine.solvers.linprog.systems import costs
@@ -107,3 +108,5 @@ def test_random_patterns_of_many_rows_are_out_of_reach_and_networks_in_layers_ar
     assert costs.is_out_of_reach(pages, gpu)
     assert not costs.is_out_of_reach(pages, replace(gpu, simt=False))
     assert not costs.is_out_of_reach(stages, gpu)
+    joined = sp.vstack([sp.hstack([stages.A, np.ones((stages.m, 1))]), np.ones((1, stages.n + 1))])
+    assert not costs.is_out_of_reach(LinearProgram(np.ones(stages.n + 1), A_eq=joined, b_eq=np.ones(stages.m + 1)), gpu)

@@ -447,3 +447,32 @@ def test_pdhg_begins_before_an_interior_point_whose_factors_would_take_minutes(o
     assert "pdhg" in result.arrays["racers"].tolist()
     assert ("interior point" in result.arrays["racers"].tolist()) == (alone == 0.0)
     assert result.arrays["racers"][0] == "pdhg" or not alone
+
+
+def test_the_interior_point_method_begins_as_soon_as_pdhg_has_ended(owner, monkeypatch):
+    monkeypatch.setattr(solve, "is_out_of_reach", lambda *_: True)
+    monkeypatch.setattr(solve, "_ALONE_SECONDS", 600.0)
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
+    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
+    problem = sparse_program(3)
+    result = owner.solve(problem, method="race", pdhg_iterations=0)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert result.arrays["racers"].tolist() == ["interior point", "pdhg"]
+
+
+def test_pdhg_on_the_program_as_given_goes_on_where_presolve_is_given_up(owner, monkeypatch):
+    def restore(*_):
+        raise ChildError("lost")
+
+    begun = []
+    monkeypatch.setattr(solve, "is_out_of_reach", lambda *_: True)
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
+    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
+    monkeypatch.setattr(solve.Presolve, "restore", restore)
+    monkeypatch.setattr(solve._Solving, "_start_pdhg", lambda *_: begun.append("pdhg"))
+    problem = sparse_program(3)
+    result = owner.solve(problem, method="race")
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    assert begun == ["pdhg"]

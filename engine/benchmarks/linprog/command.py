@@ -62,9 +62,15 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.option("--method", "methods", multiple=True, help="Methods for --set and --families; auto by default.")
 @click.option("--limit", type=float, default=60.0, help="Seconds for each program and solver of these.")
 @click.option(
-    "--cuopt", type=click.Path(path_type=Path, exists=True), help="Also cuOpt: the folder its wheels are installed in."
+    "--cuopt",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Also cuOpt: the folder its wheels are installed in.",
 )
-@click.option("--cupdlpx", type=click.Path(path_type=Path, exists=True), help="Also cuPDLPx: its program.")
+@click.option(
+    "--cupdlpx",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, executable=True),
+    help="Also cuPDLPx: its program.",
+)
 @click.option("--updates/--no-updates", default=True, help="Also time the Sherman-Morrison updates.")
 @click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve as a batch; 0 leaves it out.")
 @click.option("--quick", is_flag=True, help="Of --scaling and --families, what a CPU does in seconds.")

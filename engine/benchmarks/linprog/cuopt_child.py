@@ -25,9 +25,7 @@ def _library(folder: Path) -> ctypes.CDLL:
     for pattern in ("rapids_logger/lib64/*.so", "librmm/lib64/*.so"):
         for path in folder.glob(pattern):
             ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    found = sorted(folder.glob("libcuopt*/lib64/libcuopt_mathopt.so")) or sorted(
-        folder.glob("libcuopt/lib64/libcuopt.so")
-    )
+    found = [path for name in ("_mathopt", "") for path in sorted(folder.glob(f"libcuopt*/lib64/libcuopt{name}.so"))]
     return ctypes.CDLL(str(found[0]), mode=ctypes.RTLD_GLOBAL)
 
 

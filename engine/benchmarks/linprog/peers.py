@@ -35,8 +35,7 @@ __all__ = ["Answer", "HighsRun", "Peer", "highs", "highs_apart", "peers"]
 
 HighsSolver = Literal["choose", "simplex", "ipm"]
 _GRACE = 10.0  # seconds after its limit at which a process is ended
-_OPTIMAL, _DENIED = 1, (2, 3)  # of cuOpt's statuses: infeasible, unbounded
-_NO_OPTIMUM = "infeasible", "unbounded", "unbounded or infeasible"  # of HiGHS's
+_OPTIMAL, _DENIED = 1, (2, 3, 11)  # of cuOpt's statuses: infeasible, unbounded, one of them
 _CONCURRENT, _PDLP, _BARRIER = 0, 1, 3  # of its methods
 
 
@@ -138,7 +137,7 @@ class _Highs:
             except (TimeoutError, FutureTimeoutError, ChildError):
                 return Answer(limit, ended=True)
         sign = -1.0 if problem.maximize else 1.0
-        claimed = math.inf if found["status"] in _NO_OPTIMUM else None
+        claimed = math.inf if found["status"] in child.NO_OPTIMUM else None
         claimed = sign * float(found["objective"]) if found["status"] == "optimal" else claimed
         return Answer(min(limit, float(found["seconds"])), claimed)
 
@@ -159,7 +158,7 @@ class _CuOpt:
         found = self._ask(path, limit)
         if first:  # the device is opened and libraries are loaded by a first solve
             found = self._ask(path, limit)
-        if found is None:
+        if found is None or found["status"] < 0:
             return Answer(limit, ended=True)
         claimed = math.inf if found["status"] in _DENIED else None
         return Answer(found["seconds"], found["objective"] if found["status"] == _OPTIMAL else claimed)
@@ -194,7 +193,7 @@ class _CuPdlpx:
     lane: str | None
 
     def solve(self, problem: LinearProgram, path: Path, limit: float) -> Answer:
-        words = [str(self.program), "--time_limit", str(limit)]
+        words = [str(self.program.resolve()), "--time_limit", str(limit)]  # a bare name would be sought on the PATH
         words += ["--eps_opt", str(self.tolerance), "--eps_feas", str(self.tolerance), str(path)]
         with TemporaryDirectory() as folder:
             try:
@@ -205,14 +204,15 @@ class _CuPdlpx:
         found = dict(line.split(": ", 1) for line in summary.splitlines() if ": " in line)
         reason = found["Termination Reason"].strip()
         claimed = math.inf if reason.endswith("INFEASIBLE") else None
-        claimed = float(found["Primal Objective Value"]) if reason == "OPTIMAL" else claimed
+        sign = -1.0 if problem.maximize else 1.0  # it minimizes, and prints the value of that
+        claimed = sign * float(found["Primal Objective Value"]) if reason == "OPTIMAL" else claimed
         return Answer(float(found["Runtime (sec)"]), claimed)
 
     def close(self) -> None: ...
 
 
 def peers(threads: int, cuopt: Path | None, cupdlpx: Path | None) -> Iterator[Peer]:
-    """HiGHS's methods with so many threads, and what else there is; those that take one core may work side by side."""
+    """HiGHS's methods, HiPO with so many threads, and what else there is; what takes one core may work side by side."""
     lane = {"simplex": "simplex", "ipx": "ipx", "device": "device"} if host_cores() >= 8 else {}
     if threads:
         yield _Highs("HiGHS simplex", "simplex", 1, lane.get("simplex"))

@@ -36,15 +36,13 @@ from .linkage import Linkage
 __all__ = ["BitSearch"]
 
 _RESTARTS_A_CLIMBER = 32  # restarts so far for each climber that searches at once
-_SELECTIVE, _MOST_LEFT = 64, 0.85  # restarts at which half of the climbers are left early; at most such a share
+_SELECTIVE, _MOST_LEFT = 64, 0.85  # earlier climbers at which half are left early; the largest share that is left
 _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DRAWS = 8  # of a new string, before the strings are looked through in order
 _MOST_KNOWN = 1 << 22
 _FORMAT = "quintet bit search 1"
 
-Climb = Generator[int, float, tuple[int, float] | None]
-"""Yields strings, is sent their values, and returns the string it ends with and its value; None if it is left."""
 Send = Callable[[Any], int]
 
 
@@ -269,8 +267,8 @@ class BitSearch:
             self._levels.append(_Level(self.n))
         self._levels[level].add(string)
 
-    def _flip(self, string: int, value: float) -> Climb:
-        """First improvement by flips of single bits, in random order, until none improves.
+    def _flip(self, string: int, value: float) -> Generator[int, float, tuple[int, float] | None]:
+        """First improvement by flips of single bits, in random order, until none improves; None if the string is left.
 
         After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
         last those that made the string worse. Where many change nothing, and no better string is known, the

@@ -230,10 +230,11 @@ class _Solving:
         if self.restored is not None:
             return self._await_highs(began + FIRST_WAIT)
         capabilities, left = member.info.capabilities, self.run.time_left
-        alone = head_start(member, left, own_seconds(program, capabilities))
+        alone, most = head_start(member, left, own_seconds(program, capabilities)), head_start(member, left, math.inf)
         self._await_highs(began + alone)
-        if alone > FIRST_WAIT and not race.is_decided:  # the program is none of the easy ones: a closer look
-            alone = max(alone, head_start(member, left, own_seconds(program, capabilities, counted=True)))
+        if alone < most and not race.is_decided:  # the program is none of the easy ones: a closer look
+            counted_seconds = race.run_concurrently(lambda: own_seconds(program, capabilities, counted=True))
+            alone = max(alone, head_start(member, left, counted_seconds))
             self._await_highs(began + alone)
         hipo = [] if race.is_decided else start_hipo(self.problem, self.options.tolerance, self.run, race.methods)
         race.methods += hipo
@@ -320,10 +321,9 @@ class _Solving:
             return
         if self.restored is not None:
             checkpoint.audit(self.restored, prepared, program, self.options)
-        device = self.pool.members[0].info.capabilities
         if self.method == "pdhg":
             self._start_pdhg(program, restore)
-        elif self.race.is_race and self.restored is None and is_out_of_reach(program, device):
+        elif self._takes_pdhg(program):
             self.run.notice("factors may take minutes: PDHG begins before the interior-point method")
             self._start_pdhg(self.problem, unchanged)  # what presolve substitutes may condition PDHG far worse
             self._deferred = lambda: self._start_interior(prepared, program, restore)
@@ -331,6 +331,13 @@ class _Solving:
         else:
             self._start_interior(prepared, program, restore)
             self.race.poll()
+
+    def _takes_pdhg(self, program: LinearProgram) -> bool:
+        """Whether PDHG is to begin, on the program as given, before the interior-point method; once in a run."""
+        goes_on = self.restored is not None and self.restored[1].interior
+        if not self.race.is_race or goes_on or self._form == "balanced" or self._deferred_until < math.inf:
+            return False
+        return self.race.run_concurrently(lambda: is_out_of_reach(program, self.pool.members[0].info.capabilities))
 
     def _start_pdhg(self, program: LinearProgram, restore: Restore) -> None:
         is_given = program is self.problem
@@ -376,14 +383,16 @@ class _Solving:
 
     def _race(self) -> None:
         """Let the methods work until one wins, or all have ended."""
-        while not self.race.is_decided and (self.race.methods or self.race.pending or self.race.lacks_presolve):
-            if self.race.lacks_presolve:
+        race = self.race
+        while not race.is_decided and (race.has_work or race.lacks_presolve or self._deferred is not None):
+            if race.lacks_presolve:
                 self._start_without_presolve()
-            self.race.listen(WAIT_SECONDS)
-            if self._deferred is not None and not self.race.is_decided and time.perf_counter() >= self._deferred_until:
+            race.listen(WAIT_SECONDS)
+            is_due = time.perf_counter() >= self._deferred_until or not race.has_work
+            if self._deferred is not None and not race.is_decided and is_due:
                 begin, self._deferred = self._deferred, None
                 begin()
-            if not self.race.is_decided and self.run.checkpoint_due():
+            if not race.is_decided and self.run.checkpoint_due():
                 with contextlib.suppress(DeviceError):  # the update of the method on a failed device has the error
                     self._save_checkpoint()
 

@@ -29,7 +29,7 @@ _SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
 _kept = threading.local()
 _MOST_ENTRIES = (1 << 31) - 1  # of HiGHS's integers
 _COLUMNWISE = _MINIMIZE = 1  # as HiGHS numbers them
-_NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
+NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
 
 
 def _module(path: str) -> Any:
@@ -152,10 +152,10 @@ class Presolved:
             if self._stopped:
                 return {"status": status, "iterations": iterations, **self._latest(reduced)}
         highs = self._new_simplex(self._highs.getLp(), presolve="off" if status == "not reduced" else "choose")
-        if status not in _NO_OPTIMUM:
+        if status not in NO_OPTIMUM:
             highs.run()
             found = outcome(highs)
-            if found["status"] not in _NO_OPTIMUM:
+            if found["status"] not in NO_OPTIMUM:
                 return found
         return _rays(highs)
 
@@ -242,7 +242,7 @@ def solve(model: Model, options: dict[str, Any]) -> Point:
         return {"status": "failed", "seconds": 0.0, "iterations": 0}
     highs.run()
     found = outcome(highs)
-    if found["status"] in _NO_OPTIMUM:
+    if found["status"] in NO_OPTIMUM:
         found |= _rays(highs)
     return found | {"seconds": time.perf_counter() - began}
 
@@ -365,7 +365,7 @@ def _simplex(highs: Any, model: Model, basis: Any, ranging: bool | None) -> Poin
         highs.setBasis(given)
     highs.run()
     found = outcome(highs)
-    if found["status"] in _NO_OPTIMUM:
+    if found["status"] in NO_OPTIMUM:
         return _rays(highs) | {"iterations": found["iterations"]}
     return found if ranging is None or found["status"] != "optimal" else found | _basis(highs, ranging)
 

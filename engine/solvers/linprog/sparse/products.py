@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ....errors import OutOfDeviceMemory
 from ..problem import sp
 
-__all__ = ["MAPPED_PRODUCTS", "DenseColumns", "Products", "lower_pattern", "products_of"]
+__all__ = ["MAPPED_PRODUCTS", "DenseColumns", "Products", "are_dense", "lower_pattern", "products_of"]
 
 Vector = NDArray[np.float64]
 
@@ -114,18 +114,22 @@ def _places(pattern: Any, row: NDArray[np.integer], column: NDArray[np.integer])
 Products = _ProductMap | _Multiplication
 
 
-_TIMES_MEAN = 40  # a column of more than so many times the mean number of entries, and
+_TIMES_MEAN = 40  # a line of more than so many times the mean number of entries, and
 _ENTRIES = 200  # of more entries than this, is dense
+
+
+def are_dense(entries: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which lines of a matrix are dense, by the entries of each."""
+    mean = max(1.0, float(entries.mean())) if entries.size else 1.0
+    return np.asarray((entries > _TIMES_MEAN * mean) & (entries > _ENTRIES))
 
 
 class DenseColumns:
     """The dense columns of A, taken into account by the Sherman-Morrison-Woodbury formula."""
 
     def __init__(self, columns: Any) -> None:
-        count = columns.shape[1]
         entries = np.diff(columns.indptr)
-        mean = max(1.0, float(entries.mean())) if count else 1.0
-        dense = (entries > _TIMES_MEAN * mean) & (entries > _ENTRIES)
+        dense = are_dense(entries)
         self._which = np.flatnonzero(dense)
         self.count = self._which.size
         self._columns = np.asarray(columns[:, self._which].todense(), np.float64)

@@ -16,7 +16,7 @@ from ..multifrontal.ordering import EliminationTree, best_tree
 from ..multifrontal.plan import Plan
 from ..multifrontal.symbolic import Fronts
 from ..problem import LinearProgram, sp
-from ..sparse.products import DenseColumns, lower_pattern
+from ..sparse.products import DenseColumns, are_dense, lower_pattern
 
 __all__ = [
     "IN_PROCESS",
@@ -188,9 +188,10 @@ def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = Fa
     if not program.is_sparse:
         return _ITERATIONS * dense_seconds(program.m, device)
     columns = sp.csc_array(program.A)
+    if not counted or fills_in(columns):
+        return _ITERATIONS * _sparse_seconds(columns)
     kept = DenseColumns(columns).kept
-    known = not counted or fills_in(columns) or products_in(kept) > _COUNTED
-    if known or 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
+    if products_in(kept) > _COUNTED or 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
         return _ITERATIONS * _sparse_seconds(columns)
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)
@@ -209,11 +210,17 @@ def is_out_of_reach(program: LinearProgram, device: Capabilities) -> bool:
 
 
 def _widest_level(program: LinearProgram) -> int:
-    """The most rows at the same distance, through columns, from a row that is far from the others."""
-    m, n, search = program.m, program.n, importlib.import_module("scipy.sparse.csgraph").breadth_first_order
-    ones = sp.csr_array((np.ones(program.A.nnz), program.A.indices, program.A.indptr), shape=(m, n))
+    """The most rows at the same distance, through columns, from a row that is far from the others.
+
+    Dense lines, which join all rows and add one row each to the last front, are left out and counted.
+    """
+    search = importlib.import_module("scipy.sparse.csgraph").breadth_first_order
+    rows, columns = are_dense(np.diff(program.A.indptr)), are_dense(np.bincount(program.A.indices, minlength=program.n))
+    ones = program.A[np.flatnonzero(~rows)][:, np.flatnonzero(~columns)]
+    ones.data = np.ones(ones.nnz)
+    (m, n), joining = ones.shape, int(np.count_nonzero(rows) + np.count_nonzero(columns))
     graph = sp.csr_array(sp.block_array([[None, ones], [ones.T, None]]))
-    far = int(search(graph, int(np.argmax(np.diff(program.A.indptr))), return_predecessors=False)[-1])
+    far = int(search(graph, int(np.argmax(np.diff(ones.indptr))), return_predecessors=False)[-1])
     order, before = search(graph, far)
     place = np.empty(m + n, np.int64)
     place[order] = np.arange(order.size)
@@ -221,7 +228,7 @@ def _widest_level(program: LinearProgram) -> int:
     while begin < end:  # a level ends where parents of the next one begin
         widest = max(widest, int(np.count_nonzero(order[begin:end] < m)))
         begin, end = end, 1 + int(np.searchsorted(parents, end))
-    return widest
+    return widest + joining
 
 
 # --- after the analysis ---------------------------------------------------------------------------------------------
