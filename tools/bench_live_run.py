@@ -41,7 +41,7 @@ def main(seconds: float) -> None:
 
         def report(when: str) -> None:
             nonlocal longest
-            longest = max(longest, *app.pieces)
+            longest = max([longest, *app.pieces])
             app.pieces.clear()  # else they would be counted as memory of the window
             percentiles = " / ".join(f"{value:.1f}" for value in np.percentile(delays, (50, 90, 99, 100)))
             print(
