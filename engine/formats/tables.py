@@ -1,4 +1,4 @@
-"""Tables of numbers with a target column: text with separators, LIBSVM, Parquet, and data frames.
+"""Tables of numbers with a target column: text with separators, LIBSVM and Parquet.
 
 Text is separated by commas, semicolons, tabs or spaces. It is read without pandas and scikit-learn, which are optional:
 a file means the same whatever else is installed. LIBSVM follows the rules of ``sklearn.datasets.load_svmlight_file``
@@ -14,7 +14,6 @@ import itertools
 import re
 from array import array
 from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError
 from ..util.files import open_regular, reason_of
+from .frames import column_numbers
 from .source import (
     is_plain,
     limit,
@@ -40,8 +40,6 @@ __all__ = [
     "TARGETS",
     "RowError",
     "Table",
-    "from_frame",
-    "is_frame",
     "looks_like_text",
     "read",
     "recognize",
@@ -59,7 +57,6 @@ _SPARSE_FROM, _SPARSE_DENSITY = 1 << 22, 0.1  # values, and the largest share th
 _ROWS_AT_ONCE = 4096
 _LONGEST_WORD, _MOST_CATEGORIES = 1000, 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
-_ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
 _EMPTY = "has an empty cell; fill it or leave the row out"
 _ENCODE = "encode = true makes a column of 0 and 1 of each of its words"
 
@@ -116,39 +113,13 @@ def others(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     """The names of all columns but these, each of which must be there."""
     for name in columns:
         if name not in names:
-            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            raise ProblemError(f"there is no column '{name}' beside the target; the table has {shown}")
+            raise ProblemError(f"there is no column '{name}' beside the target; the table has {_shown(names)}")
     return [name for name in names if name not in columns]
 
 
-def is_frame(data: object) -> bool:
-    """Whether this is a pandas or Polars data frame, without importing either."""
-    return hasattr(data, "columns") and hasattr(data, "to_numpy") and hasattr(data, "shape")
-
-
-def from_frame(frame: Any) -> tuple[NDArray[np.float64], list[str]]:
-    """The columns of a pandas or Polars frame as numbers, and their names."""
-    names = [str(name) for name in frame.columns]
-    columns = [_numbers(np.asarray(frame[name]), str(name), None) for name in frame.columns]
-    if not columns:
-        raise ProblemError("the data frame has no columns")
-    return np.column_stack(columns), names
-
-
-def _numbers(values: NDArray[Any], name: str, path: str | Path | None) -> NDArray[np.float64]:
-    """A column as float64; text is refused by the column's name."""
-    if values.dtype.kind in "biuf":
-        return values.astype(np.float64)
-    if values.dtype.kind in "OUST":
-        for row, value in enumerate(values.tolist()):
-            if isinstance(value, (str, bytes)):
-                advice = _ADVICE if path is None else _ENCODE
-                raise ProblemError(f"column '{name}' holds text ('{str(value)[:40]}' in row {row}); {advice}", path)
-        try:
-            return np.array([np.nan if value is None else value for value in values.tolist()], np.float64)
-        except (TypeError, ValueError):
-            pass
-    raise ProblemError(f"column '{name}' holds {values.dtype}, not numbers", path)
+def _shown(names: Sequence[str]) -> str:
+    """The first names, for a message."""
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
 
 
 def recognize(path: Path, head: str) -> str | None:
@@ -228,8 +199,7 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
         return target % len(names)
     if isinstance(target, str):
         if target not in names:
-            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            raise ProblemError(f"there is no column '{target}'; the table has {shown}", path)
+            raise ProblemError(f"there is no column '{target}'; the table has {_shown(names)}", path)
         return names.index(target)
     lower = [name.lower() for name in names]
     return next((lower.index(name) for name in TARGETS if name in lower), len(names) - 1)
@@ -238,7 +208,7 @@ def _target_of(names: list[str], target: str | int | None, path: Path) -> int:
 def _read_text(path: Path, target: str | int | None, encode: bool) -> Table:
     """A table of lines, the first a header if none of its cells is a number; lines are kept only if they hold words."""
     source = path if is_plain(path) else lines_of(read_text(path, "the table"))
-    with closing(_lines_with_cells(source, path)) as lines:
+    with contextlib.closing(_lines_with_cells(source, path)) as lines:
         first = next(lines, None)
         if first is None:
             raise ProblemError("the table is empty", path)
@@ -495,7 +465,7 @@ def _read_parquet(path: Path, target: str | int | None, encode: bool) -> Table:
         if values and all(isinstance(value, str) for value in values):
             features |= _encoded(values, name, path, {*names, *features})
         elif c != chosen:
-            features[name] = _numbers(arrays[c], name, path)
+            features[name] = column_numbers(arrays[c], name, _ENCODE, path)
     return Table(np.column_stack(list(features.values())), arrays[chosen], list(features), names[chosen])
 
 

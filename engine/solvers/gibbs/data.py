@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.problem import frozen, require_arrays, sparse_rows
 from ...base.result import missing_package
 from ...errors import ProblemError
-from ...formats import plink, tables
+from ...formats import frames, plink, tables
 from .design.features import is_sparse
 from .families import AUXILIARY
 
@@ -30,8 +30,8 @@ _VALUES_AT_ONCE = 1 << 20
 def checked_features(X: Any, names: Sequence[str] | None, rows: int) -> tuple[Any, tuple[str, ...]]:
     """The features, checked, and their names; ``rows`` are those of blocks one after the other."""
     values: Any
-    if tables.is_frame(X):
-        values, found = tables.from_frame(X)
+    if frames.is_frame(X):
+        values, found = frames.from_frame(X)
         values, names = frozen(values), found if names is None else names
     elif is_sparse(X):
         values = _sparse_matrix(X)
@@ -330,7 +330,7 @@ def features_of_formula(formula: str, data: Any) -> tuple[Any, NDArray[np.float6
         from formulaic.errors import FormulaicError
     except ImportError as error:
         raise missing_package("from_formula", "formulaic") from error
-    if not isinstance(formula, str) or not tables.is_frame(data):
+    if not isinstance(formula, str) or not frames.is_frame(data):
         raise ProblemError(f"a formula is text, of a data frame; got {type(formula).__name__}, {type(data).__name__}")
     target, tilde, terms = formula.partition("~")
     if not tilde or "~" in terms or not target.strip() or not terms.strip():
