@@ -83,8 +83,8 @@ def run_tests(root: Path, arguments: str, full: bool) -> tuple[str, str]:
         return "killed", f"not done after {_MOST_SECONDS} s"
     if code < 0:
         return "killed", f"the process ended with signal {-code}"
-    told = next((line for line in lines if re.match(r"(FAILED|ERROR) tests", line)), lines[-1])
-    return {0: "survived", 1: "killed", 2: "killed"}.get(code, f"no result (pytest ended with {code})"), told
+    report = next((line for line in lines if re.match(r"(FAILED|ERROR) tests", line)), lines[-1])
+    return {0: "survived", 1: "killed", 2: "killed"}.get(code, f"no result (pytest ended with {code})"), report
 
 
 def main(words: list[str] | None = None) -> int:
@@ -106,16 +106,16 @@ def main(words: list[str] | None = None) -> int:
             sound = (ROOT / mutant.file).read_bytes() if mutant.places() == 1 else None
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             if sound is None:
-                outcome, told = "does not apply", f"{mutant.file} has the text {mutant.places()} times"
+                outcome, report = "does not apply", f"{mutant.file} has the text {mutant.places()} times"
             else:
                 if not options.clean:
                     mutant.put(root)
-                outcome, told = run_tests(root, mutant.tests, options.full)
+                outcome, report = run_tests(root, mutant.tests, options.full)
                 (root / mutant.file).write_bytes(sound)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             bad += outcome != "killed"
-            print(f"{number:2} {outcome} ({spent:.0f} s) {mutant.file}: {mutant.fault}\n     {told}", flush=True)
+            print(f"{number:2} {outcome} ({spent:.0f} s) {mutant.file}: {mutant.fault}\n     {report}", flush=True)
     return int(bad > 0)
 
 
