@@ -1,5 +1,7 @@
 """Several constraints: branch and bound on devices and by HiGHS, against enumeration, HiGHS and published optima."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
 
 from engine import Knapsack, MultidimensionalKnapsack, OptionError, ProblemError, Status
+from engine.events import Incumbent
 from engine.generators.multiple_choice import MultidimensionalOptions, multidimensional
 from engine.solvers.knapsack.constraints import search, worker
 from engine.solvers.knapsack.constraints import solve as solving
 from tests.support.knapsacks import assert_solved
+from tests.support.patience import PATIENCE
+from tests.support.stopping import stop_at
 
 PETERSEN = (  # the first problem of OR-Library's file mknap1, whose optimum is 3800
     "1\n6 10 3800\n100 600 1200 2400 500 2000\n"
@@ -109,18 +114,41 @@ def test_a_search_that_takes_longer_than_a_table_gives_way_to_it(one_device, mon
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("variant", ["search", "highs"])
-def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(one_device, tmp_path, variant):
+def test_a_stopped_run_has_a_proven_bound_and_resumes_with_its_best(one_device, tmp_path, monkeypatch, variant):
     problem = multidimensional(MultidimensionalOptions(n=250, constraints=10, max_weight=1000, seed=5))
     relaxed = linprog(-problem.profits, A_ub=problem.weights, b_ub=problem.capacities, bounds=(0, 1))
-    first = one_device.solve(problem, variant=variant, time_limit=1.0, run_folder=tmp_path / "run")
-    assert first.status is Status.TIME_LIMIT
-    assert first.solution is not None
-    assert problem.evaluate(first.solution)[0] == first.objective <= -relaxed.fun
-    again = one_device.resume(tmp_path / "run", time_limit=0.7).wait()
-    assert (again.objective or 0) >= (first.objective or 0)
-    assert (again.bound or 0) >= (again.objective or 0)
+    profits = set()
+
+    def wanted(event):
+        """A better solution than the first; the search has a bound then, too."""
+        if isinstance(event, Incumbent):
+            profits.add(event.objective)
+            return len(profits) > 1 and (variant == "highs" or event.bound <= -relaxed.fun + 1)
+        return False
+
+    with monkeypatch.context() as patch:
+        stop_at(patch, wanted)
+        first = one_device.solve(problem, variant=variant, run_folder=tmp_path / "run")
+    assert first.status is Status.INTERRUPTED
+    assert problem.evaluate(first.solution)[0] == first.objective == max(profits) <= -relaxed.fun
     if variant == "search":
-        assert (first.bound or 0) <= -relaxed.fun + 1
+        assert first.objective <= first.bound <= -relaxed.fun + 1
+    again = one_device.resume(tmp_path / "run", time_limit=0.7).wait()
+    assert first.objective <= again.objective <= again.bound
+
+
+def test_a_run_that_ends_while_a_kernel_is_compiled_has_the_greedy_solution(one_device, monkeypatch):
+    problem = multidimensional(MultidimensionalOptions(n=40, constraints=5, max_weight=100, seed=5))
+    entered, end = threading.Event(), threading.Event()
+    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, *_: overdue > 0 and entered.is_set())
+    monkeypatch.setattr(search.Search, "run", lambda *_: entered.set() or end.wait(PATIENCE))
+    run = one_device.start(problem, variant="search", time_limit=0.01)
+    try:
+        result = run.wait(PATIENCE)
+    finally:
+        end.set()
+    assert (result.status, result.reason) == (Status.TIME_LIMIT, "")
+    assert problem.evaluate(result.solution)[0] == result.objective > 0
 
 
 def test_problems_without_anything_to_choose_are_answered(one_device):

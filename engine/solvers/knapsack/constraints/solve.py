@@ -109,6 +109,7 @@ class _ConstraintRun:
     def solve(self) -> Result:
         """Reduction, search, audit."""
         status, began = Status.OPTIMAL, time.monotonic()
+        self._run.offer(self._result)
         self._publish()
         try:
             if self._objective >= self._bound:

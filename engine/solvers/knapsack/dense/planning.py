@@ -37,9 +37,13 @@ def same_model(devices: Sequence[DeviceInfo]) -> bool:
     return all((info.name, info.capabilities) == (devices[0].name, devices[0].capabilities) for info in devices)
 
 
-def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int) -> int:
-    """Cells each device's row must hold, for rows of ``widest`` cells and slices that read ``halo`` cells back."""
-    return min(widest, _each(widest, len(devices), halo)) if same_model(devices) else widest
+def room_for_rows(widest: int, devices: Sequence[DeviceInfo], halo: int, minimum_share: int = 1) -> int:
+    """Cells each device holds of a row, for rows of up to ``widest`` cells and slices that read ``halo`` cells back."""
+    if not same_model(devices):
+        return widest
+    most = min(len(devices), max(1, widest // minimum_share))  # devices that the widest row is worth
+    rows = {count: (count + 1) * minimum_share - 1 for count in range(1, most)} | {most: widest}  # widest row for each
+    return min(widest, max(_each(width, count, halo) for count, width in rows.items()))
 
 
 def _each(width: int, devices: int, halo: int) -> int:

@@ -43,13 +43,13 @@ class Row:
 class Sweep:
     """Runs the dynamic program on a pool. Made and used on the run's thread."""
 
-    def __init__(self, pool: DevicePool, run: RunContext, plan: Plan, store_cells: int, minimum_share: int) -> None:
+    def __init__(self, pool: DevicePool, run: RunContext, plan: Plan, store_cells: int) -> None:
         self.members: list[Member] = pool.members
         self.run, self.schedule = run, plan.schedule
         self.row_cells, self.store_cells = plan.row_cells, store_cells
         infos = [member.info for member in self.members]
         peer = pool.enable_peers()
-        room = {"row_cells": plan.row_cells, "halo": plan.halo, "minimum_share": minimum_share}
+        room = {"row_cells": plan.row_cells, "halo": plan.halo, "minimum_share": plan.minimum_share}
         self._planner = Planner(plan.schedule, infos, peer=peer, **room)
         self.holds = self._planner.holds
         self.cells = 0

@@ -40,6 +40,7 @@ class Plan:
     shapes: tuple[Shapes, ...]
     row_cells: int
     halo: int
+    minimum_share: int  # cells of a row that are worth a device
 
     @property
     def widths(self) -> NDArray[np.int64]:
@@ -104,7 +105,11 @@ def plan(
     widest = int(schedule.widths(0, end, goal).max())
     largest = max(group.weight for group in schedule.groups)
     halo = min(widest, max(largest, widest // (8 * len(devices))))
-    return Plan(schedule, first, goal, shapes, room_for_rows(widest, devices, halo), halo)
+    simt = all(info.capabilities.simt for info in devices)
+    share = options.minimum_share or (1 << 21 if simt else 1 << 18)
+    found = Plan(schedule, first, goal, shapes, room_for_rows(widest, devices, halo, share), halo, share)
+    least = replace(found, row_cells=room_for_rows(widest, devices, halo))
+    return least if found.shortage(devices) else found
 
 
 class DenseTable:
@@ -178,10 +183,7 @@ class DenseTable:
         return values
 
     def _open_sweep(self) -> Sweep:
-        task, simt = self._task, all(member.info.capabilities.simt for member in self._task.pool.members)
-        least = 1 << 21 if simt else 1 << 18  # less is not worth a further device
-        share = task.options.minimum_share or least
-        return Sweep(task.pool, task.run, self._plan, self._store_cells, share)
+        return Sweep(self._task.pool, self._task.run, self._plan, self._store_cells)
 
     def _solve(self, backtracker: Backtracker) -> None:
         start, row, first = backtracker.nothing(0), self._start_row, self._plan.done_groups
