@@ -50,7 +50,7 @@ typedef float4 chunk_t;
 typedef uint4 chunk_t;
 % endif
 
-KERNEL LAUNCH_BOUNDS(${size}, ${groups_a_unit}) sweep(const GLOBAL ${stored}* RESTRICT design,
+KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
     const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first,
     i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas,
     ${arguments.of_pass(mode, family)}

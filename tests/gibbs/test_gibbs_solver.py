@@ -18,6 +18,7 @@ from engine.solvers.gibbs import SOLVER
 from engine.solvers.gibbs.checkpoint import Rate
 from engine.solvers.gibbs.design.layout import share_of_chains
 from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.device import programs
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.memory import required_bytes
 from engine.solvers.gibbs.draws.diagnostics import diagnose
@@ -188,7 +189,10 @@ def test_rows_that_are_sent_and_every_provider_of_linear_algebra_make_the_same_c
 
 
 @pytest.mark.full
-def test_the_kernels_of_gpus_make_the_same_draws(device):
+@pytest.mark.parametrize(("kernel", "storage"), [("hmc", "float32"), ("hmc", "float16"), ("px", "float32")])
+@pytest.mark.parametrize("long", [4096, 1])
+def test_the_kernels_of_gpus_make_the_same_draws(device, kernel, storage, long, monkeypatch):
+    monkeypatch.setattr(programs, "LONG", long)
     own = device.info.capabilities
     gpu = replace(
         own,
@@ -202,8 +206,8 @@ def test_the_kernels_of_gpus_make_the_same_draws(device):
     problem, draws = problem_of(300, 5), []
     for capabilities in (own, gpu):
         member = SimpleNamespace(info=replace(device.info, capabilities=capabilities))
-        with sampling(member, problem.X, problem.y, kernel="hmc", chains=2) as sampler:
-            sampler.set_state(state_of(np.linspace(-0.3, 0.4, 12).reshape(2, 6)))
+        with sampling(member, problem.X, problem.y, kernel=kernel, chains=7, storage=storage) as sampler:
+            sampler.set_state(state_of(np.linspace(-0.3, 0.4, 42).reshape(7, 6)))
             sampler.advance(0, 12, 0)
             iterations, rows, failed = sampler.collect()
         assert (iterations, failed) == (list(range(12)), 0)

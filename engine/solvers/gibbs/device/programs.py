@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ....devices import Buffer, Capabilities, Device
+from ....devices import Buffer, Capabilities, Device, Launcher
 from ....devices.kernels.program import Kernel, Program
 from ....devices.kernels.variants import unique_variants
 from ..design.layout import chain_groups
@@ -28,6 +28,7 @@ __all__ = [
     "conjugate_constants",
     "gather_constants",
     "kernel_variants",
+    "reads_twice",
     "sweep_shape",
 ]
 
@@ -38,13 +39,13 @@ STORAGE = {"float32": "f32", "float16": "f16"}
 """What the templates call the storage of dense rows."""
 
 CONJUGATE_BLOCK = 256
-"""Work-items of a group of ``gibbs/dense_conjugate`` where they run in lanes."""
+"""Work-items of a group of ``gibbs/dense_conjugate``, and of ``gibbs/sweep_twice``, where they run in lanes."""
 
 LONG = 4096
-"""Columns from which a group of a chain is as large as it can be."""
+"""Columns from which a group of a chain is as large as it can be, and GPUs read a dense row twice in a pass: the sums
+of all columns do not fit a group's registers."""
 
 _MOST_REGISTERS = 96
-_MOST_LOCAL = 48 * 1024  # what a CUDA kernel may declare, whatever a group may have
 _QUEUE_BYTES = 16
 _SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
 _SMALL_COLUMNS = 256  # ... and fewer where these are small
@@ -61,7 +62,6 @@ class SweepShape:
     chunks: int  # of 16 bytes, of a work-item
     rows: int  # of a work-item
     reduction: str  # of a row's products: local or shuffle
-    groups_a_unit: int = 1  # that should fit a multiprocessor, as a bound on registers
 
     @property
     def size(self) -> int:
@@ -93,7 +93,6 @@ class SweepShape:
             "row_lanes": self.row_lanes,
             "chunks": self.chunks,
             "reduction": self.reduction,
-            "groups_a_unit": self.groups_a_unit,
         }
 
 
@@ -102,7 +101,7 @@ def _each(storage: str) -> int:
 
 
 def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains: int, storage: str) -> SweepShape:
-    """The shape that suits a device, for rows of ``stride`` values and so many vectors at a time."""
+    """The shape that suits a device, for rows of ``stride`` values, less than LONG, and so many vectors at a time."""
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
     each = _each(storage)
@@ -132,13 +131,12 @@ def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains
         room = capabilities.local_memory - 1024
         while shape.rows > 1 and 4 * shape.rows * chains * (size + 32) + 8 * size * each > room:
             shape = replace(shape, rows=shape.rows // 2)
-    while shape.local_bytes(chains, storage) > min(capabilities.local_memory, _MOST_LOCAL):
-        if shape.rows > 1:
-            shape = replace(shape, rows=shape.rows // 2)
-        else:
-            lanes = shape.lanes // 2
-            shape = replace(shape, lanes=lanes, row_lanes=1, chunks=-(-chunk_count // lanes))
     return shape
+
+
+def reads_twice(capabilities: Capabilities, columns: int) -> bool:
+    """Whether a pass over dense rows reads each twice, with ``gibbs/sweep_twice``."""
+    return capabilities.simt and columns >= LONG
 
 
 def _block(capabilities: Capabilities) -> int:
@@ -152,7 +150,7 @@ def gather_constants(capabilities: Capabilities, value: str) -> dict[str, Any]:
 
 
 def conjugate_constants(block: int, chains: int, mode: str, storage: str, family: str) -> dict[str, Any]:
-    """Constants of ``gibbs/dense_conjugate``."""
+    """Constants of ``gibbs/dense_conjugate`` and ``gibbs/sweep_twice``."""
     return {"block": block, "chains": chains, "mode": mode, "storage": STORAGE[storage], **_of_family(family)}
 
 
@@ -176,12 +174,14 @@ def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
 class Programs:
     """The programs of one device, and the number of groups and work-items to launch their kernels with."""
 
-    def __init__(self, device: Device, design: Design, prior: Prior, queue: Buffer) -> None:
+    def __init__(
+        self, device: Device, design: Design, prior: Prior, queue: Buffer, row_weights: Buffer | None = None
+    ) -> None:
         layout, storage, family = design.layout, design.storage, design.problem.family
         self.layout, self.storage, self.family = layout, storage, family
         self._weighted = {"weighted": True} if design.problem.weights is not None else {}
         self.likelihood: dict[str, Any] = {}  # what passes take for a family with a target, and rows with weights
-        self._device, self._queue = device, queue
+        self._device, self._queue, self._row_weights = device, queue, row_weights
         block = self.block = _block(device.capabilities)
         of_prior, of_rows = {**prior.constants(), "records": records_of(family)}, _of_family(family) | self._weighted
         self._constants: dict[str, dict[str, Any]] = {
@@ -249,8 +249,12 @@ class Programs:
     ) -> None:
         """A pass over some strips of the design for all vectors beta (float32), up to four at a time."""
         layout = self.layout
-        chunk_count = layout.stride // (4 if self.storage == "float32" else 8)
+        chunk_count = layout.stride // _each(self.storage)
         for first, count in chain_groups(betas):
+            if self._row_weights is not None:
+                here = {"design": design, "beta": beta, "out": out, "beta_first": first, "betas": betas}
+                self._sweep_twice(mode, count, strips, **here, **arguments)
+                continue
             kernel, shape, most = self._sweep(count, mode)
             groups, extra = min(strips, most), dict(self.likelihood) if mode in ("score", "margins") else {}
             if shape.serial:
@@ -273,10 +277,34 @@ class Programs:
                 **arguments,
             )
 
+    def _sweep_twice(self, mode: Mode, count: int, strips: int, **arguments: Any) -> None:
+        program, layout, block = self._twice(mode, count), self.layout, CONJUGATE_BLOCK
+        rows, chunks = strips * layout.strip_rows, layout.stride // _each(self.storage)
+        own = dict(self.likelihood) if mode in ("score", "margins") else {}
+        launch = Launcher(
+            weights=self._row_weights,
+            rows=rows,
+            row_count=layout.rows,
+            strip_rows=layout.strip_rows,
+            chunk_count=chunks,
+            **own,
+            **arguments,
+        )
+        launch(program.weigh_rows, min(rows // 8, 8 * self._device.capabilities.compute_units), block)
+        launch(program.add_rows, strips * -(-chunks // block), block)
+
+    def _twice(self, mode: Mode, count: int) -> Program:
+        weighted = self._weighted if mode in ("score", "margins") else {}
+        constants = conjugate_constants(CONJUGATE_BLOCK, count, mode, self.storage, self.family)
+        return self._device.program("gibbs/sweep_twice", **constants, **weighted)
+
     def begin_sweep(self, mode: Mode, betas: int) -> None:
         """Compile the passes over the rows for so many vectors, in the background where the device can."""
         for _, count in chain_groups(betas):
-            self._sweep_program(count, mode)
+            if self._row_weights is None:
+                self._sweep_program(count, mode)
+            else:
+                self._twice(mode, count)
 
     def _sweep_program(self, count: int, mode: Mode) -> tuple[Program, SweepShape]:
         shape = sweep_shape(self._device.capabilities, self.layout.stride, self.layout.strip_rows, count, self.storage)
@@ -326,17 +354,17 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         for size in (block, _long_block(capabilities)):
             yield "gibbs/conditionals", {"block": size, "records": records_of("probit"), **constants}
             yield "gibbs/scales", {"block": size, "records": records_of("probit"), **constants}
+    of_families = [*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)]
     for weighted in ({}, {"weighted": True}):
-        of_families = [(family, horseshoe) for family in FAMILIES]
-        for family, constants in of_families if weighted else [*of_families, *(("probit", other) for other in priors)]:
+        for family, constants in of_families[: len(FAMILIES)] if weighted else of_families:
             of_rows = {"block": block, **_of_family(family), **weighted}
             yield "gibbs/trajectory", of_rows
             yield "gibbs/lines", {**of_rows, **constants}
             yield "gibbs/rescale", {**of_rows, **constants}
             if FAMILIES[family].targeted:
                 yield "gibbs/auxiliary", {**_auxiliary_constants(block, family), **weighted}
-    for family in ("probit", "logit", "normal", "student"):
-        yield "gibbs/rescale", {"block": _long_block(capabilities), **_of_family(family), **horseshoe}
+    for family, constants in of_families:
+        yield "gibbs/rescale", {"block": _long_block(capabilities), **_of_family(family), **constants}
     yield "gibbs/gather", gather_constants(capabilities, "f32")
     for storage in STORAGE:
         yield "gibbs/expand", {"block": block, "storage": STORAGE[storage]}
@@ -351,7 +379,6 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         (64, 16, 4, "float32", "margins"),
         (64, 16, 4, "float16", "margins"),
         (128, 32, 2, "float16", "margins"),
-        (10_008, 128, 4, "float32", "draw"),
     ]
     for stride, strip_rows, chains, storage, mode in wanted:
         shape = sweep_shape(capabilities, stride, strip_rows, chains, storage)
@@ -361,6 +388,8 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
             yield template, constants
             if len(binary) > 1 and storage == "float32":
                 yield template, {**constants, "weighted": True}
+            if capabilities.simt and chains != 2:
+                yield "gibbs/sweep_twice", conjugate_constants(CONJUGATE_BLOCK, chains, mode, storage, family)
     yield from sparse_variants(capabilities)
     yield "gibbs/gather", gather_constants(capabilities, "f64")
     conjugate_block = CONJUGATE_BLOCK if capabilities.simt else 1

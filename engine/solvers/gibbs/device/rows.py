@@ -19,7 +19,7 @@ from ....numerics.threads import in_order
 from ..design.layout import SHARDS
 from ..design.matrix import Design
 from ..options import Settings
-from .programs import Mode, Programs
+from .programs import Mode, Programs, reads_twice
 
 __all__ = ["Rows", "some"]
 
@@ -58,7 +58,10 @@ class Rows:
         self.bounds = memory.put(bounds.astype(np.int32))
         self.target = memory.put(design.of_rows(design.target()))  # of the rows of all devices, as their weights are
         prior, weights = settings.options.chosen_prior, design.problem.weights
-        self.programs = Programs(self.device, design, prior, memory.zeros(2, np.uint32))
+        row_weights = None
+        if design.storage != "sparse" and reads_twice(self.device.capabilities, layout.columns):
+            row_weights = memory.empty(2 * max(1, self.count) * min(4, settings.chains), np.float32)
+        self.programs = Programs(self.device, design, prior, memory.zeros(2, np.uint32), row_weights)
         self.own_weight: Buffer | None = None
         if weights is not None:
             padded = design.of_rows(weights)

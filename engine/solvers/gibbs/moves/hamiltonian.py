@@ -55,7 +55,7 @@ class HamiltonianMoves:
         self._memory, self._device = memory, memory.device
         self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings
         layout, count = rows.layout, settings.chains
-        for name in ("precision", "trajectory", "conditionals", "scales", "rescale", "lines"):
+        for name in ("precision", "trajectory", "conditionals", "scales", "lines"):
             getattr(rows.programs, name)  # compiled in the background where the device can
         q, least = layout.columns, max(1, rows.count)
         self._pitch = layout.pitch
@@ -66,7 +66,7 @@ class HamiltonianMoves:
         self._energy, self.control = memory.empty(count), memory.zeros(1, CONTROL.dtype)
         self._margins, self._ends = (memory.empty(count * self._pitch, np.float32) for _ in range(2))
         self.weight, self._curvature = memory.empty(least, np.float32), memory.zeros(least, np.float32)
-        program, block = rows.programs.rescale, rows.programs.block
+        program, block = rows.programs.with_long_block("rescale"), rows.programs.long_block
         self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._ends, self._sweep_all)
         self.adapting = self.averaging = False  # whether the length of steps is chosen, and curvatures added up
         self.averaged, self.steps = 0, FIRST_STEPS  # points whose curvature was added up; leapfrog steps
