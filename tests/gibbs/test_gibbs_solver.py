@@ -190,9 +190,9 @@ def test_rows_that_are_sent_and_every_provider_of_linear_algebra_make_the_same_c
 
 @pytest.mark.full
 @pytest.mark.parametrize(("kernel", "storage"), [("hmc", "float32"), ("hmc", "float16"), ("px", "float32")])
-@pytest.mark.parametrize("long", [4096, 1])
-def test_the_kernels_of_gpus_make_the_same_draws(device, kernel, storage, long, monkeypatch):
-    monkeypatch.setattr(programs, "LONG", long)
+@pytest.mark.parametrize("twice", [20_000, 1])
+def test_the_kernels_of_gpus_make_the_same_draws(device, kernel, storage, twice, monkeypatch):
+    monkeypatch.setattr(programs, "TWICE", twice)
     own = device.info.capabilities
     gpu = replace(
         own,

@@ -7,7 +7,7 @@ import pytest
 
 from engine.devices.kernels.templates import render
 from engine.devices.kernels.variants import CUDA_GPU, GPU
-from engine.solvers.gibbs.device.programs import sweep_shape
+from engine.solvers.gibbs.device.programs import TWICE, sweep_shape
 
 MODES = (("draw", 4), ("draw", 1), ("score", 1), ("margins", 4), ("margins", 1))
 
@@ -20,8 +20,10 @@ def gpu(local_memory, shuffle):
 @pytest.mark.parametrize("kilobytes", [32, 48, 227])
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_local_memory_suffices_for_any_number_of_columns(shuffle, kilobytes, storage):
-    for stride in (8, 64, 104, 1008, 2048, 3000, 4104):
+    for stride in (8, 64, 104, 1008, 2048, 3000, 4104, 4992, 8192, 10_248, 16_384, 20_000):
         for chains in (4, 2, 1):
+            if stride * chains > TWICE:
+                continue
             shape = sweep_shape(gpu(kilobytes * 1024, shuffle), stride, 128, chains, storage)
             assert shape.rows >= 1
             assert shape.local_bytes(chains, storage) <= 1024 * min(kilobytes, 48)

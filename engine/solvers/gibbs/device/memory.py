@@ -9,7 +9,7 @@ from ..design.entries import SEGMENT, entry_bytes
 from ..design.layout import SHARDS, Layout, share_of_chains
 from ..design.matrix import Design
 from ..options import REFRESH, Settings
-from .programs import LONG
+from .programs import TWICE
 
 __all__ = ["required_bytes", "validate_memory"]
 
@@ -38,7 +38,7 @@ def required_bytes(layout: Layout, settings: Settings, storage: str, devices: in
     sums = 64 * chains * width
     sums += 4 * chains * (share + columns if storage == "sparse" else (-(-strips // devices) + 1) * width)
     vectors = 8 * rows * chains + 8 * share if settings.options.kernel == "hmc" else 0
-    vectors += 8 * min(4, chains) * share if storage != "sparse" and columns >= LONG else 0
+    vectors += 8 * min(4, chains) * share if storage != "sparse" and columns * min(4, chains) >= TWICE else 0
     widened = 8 * min(1 << 24, share * stride)
     return (share * stride * item if with_rows else 0) + matrices + sums + vectors + widened
 

@@ -42,8 +42,10 @@ CONJUGATE_BLOCK = 256
 """Work-items of a group of ``gibbs/dense_conjugate``, and of ``gibbs/sweep_twice``, where they run in lanes."""
 
 LONG = 4096
-"""Columns from which a group of a chain is as large as it can be, and GPUs read a dense row twice in a pass: the sums
-of all columns do not fit a group's registers."""
+"""Columns from which a group of a chain is as large as it can be."""
+
+TWICE = 20_000
+"""Sums of a pass, columns times vectors, from which GPUs read each dense row twice: a group's registers hold no more."""
 
 _MOST_REGISTERS = 96
 _QUEUE_BYTES = 16
@@ -101,7 +103,7 @@ def _each(storage: str) -> int:
 
 
 def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains: int, storage: str) -> SweepShape:
-    """The shape that suits a device, for rows of ``stride`` values, less than LONG, and so many vectors at a time."""
+    """The shape that suits a device, for rows of ``stride`` values that it reads once, and so many vectors at a time."""
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
     each = _each(storage)
@@ -134,9 +136,9 @@ def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains
     return shape
 
 
-def reads_twice(capabilities: Capabilities, columns: int) -> bool:
-    """Whether a pass over dense rows reads each twice, with ``gibbs/sweep_twice``."""
-    return capabilities.simt and columns >= LONG
+def reads_twice(capabilities: Capabilities, columns: int, vectors: int) -> bool:
+    """Whether a pass over dense rows for up to four vectors reads each twice, with ``gibbs/sweep_twice``."""
+    return capabilities.simt and columns * min(4, vectors) >= TWICE
 
 
 def _block(capabilities: Capabilities) -> int:
@@ -251,7 +253,7 @@ class Programs:
         layout = self.layout
         chunk_count = layout.stride // _each(self.storage)
         for first, count in chain_groups(betas):
-            if self._row_weights is not None:
+            if self._reads_twice(count):
                 here = {"design": design, "beta": beta, "out": out, "beta_first": first, "betas": betas}
                 self._sweep_twice(mode, count, strips, **here, **arguments)
                 continue
@@ -293,6 +295,9 @@ class Programs:
         launch(program.weigh_rows, min(rows // 8, 8 * self._device.capabilities.compute_units), block)
         launch(program.add_rows, strips * -(-chunks // block), block)
 
+    def _reads_twice(self, count: int) -> bool:
+        return reads_twice(self._device.capabilities, self.layout.columns, count)
+
     def _twice(self, mode: Mode, count: int) -> Program:
         weighted = self._weighted if mode in ("score", "margins") else {}
         constants = conjugate_constants(CONJUGATE_BLOCK, count, mode, self.storage, self.family)
@@ -301,10 +306,10 @@ class Programs:
     def begin_sweep(self, mode: Mode, betas: int) -> None:
         """Compile the passes over the rows for so many vectors, in the background where the device can."""
         for _, count in chain_groups(betas):
-            if self._row_weights is None:
-                self._sweep_program(count, mode)
-            else:
+            if self._reads_twice(count):
                 self._twice(mode, count)
+            else:
+                self._sweep_program(count, mode)
 
     def _sweep_program(self, count: int, mode: Mode) -> tuple[Program, SweepShape]:
         shape = sweep_shape(self._device.capabilities, self.layout.stride, self.layout.strip_rows, count, self.storage)

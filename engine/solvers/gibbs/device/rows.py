@@ -59,7 +59,7 @@ class Rows:
         self.target = memory.put(design.of_rows(design.target()))  # of the rows of all devices, as their weights are
         prior, weights = settings.options.chosen_prior, design.problem.weights
         row_weights = None
-        if design.storage != "sparse" and reads_twice(self.device.capabilities, layout.columns):
+        if design.storage != "sparse" and reads_twice(self.device.capabilities, layout.columns, settings.chains):
             row_weights = memory.empty(2 * max(1, self.count) * min(4, settings.chains), np.float32)
         self.programs = Programs(self.device, design, prior, memory.zeros(2, np.uint32), row_weights)
         self.own_weight: Buffer | None = None
