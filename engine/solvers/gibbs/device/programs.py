@@ -103,7 +103,7 @@ def _each(storage: str) -> int:
 
 
 def sweep_shape(capabilities: Capabilities, stride: int, strip_rows: int, chains: int, storage: str) -> SweepShape:
-    """The shape that suits a device, for rows of ``stride`` values that it reads once, and so many vectors at a time."""
+    """The shape that suits a device, for rows of ``stride`` values that are read once, and so many vectors."""
     if not capabilities.simt:
         return SweepShape(True, 1, 1, 1, min(8, strip_rows), "local")
     each = _each(storage)
