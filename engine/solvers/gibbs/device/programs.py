@@ -45,7 +45,7 @@ LONG = 4096
 """Columns from which a group of a chain is as large as it can be."""
 
 TWICE = 20_000
-"""Sums of a pass, columns times vectors, from which GPUs read each dense row twice: a group's registers hold no more."""
+"""Sums of a pass, columns times vectors, from which GPUs read dense rows twice: registers hold no more."""
 
 _MOST_REGISTERS = 96
 _QUEUE_BYTES = 16
