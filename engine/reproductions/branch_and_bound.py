@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +23,7 @@ from ..solvers.branch_and_bound.options import Strategy
 from ..solvers.branch_and_bound.problems.flowshop import Flowshop
 from ..solvers.branch_and_bound.problems.queens import Queens
 from ..solvers.branch_and_bound.tree import PermutationProblem
+from . import serial
 from .papers import Paper
 
 __all__ = ["reproduce"]
@@ -33,6 +34,8 @@ _SOLUTIONS = {9: 352, 10: 724, 11: 2680, 13: 73712, 14: 365596, 15: 2279184, 16:
 _WARM_RUNS = 5
 _LEAST = 1e-9
 _MANY = 100
+Rates = dict[str, dict[float, float]]
+"""Curves of Tables 1 and 2: million nodes a second by million nodes."""
 _EACH: dict[str, Any] = {"window_launches": "each"}
 """Victim selection with a launch a distance, as in the paper's Algorithms 5 and 6."""
 
@@ -45,12 +48,14 @@ def reproduce(arguments: list[str]) -> int:
 def _study(study: Study, paper: Paper) -> None:
     with _teams(study) as listed:
         teams = [team for team in listed if not team.twice]
-        rates: dict[str, list[float]] = {}
+        rates: Rates = {}
         _measure_ivms(study, paper, teams)
         _measure_trigger(study, teams)
         _measure_flowshop(study, paper, listed, rates)
         _measure_fine_grained(study, paper, listed, rates)
-        _draw_rates(study, paper, listed, rates)
+        if rates:
+            title, caption = "Million nodes per second, the paper's and ours", "Tables 1 and 2."
+            study.curves("rates", title, rates, "million decomposed nodes", "million nodes per second", caption)
         _measure_variants(study)
         _measure_load(study, teams)
         _measure_stability(study, teams)
@@ -193,6 +198,8 @@ def _judge_ivms(study: Study, powers: Sequence[int], cube: Sequence[float], adap
     study.judge("many_ivms", min(large) > 1.1 if large else None, seen)
     seen = ", ".join(_digits(rate) for rate in cube) + " Mnodes/s"
     study.judge("more_ivms", all(b > a for a, b in pairwise(cube)), seen)
+    seen = ", ".join(_digits(rate) for rate in adapt) + " Mnodes/s"
+    study.judge("adapt_falls", adapt[-1] < max(adapt) if max(powers) > 14 else None, seen)
 
 
 # --- Figure 4 ---------------------------------------------------------------------------------------------------------
@@ -261,7 +268,16 @@ def _row(
     return (name, published[0], nodes, *published[1:], *ours, *[""] * (teams - len(ours)))
 
 
-def _measure_flowshop(study: Study, paper: Paper, teams: Sequence[_Team], rates: dict[str, list[float]]) -> None:
+def _note(rates: Rates, kind: str, paper: Sequence[float], teams: Sequence[_Team], results: Sequence[Result]) -> float:
+    """Put an instance's rates on the curves of its kind; the speed-up with the last devices."""
+    for count in (1, 4):
+        rates.setdefault(f"paper: {kind}, x{count}", {})[paper[0]] = paper[count]
+    for team, result in zip(teams, results, strict=False):
+        rates.setdefault(f"{kind}, {team.label}", {})[result.counters["nodes"] / 1e6] = _rate(result)
+    return _rate(results[-1]) / max(_rate(results[0]), _LEAST)
+
+
+def _measure_flowshop(study: Study, paper: Paper, teams: Sequence[_Team], rates: Rates) -> None:
     """Table 1: Taillard's 20 x 20 instances with the two-machine bound and the optimum as upper bound."""
     table = paper.points["table_1"]
     numbers: Sequence[int] = study.pick((), (30,), tuple(int(name[2:]) for name in table))
@@ -274,7 +290,7 @@ def _measure_flowshop(study: Study, paper: Paper, teams: Sequence[_Team], rates:
     if not numbers:
         study.text("Left out in this profile.")
         return
-    rows, differences, speedups = [], {}, []
+    rows, differences, speedups, ours = [], {}, [], []
     for number in numbers:
         given: dict[str, Any] = {**_SETTING, "upper_bound": Flowshop.taillard_best_known(number)}
         chosen = _several(teams) if study.profile == "gpu" else teams[:1]  # minutes on a CPU
@@ -282,8 +298,8 @@ def _measure_flowshop(study: Study, paper: Paper, teams: Sequence[_Team], rates:
         name = f"Ta{number:03d}"
         nodes = (results[0].counters["nodes"] - 1) / 1e6
         differences[name] = abs(nodes - table[name][0])
-        rates[name] = [_rate(result) for result in results]
-        speedups.append(rates[name][-1] / max(rates[name][0], _LEAST))
+        ours.append(_rate(results[0]))
+        speedups.append(_note(rates, "flowshops", table[name], _several(teams), results))
         rows.append(_row(name, table[name], f"{nodes:.3f}", results, len(_several(teams))))
     study.table("Proof of optimality", _columns(teams), rows)
     equal = sum(difference <= 0.05 for difference in differences.values())
@@ -291,7 +307,6 @@ def _measure_flowshop(study: Study, paper: Paper, teams: Sequence[_Team], rates:
     seen = f"{equal} of {len(rows)} equal the paper's to its last digit, {near} to 1 %"
     study.judge("flowshop_nodes", equal == len(rows), seen)
     _judge_speedup(study, teams, "flowshop_devices", speedups)
-    ours = [rates[f"Ta{number:03d}"][0] for number in numbers]
     study.judge(
         "flowshop_rate", min(ours) >= 0.489, f"median {_digits(statistics.median(ours))} million on this device"
     )
@@ -303,7 +318,7 @@ def _judge_speedup(study: Study, teams: Sequence[_Team], key: str, speedups: Seq
     study.judge(key, median >= 0.8 * most.real if most.real > 1 else None, f"median {median:.2f} with {most.label}")
 
 
-def _measure_fine_grained(study: Study, paper: Paper, teams: Sequence[_Team], rates: dict[str, list[float]]) -> None:
+def _measure_fine_grained(study: Study, paper: Paper, teams: Sequence[_Team], rates: Rates) -> None:
     """Table 2: n-queens, and asymmetric TSPs with partial costs as bound."""
     table = paper.points["table_2"]
     limit: float = study.pick(1.0, 5.0, 2.0)
@@ -320,8 +335,8 @@ def _measure_fine_grained(study: Study, paper: Paper, teams: Sequence[_Team], ra
         published = table.get(name)
         nodes = results[0].counters["nodes"] / 1e6
         if published is not None:
-            rates[name] = [_rate(result) for result in results]
-            speedups.append(rates[name][-1] / max(rates[name][0], _LEAST))
+            kind = "queens" if isinstance(problem, Queens) else "TSPs"
+            speedups.append(_note(rates, kind, published, _several(teams), results))
         rows.append(
             _row(name, published, f"{nodes:.1f}" if nodes > 1 else f"{nodes:.2g}", results, len(_several(teams)))
         )
@@ -331,6 +346,7 @@ def _measure_fine_grained(study: Study, paper: Paper, teams: Sequence[_Team], ra
     for n in study.pick((9, 10), (13, 14), (15, 16, 17, 18, 19)):
         results = measure(f"queens {n}", Queens(n), None)
         right &= all(result.objective == _SOLUTIONS[n] for result in results)
+        ours = _rate(results[0])
         if f"queens {n}" in table:
             equal.append(round(results[0].counters["nodes"] / 1e6) == table[f"queens {n}"][0])
     small, large = study.pick(((8, 9), (8, 9)), ((11, 12), (11, 12)), (range(15, 20), range(14, 18)))
@@ -344,26 +360,19 @@ def _measure_fine_grained(study: Study, paper: Paper, teams: Sequence[_Team], ra
         study.judge("queens_nodes", all(equal), f"{sum(equal)} of {len(equal)} equal the paper's to its last digit")
     if speedups:
         _judge_speedup(study, teams, "fine_grained_devices", speedups)
+    _judge_bitset(study, n_queens=study.pick(9, 13, 15), ours=ours)
 
 
-def _draw_rates(study: Study, paper: Paper, teams: Sequence[_Team], rates: Mapping[str, Sequence[float]]) -> None:
-    """Tables 1 and 2 in one picture."""
-    if not rates:
+def _judge_bitset(study: Study, n_queens: int, ours: float) -> None:
+    if serial.compiler() is None:
+        study.judge("bitset", None, serial.NO_COMPILER)
         return
-    published = paper.points["table_1"] | paper.points["table_2"]
-
-    def draw(axes: Any) -> None:
-        places = range(len(rates))
-        for count in (1, 4):
-            axes.plot(places, [published[name][count] for name in rates], "x", label=f"paper, x{count} GTX 980")
-        for at, team in enumerate(_several(teams)):
-            found = [ours[at] if at < len(ours) else math.nan for ours in rates.values()]
-            axes.plot(places, found, ".", label=f"here, {team.label}")
-        axes.set_xticks(list(places), list(rates), rotation=90, fontsize=7)
-        axes.set(ylabel="million nodes per second", yscale="log")
-        axes.legend(fontsize=7)
-
-    study.figure("rates", "Million nodes per second, the paper's and ours", draw, "Tables 1 and 2.")
+    solutions, nodes, seconds = serial.queens(n_queens)
+    if solutions != _SOLUTIONS[n_queens]:
+        raise AssertionError(f"{solutions} solutions of {n_queens} queens")
+    theirs = nodes / max(seconds, _LEAST) / 1e6
+    seen = f"one device: {_digits(ours)} Mnodes/s; a bitset program in C, one thread: {_digits(theirs)}"
+    study.judge("bitset", ours >= 10 * theirs, seen)
 
 
 # --- variants, phases, load, stability --------------------------------------------------------------------------------
@@ -384,6 +393,7 @@ def _measure_variants(study: Study) -> None:
     limit: float = study.pick(0.3, 2.0, 2.0)
     number: int = study.pick(1, 30, 22)
     n: int = study.pick(9, 12, 17)
+    cities: int = study.pick(8, 12, 15)
     study.section(
         "Variants and phases",
         "The paper bounds children in parallel (pte_peb) where bounds are costly, and lets a work-item do all of a "
@@ -396,22 +406,30 @@ def _measure_variants(study: Study) -> None:
     flowshop: dict[str, Any] = {"upper_bound": Flowshop.taillard_best_known(number)}
     cases: list[tuple[str, PermutationProblem, dict[str, Any]]] = [
         (f"queens {n}", Queens(n), {}),
+        (f"tsmat {cities}", *_atsp(study, team, "tsmat", cities)),
         (f"Ta{number:03d}, one machine", Flowshop.taillard(number), flowshop),
         (f"Ta{number:03d}, two machines", Flowshop.taillard(number), {**flowshop, **_SETTING}),
     ]
     rows = []
-    costly = ""
+    found: dict[str, tuple[Result, float]] = {}
     for name, problem, options in cases:
-        found = {}
         for variant in ("pte", "pte_peb"):
             given = {**options, "variant": variant, "strategy": "hypercube"}
             _solve(team, problem, 0.1, **given)
             shares: list[tuple[float, float]] = []
             on_event = _of_metric("stealing_share", shares)
             result = study.engine.solve(problem, time_limit=limit, on_event=on_event, **given)
-            found[variant] = result, f"{100 * statistics.fmean(share for _, share in shares):.1f}" if shares else ""
-        costly = max(found, key=lambda variant: _rate(found[variant][0]))
-        rows.append((name, *(_marked(result) for result, _ in found.values()), *(share for _, share in found.values())))
+            found[variant] = result, 100 * statistics.fmean(share for _, share in shares) if shares else math.nan
+        marked, shown = zip(
+            *((_marked(result), "" if math.isnan(share) else f"{share:.1f}") for result, share in found.values()),
+            strict=True,
+        )
+        rows.append((name, *marked, *shown))
+        if name.startswith("tsmat"):
+            result, share = found["pte"]
+            seen = f"{share:.1f} % of the {result.seconds:.2g} s that tsmat {cities} takes here, waiting included"
+            study.judge("stealing", None if math.isnan(share) else share <= 10, seen)
+    costly = max(found, key=lambda variant: _rate(found[variant][0]))
     columns = ("instance", "Mnodes/s, pte", "pte_peb", "% stealing or waiting, pte", "pte_peb")
     study.table("Variants", columns, rows, _stopped_after(limit))
     study.judge(

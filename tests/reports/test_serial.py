@@ -67,6 +67,13 @@ def test_the_serial_table_has_the_optimum_and_a_limit_gives_an_estimate():
     assert seconds > 0
 
 
+def test_serial_queens_find_all_solutions_and_the_nodes_of_the_paper():
+    """The solutions as published (OEIS A000170)."""
+    published = [1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200]
+    assert [serial.queens(n)[0] for n in range(1, 13)] == published
+    assert [serial.queens(n)[1] for n in (8, 9, 10, 11, 12)] == [983, 4501, 17408, 89878, 420995]
+
+
 @pytest.mark.parametrize(("m", "n", "seed"), [*product((3, 12), (40,), (1, 2))])
 def test_serial_linear_programs_reach_the_optimum(m, n, seed):
     random = np.random.default_rng(seed)
