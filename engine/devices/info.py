@@ -52,8 +52,6 @@ class Capabilities:
         Bytes of local (shared) memory one work-group may use.
     local_memory_per_unit : int
         Bytes of local memory that all work-groups on one compute unit share.
-    constant_memory : int
-        Bytes that a buffer in constant memory may have.
     preferred_block, max_block : int
         A good default, and the largest, number of work-items a group.
     lanes : int
@@ -90,7 +88,6 @@ class Capabilities:
     peer_copies: bool = False
     peer_access: bool = False
     compute_capability: tuple[int, int] | None = None
-    constant_memory: int = 1 << 16
 
 
 @dataclass(frozen=True)

@@ -53,20 +53,7 @@ ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()})
 {
     LOCAL_ARRAY(uint4, staged, ${stages * 2 * side_bytes // 16});
-    const i32 across = (n + 127) / 128;
-    const i32 first_row = GROUP_ID / across * 128;
-    const i32 first_candidate = GROUP_ID % across * 128;
-% if mode == "pairs":
-    const i32 total = n;
-    const i32 last_node = MIN(first_row + 127, n - 1);
-    const i32 needed = status->reason == 0 && first_candidate <= last_node;
-% else:
-    const i32 total = active[0] * per;
-    const i32 last = MIN(first_row + 127, total - 1);
-    const i32 needed = status->reason == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
-% endif
-    if (!needed)
-        return;
+${rows.tile_of_group(mode, 128)}
 
     const i32 lane = LOCAL_ID % 32;
     const i32 g = lane / 4;
@@ -139,14 +126,7 @@ ${copy_stage(f"start + {16 * (stages - 1)}", "writing")}
             const i32 row = first_row + warp_row + 16 * i + 8 * lower + g;
             if (row >= total)
                 continue;
-% if mode == "pairs":
-            const i32 limit = row + 1;
-            GLOBAL i32* target = pairs + (i64)row * n;
-% else:
-            const i32 slot = active[1 + row / per];
-            const i32 limit = first_node + slot;
-            GLOBAL i32* target = counts + ((i64)slot * rows + base + row % per) * n;
-% endif
+${rows.target_of_row(mode)}
             for (i32 j = 0; j < 4; ++j)
                 for (i32 side = 0; side < 2; ++side) {
                     const i32 candidate = first_candidate + warp_candidate + 8 * j + 2 * t + side;

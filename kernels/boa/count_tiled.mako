@@ -11,20 +11,7 @@ KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
 {
     LOCAL_ARRAY(u32, left, ${depth * (edge + 1)});
     LOCAL_ARRAY(u32, right, ${depth * (edge + 1)});
-    const i32 across = (n + ${edge - 1}) / ${edge};
-    const i32 first_row = GROUP_ID / across * ${edge};
-    const i32 first_candidate = GROUP_ID % across * ${edge};
-% if mode == "pairs":
-    const i32 total = n;
-    const i32 last_node = MIN(first_row + ${edge - 1}, n - 1);
-    const i32 needed = status->reason == 0 && first_candidate <= last_node;
-% else:
-    const i32 total = active[0] * per;
-    const i32 last = MIN(first_row + ${edge - 1}, total - 1);
-    const i32 needed = status->reason == 0 && first_row < total && first_candidate < first_node + active[1 + last / per];
-% endif
-    if (!needed)
-        return;
+${rows.tile_of_group(mode, edge)}
 
     i32 sums[${each}][${each}];
 % for i in range(each):
@@ -66,14 +53,7 @@ KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
     {
         const i32 row = first_row + y + ${16 * i};
         if (row < total) {
-% if mode == "pairs":
-            const i32 limit = row + 1;
-            GLOBAL i32* target = pairs + (i64)row * n;
-% else:
-            const i32 slot = active[1 + row / per];
-            const i32 limit = first_node + slot;
-            GLOBAL i32* target = counts + ((i64)slot * rows + base + row % per) * n;
-% endif
+${rows.target_of_row(mode)}
 % for j in range(each):
             {
                 const i32 candidate = first_candidate + x + ${16 * j};

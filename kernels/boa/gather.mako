@@ -60,8 +60,7 @@ ${load_numbers("source", "count")}
         const i32 word = item % ${tile};
         if (gene < n && ${tile} * tile_index + word < stride) {
             const GLOBAL u32* plane = offspring + (i64)gene * offspring_stride;
-            u32 bits = 0;
-            u32 taken = 0;
+            u32 bits = 0, taken = 0;
             for (i32 b = 0; b < 32; ++b) {
                 const i32 from = column[word * 33 + b];
                 if (from >= 0) {

@@ -96,8 +96,7 @@ KERNEL LAUNCH_BOUNDS(${group}, 1) plan_levels(const GLOBAL i32* RESTRICT parents
         ATOMIC_ADD_I32(&levels[2 + depth[node]], 1);
     BARRIER();
     if (LOCAL_ID == 0) {
-        i32 deepest = 0;
-        i32 before = 0;
+        i32 deepest = 0, before = 0;
         while (deepest < n && levels[2 + deepest] > 0) {
             const i32 here = levels[2 + deepest];
             levels[1 + deepest] = before;

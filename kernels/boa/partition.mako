@@ -146,9 +146,7 @@ ${combine("1", keeps_copies=True)}
             BARRIER();
         }
         for (i32 f = LOCAL_ID; f < functions; f += ${block}) {
-            i32 mine = 0;
-            i32 theirs = 0;
-            i32 label = -1;
+            i32 mine = 0, theirs = 0, label = -1;
             for (i32 at = scope_starts[f]; at < scope_starts[f + 1]; ++at) {
                 const i32 g = genes[at];
                 const i32 bit = (i32)((row[g >> 5] >> (g & 31)) & 1u);

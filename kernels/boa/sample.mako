@@ -46,8 +46,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sample_offspring(const GLOBAL i32* RESTRICT pa
                 }
 % endfor
                 const i32 configurations = 1 << degree;
-                u32 result = 0;
-                u32 open = 0;
+                u32 result = 0, open = 0;
                 for (i32 c = 0; c < configurations; ++c) {
                     const u32 t = chance[c];
                     result |= t >> 31 ? which[c] : 0u;

@@ -61,11 +61,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) select_best(const GLOBAL i64* RESTRICT keys, i
         BARRIER();
     }
 
-    i32 better_before = 0;
-    i32 equal_before = 0;
+    i32 better_before = 0, equal_before = 0;
     for (i32 base = 0; base < count; base += ${block * items}) {
-        i32 better = 0;
-        i32 equal = 0;
+        i32 better = 0, equal = 0;
         const i32 begin = base + LOCAL_ID * ${items};
         const i32 end = MIN(begin + ${items}, count);
         for (i32 i = begin; i < end; ++i) {

@@ -23,15 +23,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise_generation(const GLOBAL i64* RESTRIC
         worst = MIN(worst, key);
         sum += key;
     }
-    i64 edges = 0;
-    i64 open = 0;
-    i64 entropy = 0;
+    i64 edges = 0, open = 0, entropy = 0;
     if (learned)
         for (i32 node = LOCAL_ID; node < n; node += ${block}) {
             const i32 cells = 2 << parent_count[node];
             const GLOBAL i32* own = totals + (i64)node * ${2 << max_parents};
-            i32 zeros = 0;
-            i32 ones = 0;
+            i32 zeros = 0, ones = 0;
             for (i32 cell = 0; cell < cells; cell += 2) {
                 zeros += own[cell];
                 ones += own[cell + 1];

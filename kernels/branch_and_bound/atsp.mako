@@ -2,11 +2,7 @@
 // where `cheapest` says so, the cheapest arcs out of it and of all other open cities (`rest` holds those of the open
 // cities and of the last one).
 // table   costs by row, ${stride} words apart; then the cheapest arc out of each city
-typedef struct {
-    i32 last;
-    i32 cost;
-    i32 rest;
-} state_t;
+typedef struct { i32 last, cost, rest; } state_t;
 #define COST(from, to) table[(from) * ${stride} + (to)]
 #define OUT(city) table[${cities * stride} + (city)]
 

@@ -50,24 +50,10 @@
 // city     the open cities in ascending order; length   of their shortest paths
 // label    of a city's component: 0 with L, else that of a subtour; shift   what the arborescence has taken off its column
 typedef struct {
-    i32 u[${n}];
-    i32 v[${n}];
-    i32 column[${n}];
-    i32 row[${n}];
-    i32 next[${n}];
-    i32 city[${n}];
-    i32 length[${n}];
-    i32 settled[${n}];
-    i32 label[${n}];
-    i32 shift[${n}];
-    i32 source[${n}];
-    i32 values[${lanes}];
-    i32 places[${lanes}];
+    i32 u[${n}], v[${n}], column[${n}], row[${n}], next[${n}], city[${n}], length[${n}];
+    i32 settled[${n}], label[${n}], shift[${n}], source[${n}], values[${lanes}], places[${lanes}];
     mask_t kept[${lanes}];
-    i32 last;
-    i32 cost;
-    i32 bound;
-    i32 upper;
+    i32 last, cost, bound, upper;
 % if subtours:
     u32 left[2];
 % endif

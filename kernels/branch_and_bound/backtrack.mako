@@ -2,6 +2,23 @@
 ## (stack), from device memory, where the states of nodes with several open children are saved (saved), by placing the path's
 ## items again (rebuild), or by removing items one by one (retract).
 
+<%def name="state_as_words(fields, cast='(i32)')">
+// The state as words, and from them again.
+FUNCTION void save(const state_t* state, u32* words)
+{
+% for place, field in fields:
+    words[${place}] = (u32)state->${field};
+% endfor
+}
+
+FUNCTION void restore(state_t* state, const u32* words)
+{
+% for place, field in fields:
+    state->${field} = ${cast}words[${place}];
+% endfor
+}
+</%def>
+
 <%def name="declarations()">
 % if backtrack == "saved":
 // workspace   of every level and IVM, ${saved_quads} entries of four words: the state of its node and the set of its items; valid

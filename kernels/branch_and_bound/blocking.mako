@@ -1,3 +1,4 @@
+<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 // Makespan of a flowshop with blocking, branched from the front. A job leaves machine i when it is done there and the one before
 // has left machine i + 1:
 //   d_i = max(d_(i-1) + p_i, d_(i+1) of the job before), with d_(-1) = d_0 of the job before          (the last machine: the sum)
@@ -7,10 +8,7 @@
 #define TIME(job, machine) table[(job) * ${m} + (machine)]
 #define BEHIND(machine) table[${items * m} + (machine)]
 
-typedef struct {
-    i32 left[${m}];
-    i32 rest[${m}];
-} state_t;
+typedef struct { i32 left[${m}], rest[${m}]; } state_t;
 
 FUNCTION void init(state_t* state, table_t table)
 {
@@ -41,22 +39,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 % endfor
 }
 
-FUNCTION void save(const state_t* state, u32* words)
-{
-% for i in range(m):
-    words[${i}] = (u32)state->left[${i}];
-    words[${m + i}] = (u32)state->rest[${i}];
-% endfor
-}
-
-FUNCTION void restore(state_t* state, const u32* words)
-{
-% for i in range(m):
-    state->left[${i}] = (i32)words[${i}];
-    state->rest[${i}] = (i32)words[${m + i}];
-% endfor
-}
-
+${backtrack.state_as_words([pair for i in range(m) for pair in ((i, f"left[{i}]"), (m + i, f"rest[{i}]"))])}
 FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
 {
     mask_t kept = NO_ITEMS;

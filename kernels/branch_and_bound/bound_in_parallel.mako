@@ -38,8 +38,7 @@ FUNCTION void restore_path(state_t* state, const GLOBAL mask_t* rows, i32 slots,
     }
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT depths, GLOBAL i32* RESTRICT counts,
-    i32 ivms)
+KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT depths, GLOBAL i32* RESTRICT counts, i32 ivms)
 {
     const i32 ivm = (i32)GLOBAL_ID;
     if (ivm < ivms) {

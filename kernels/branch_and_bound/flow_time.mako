@@ -1,3 +1,4 @@
+<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 // Total flow time of a permutation flowshop, branched from the front. A child's bound: the flow time so far, and the largest over
 // all machines of what the open jobs need in total, the shortest first, once the machine is done with the child,
 //   (r - 1) C_i + sum over k of (r - k) p_(k) + sum of the times behind machine i          p_(1) <= p_(2) <= ...
@@ -9,10 +10,7 @@
 #define BEHIND(machine, job) table[${n * m} + (machine) * ${n} + (job)]
 #define BY_TIME(machine, place) table[${2 * n * m} + (machine) * ${n} + (place)]
 
-typedef struct {
-    i32 done[${m}];
-    i32 total;
-} state_t;
+typedef struct { i32 done[${m}], total; } state_t;
 
 FUNCTION void init(state_t* state, table_t table)
 {
@@ -32,22 +30,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
     state->total += at;
 }
 
-FUNCTION void save(const state_t* state, u32* words)
-{
-% for i in range(m):
-    words[${i}] = (u32)state->done[${i}];
-% endfor
-    words[${m}] = (u32)state->total;
-}
-
-FUNCTION void restore(state_t* state, const u32* words)
-{
-% for i in range(m):
-    state->done[${i}] = (i32)words[${i}];
-% endfor
-    state->total = (i32)words[${m}];
-}
-
+${backtrack.state_as_words([*((i, f"done[{i}]") for i in range(m)), (m, "total")])}
 // One machine: the child's completion there into `at`, and the largest bound so far into `least`, both by job.
 FUNCTION void pass_machine(i32 machine, i32 done, i32 count, mask_t open, i32* at, i32* least, table_t table)
 {

@@ -1,3 +1,4 @@
+<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 <%namespace name="johnson" file="/branch_and_bound/flowshop_johnson.mako"/>
 // Flowshop for GPUs: the bounds of a node's children one job after another, in front and at the back together.
 //   u = F_0, lb = u + R_0 + B_0;  u = max(F_i, u + p_{i-1}), lb = max(lb, u + R_i + B_i)       (mirrored for the back)
@@ -61,10 +62,7 @@ FUNCTION i32 DIFFERENCE(u32 pair, i32 sum)
 #define HEADS(i) ((pair_t)table[${heads} + (i)])
 #define TOTALS(i) ((pair_t)table[${heads + m} + (i)])
 % else:
-typedef struct {
-    i32 low;
-    i32 high;
-} pair_t;
+typedef struct { i32 low, high; } pair_t;
 #define LOW(pair) ((pair).low)
 #define HIGH(pair) ((pair).high)
 FUNCTION pair_t pair_of(i32 low, i32 high)
@@ -89,10 +87,7 @@ FUNCTION pair_t PAIR_ADD_MAX(pair_t a, pair_t b, pair_t c)
 % endif
 
 // rest[i], of the first half of the machines, is that of machine i and of machine m - 1 - i.
-typedef struct {
-    pair_t done[${m}];
-    pair_t rest[${half}];
-} state_t;
+typedef struct { pair_t done[${m}], rest[${half}]; } state_t;
 
 % if pairs:
 ${johnson.function()}
@@ -107,25 +102,11 @@ FUNCTION void init(state_t* state, table_t table)
 % endfor
 }
 
-// The state as words, from which `restore` makes it again.
 <% words = [f"done[{i}]" for i in range(m)] + [f"rest[{i}]" for i in range(half)] %>
 % if not packed:
 <% words = [f"{word}.{part}" for word in words for part in ("low", "high")] %>
 % endif
-FUNCTION void save(const state_t* state, u32* words)
-{
-% for k, word in enumerate(words):
-    words[${k}] = (u32)state->${word};
-% endfor
-}
-
-FUNCTION void restore(state_t* state, const u32* words)
-{
-% for k, word in enumerate(words):
-    state->${word} = ${"" if packed else "(i32)"}words[${k}];
-% endfor
-}
-
+${backtrack.state_as_words(list(enumerate(words)), "" if packed else "(i32)")}
 FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
 {
     table_t times = table + item * ${stride};

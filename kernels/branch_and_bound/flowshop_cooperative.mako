@@ -38,10 +38,7 @@ typedef uint2 pair_t;
 #define LOW(pair) ((i32)(pair).x)
 #define HIGH(pair) ((i32)(pair).y)
 #define PAIR(low, high) ${"make_uint2((u32)(low), (u32)(high))" if language == "cuda" else "(uint2)((u32)(low), (u32)(high))"}
-FUNCTION pair_t PAIR_MAX(pair_t a, pair_t b)
-{
-    return PAIR(MAX(LOW(a), LOW(b)), MAX(HIGH(a), HIGH(b)));
-}
+FUNCTION pair_t PAIR_MAX(pair_t a, pair_t b) { return PAIR(MAX(LOW(a), LOW(b)), MAX(HIGH(a), HIGH(b))); }
 typedef uint4 entry_t;
 #define LAG(entry) ((i32)(entry).x)
 #define ON_U(entry) ((i32)(entry).y)
@@ -53,16 +50,14 @@ typedef uint4 entry_t;
 
 // What a group keeps in local memory.
 typedef struct {
-    pair_t done[${m}];
-    pair_t child[${items * stride}];
+    pair_t done[${m}], child[${items * stride}];
 % if both:
     pair_t best[${items * lanes}];
 % endif
     pair_t bounds[${items}];
     i32 rest[${m}];
     u32 dead[${mask_words}];
-    i32 upper;
-    i32 leave;
+    i32 upper, leave;
     mask_t rows[${leaf_depth or 1}];
 } group_t;
 

@@ -63,10 +63,9 @@ typedef ${vector} vector_t;
 #define JOB_AT(k) (WITHIN(k) ? (i32)order[(k) + ((k) >= skipped ? 1 : 0)] : 0)
 #define TAIL_AT(k, row, q) (WITHIN(k) ? (i32)tail[((row) * ${width} + lane) * ${each} + (q)] : 0)
 % endif
-KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRICT times, i32 jobs, u64 seed,
-    GLOBAL u16* work, GLOBAL i32* removed, GLOBAL u16* current, GLOBAL i32* values, GLOBAL u16* best,
-    GLOBAL i32* best_values, GLOBAL ${value}* tails, i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count,
-    i32 first_chain, i32 building, i64 first, i64 last)
+KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRICT times, i32 jobs, u64 seed, GLOBAL u16* work,
+    GLOBAL i32* removed, GLOBAL u16* current, GLOBAL i32* values, GLOBAL u16* best, GLOBAL i32* best_values, GLOBAL ${value}* tails,
+    i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count, i32 first_chain, i32 building, i64 first, i64 last)
 {
 % if width > 1:
     LOCAL_ARRAY(i32, shared, ${3 * per_group});

@@ -1,16 +1,7 @@
 <%def name="function()">
 // A pair of machines is followed by the jobs in its order: job, lag, times on u and v.
-typedef struct {
-    i32 u;
-    i32 v;
-    i32 unused[2];
-} machines_t;
-typedef struct {
-    i32 job;
-    i32 lag;
-    i32 on_u;
-    i32 on_v;
-} johnson_t;
+typedef struct { i32 u, v, unused[2]; } machines_t;
+typedef struct { i32 job, lag, on_u, on_v; } johnson_t;
 
 // The two-machine bound: for machines u < v, the jobs in Johnson's order, each with its lag between the two; the largest
 // over all pairs, or the first that reaches `enough`.
@@ -44,9 +35,7 @@ FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough,
 // there, adds nothing to both times and asks for nothing.
 <% words = -(-items // 32) %>
 typedef struct {
-    int16 lag;
-    int16 on_u;
-    int16 on_v;
+    int16 lag, on_u, on_v;
     int16 jobs[${words}]; // as sets
 } johnson_t;
 

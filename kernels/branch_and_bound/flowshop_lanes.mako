@@ -16,11 +16,7 @@
 %>
 typedef ${value} value_t;
 typedef ${vector} lanes_t;
-typedef struct {
-    value_t front[${machines}];
-    value_t back[${machines}];
-    value_t rest[${machines}];
-} state_t;
+typedef struct { value_t front[${machines}], back[${machines}], rest[${machines}]; } state_t;
 #define VALUES ((const GLOBAL value_t*)table)
 #define ROWS ((const GLOBAL lanes_t*)table)
 

@@ -19,12 +19,7 @@
 #define AT(level) ((i64)(level) * slots + ivm)
 
 // Work of a group in one launch.
-typedef struct {
-    u32 nodes;
-    u32 leaves;
-    u32 pushed;
-    u32 solutions;
-} work_t;
+typedef struct { u32 nodes, leaves, pushed, solutions; } work_t;
 
 // What has been added up of an IVM's interval, once all of it is explored.
 FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL u8* begins, const GLOBAL u8* ends, i32 ivm, i32 slots)

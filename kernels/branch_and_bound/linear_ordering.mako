@@ -14,8 +14,7 @@
 #define CYCLES(item) table[${n * n + n + 1} + (item)]
 
 typedef struct {
-    i32 bound;
-    i32 excess[${n}];
+    i32 bound, excess[${n}];
     mask_t open;
     u8 order[${n}];
 } state_t;
@@ -76,7 +75,4 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return kept;
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
-    return state->bound;
-}
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) { return state->bound; }

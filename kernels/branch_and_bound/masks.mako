@@ -115,52 +115,19 @@ typedef ulong2 mask_t;
 % endif
 #define NO_ITEMS SET_OF(0UL, 0UL)
 #define ALL_ITEMS SET_OF(${low}UL, ${high}UL)
-#define ANY(set) any_of(set)
-#define HAS(set, i) has_item((set), (i))
-#define ITEM(i) item_of(i)
-#define LOWEST(set) lowest_of(set)
-#define WITHOUT_LOWEST(set) without_lowest(set)
-#define BELOW(item) items_below(item)
-#define INDEX_OF_LOWEST(set) index_of_lowest(set)
-#define INDEX_OF_HIGHEST(set) index_of_highest(set)
-#define COUNT(set) count_of(set)
 #define WORD(set, k) ((u32)(((k) < 2 ? (set).x : (set).y) >> 32 * ((k) & 1)))
 #define OF_WORD(word, k) SET_OF((k) < 2 ? (u64)(word) << 32 * ((k) & 1) : 0UL, (k) < 2 ? 0UL : (u64)(word) << 32 * ((k) & 1))
-FUNCTION i32 any_of(mask_t set)
-{
-    return (set.x | set.y) != 0;
-}
-FUNCTION i32 has_item(mask_t set, i32 i)
-{
-    return (i32)((i < 64 ? set.x : set.y) >> (i & 63) & 1);
-}
-FUNCTION mask_t item_of(i32 i)
+FUNCTION i32 ANY(mask_t set) { return (set.x | set.y) != 0; }
+FUNCTION i32 HAS(mask_t set, i32 i) { return (i32)((i < 64 ? set.x : set.y) >> (i & 63) & 1); }
+FUNCTION mask_t ITEM(i32 i)
 {
     const u64 bit = (u64)1 << (i & 63);
     return SET_OF(i < 64 ? bit : 0, i < 64 ? 0 : bit);
 }
-FUNCTION mask_t lowest_of(mask_t set)
-{
-    return SET_OF(set.x & (~set.x + 1), set.x ? 0 : set.y & (~set.y + 1));
-}
-FUNCTION mask_t without_lowest(mask_t set)
-{
-    return SET_OF(set.x & (set.x - 1), set.x ? set.y : set.y & (set.y - 1));
-}
-FUNCTION mask_t items_below(mask_t item)
-{
-    return SET_OF(item.x - 1, item.x ? 0 : item.y - 1);
-}
-FUNCTION i32 index_of_lowest(mask_t set)
-{
-    return set.x ? INDEX_OF_LOWEST_U64(set.x) : 64 + INDEX_OF_LOWEST_U64(set.y);
-}
-FUNCTION i32 index_of_highest(mask_t set)
-{
-    return set.y ? 64 + INDEX_OF_HIGHEST_U64(set.y) : INDEX_OF_HIGHEST_U64(set.x);
-}
-FUNCTION i32 count_of(mask_t set)
-{
-    return COUNT_U64(set.x) + COUNT_U64(set.y);
-}
+FUNCTION mask_t LOWEST(mask_t set) { return SET_OF(set.x & (~set.x + 1), set.x ? 0 : set.y & (~set.y + 1)); }
+FUNCTION mask_t WITHOUT_LOWEST(mask_t set) { return SET_OF(set.x & (set.x - 1), set.x ? set.y : set.y & (set.y - 1)); }
+FUNCTION mask_t BELOW(mask_t item) { return SET_OF(item.x - 1, item.x ? 0 : item.y - 1); }
+FUNCTION i32 INDEX_OF_LOWEST(mask_t set) { return set.x ? INDEX_OF_LOWEST_U64(set.x) : 64 + INDEX_OF_LOWEST_U64(set.y); }
+FUNCTION i32 INDEX_OF_HIGHEST(mask_t set) { return set.y ? 64 + INDEX_OF_HIGHEST_U64(set.y) : INDEX_OF_HIGHEST_U64(set.x); }
+FUNCTION i32 COUNT(mask_t set) { return COUNT_U64(set.x) + COUNT_U64(set.y); }
 </%def>

@@ -1,8 +1,7 @@
 // n queens: taken diagonals by row + column and by column - row + n - 1, in the board's own coordinates, so that taking a
 // queen back is the same exclusive or. The first queen stays in the left half; `weight` is what a solution counts.
 typedef struct {
-    u64 rising;
-    u64 falling;
+    u64 rising, falling;
     i32 weight;
 } state_t;
 
@@ -42,10 +41,7 @@ FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 ite
     *back = 0;
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
-    return state->weight;
-}
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) { return state->weight; }
 
 % if subtree_level:
 // The last rows of a board. Here diagonals move with the row: `rising` and `falling` hold the columns that they block in the
@@ -54,12 +50,8 @@ FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
 // top      where the stack goes on, whose entries are `next` apart: a board that can be extended, while siblings of it are
 //          left, puts these there; below them all lies an entry without any, which ends the search
 typedef struct {
-    mask_t open;
-    mask_t rising;
-    mask_t falling;
-    mask_t free;
-    u32 seen;
-    u32 complete;
+    mask_t open, rising, falling, free;
+    u32 seen, complete;
     quads_t top;
 } subtree_t;
 

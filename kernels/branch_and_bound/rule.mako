@@ -2,10 +2,8 @@
 // Which side a node is branched on, and which children stay: `judge` takes the bounds of the children one after another.
 // `branching` as in engine/solvers/branch_and_bound/problems/flowshop_tree.py.
 typedef struct {
-    mask_t kept_front;
-    mask_t kept_back;
-    i32 pruned;
-    i32 difference;
+    mask_t kept_front, kept_back;
+    i32 pruned, difference;
 } rule_t;
 
 FUNCTION void begin_rule(rule_t* rule)

@@ -9,10 +9,7 @@
 #define COST(job, done) (table[${n} + (job)] * MAX(0, (done) - table[${2 * n} + (job)]))
 #define SHORTER(place) table[${3 * n} + (place)]
 
-typedef struct {
-    i32 cost;
-    i32 left;
-} state_t;
+typedef struct { i32 cost, left; } state_t;
 
 ${linear.functions(n)}
 

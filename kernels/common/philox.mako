@@ -57,17 +57,11 @@ FUNCTION philox_words_t philox_words(u64 seed, u32 stream, u32 step, i64 index, 
 
 // (floor(word / 2^9) + 1/2) / 2^23: the middles of 2^23 equal parts of (0, 1), from 2^-24 to 1 - 2^-24. Every step is
 // exact, so nothing rounds to 0 or 1, and it makes no difference whether the compiler fuses operations.
-FUNCTION f32 uniform_f32(u32 word)
-{
-    return ((f32)(word >> 9) + 0.5f) * 1.1920928955078125e-07f;
-}
+FUNCTION f32 uniform_f32(u32 word) { return ((f32)(word >> 9) + 0.5f) * 1.1920928955078125e-07f; }
 </%def>
 <%def name="double_functions()">
 // (word + 1/2) / 2^32: from 2^-33 to 1 - 2^-33, exactly.
-FUNCTION f64 uniform_f64(u32 word)
-{
-    return ((f64)word + 0.5) * 2.3283064365386962890625e-10;
-}
+FUNCTION f64 uniform_f64(u32 word) { return ((f64)word + 0.5) * 2.3283064365386962890625e-10; }
 
 // (floor((high 2^32 + low) / 2^12) + 1/2) / 2^52: from 2^-53 to 1 - 2^-53, exactly.
 FUNCTION f64 uniform_f64_wide(u32 high, u32 low)

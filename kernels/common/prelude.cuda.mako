@@ -18,9 +18,6 @@ typedef double f64;
 #define GLOBAL
 #define LOCAL
 #define RESTRICT __restrict__
-// A pointer argument cannot be to CUDA's __constant__ memory, which is a module's own: the read-only data cache stands for it.
-#define CONSTANT
-#define LOAD_CONSTANT(pointer) __ldg(pointer)
 #define LOCAL_ARRAY(type, name, count) __shared__ type name[count]
 #define DYNAMIC_LOCAL_ARRAY(type, name, count) \
     extern __shared__ __align__(16) unsigned char quintet_dynamic_local[]; \

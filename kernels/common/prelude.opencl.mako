@@ -30,10 +30,6 @@ typedef double f64;
 #define GLOBAL __global
 #define LOCAL __local
 #define RESTRICT restrict
-// CONSTANT memory is read by all and written by none while a kernel runs; buffers in it are of limited size
-// (Capabilities.constant_memory). Read it through LOAD_CONSTANT.
-#define CONSTANT __constant
-#define LOAD_CONSTANT(pointer) (*(pointer))
 #define LOCAL_ARRAY(type, name, count) __local type name[count]
 #define DYNAMIC_LOCAL_ARRAY(type, name, count) __local type name[count]
 

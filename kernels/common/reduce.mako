@@ -1,26 +1,19 @@
 <%doc>
 Sum, minimum, maximum and argmin of the values of a work-group, of each of several variables at once:
 
+    <%namespace name="reduce" file="/common/reduce.mako"/>
     LOCAL_ARRAY(i64, part, ${2 * block});
     ${reduce.group_reduce("part", "i64", block, [("best", "max"), ("total", "sum")])}
 
 leaves in the variables `best` and `total` of every work-item what those of all come to. They share the barriers of one tree, and
 take `block` elements of `part` each; with together=1 they go one after the other, through the same ones. `part` may be written
-again at once. A group of one does nothing. The reductions of an array that is there:
+again at once. A group of one does nothing.
 
-    <%namespace name="reduce" file="/common/reduce.mako"/>
-    LOCAL_ARRAY(f32, part, ${block});
-    part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f32", block)}      // part[0] is the sum, and every work-item may read it
+    block_sums(part, type, block, variables)      part[v * block] is the sum of variable number v, which every work-item may read
+    block_argmin(values, indices, type, block)    of local arrays that are written; values[0] and indices[0] (i64) are the answer
 
-    block_sum, block_min, block_max(values, type, block, count=block)
-    block_sums(values, type, block, vectors)      of several arrays, one behind the other: values[v * block] is the sum of number v
-    block_argmin(values, indices, type, block, count=block)        values[0] and indices[0] (i64) are the answer
-
-`values` is a local array of `count` elements, each already written by some work-item; the rest of it is overwritten. The
-statements begin and end with a barrier, so every work-item of the group must reach them, and one more barrier is needed
-before the array is written again. The tree is element i + element i + ceil(n / 2), for n = count, ceil(count / 2), ..., 2:
-it depends on `count` alone, not on how many work-items climb it.
+One more barrier is needed before their arrays are written again. Every work-item of a group must reach the statements, which end
+with a barrier. The tree is element i + element i + ceil(n / 2), for n = block, ceil(block / 2), ..., 2.
 
 A NaN wins every minimum, maximum and argmin, so it cannot be lost. Among equals the lowest index is the argmin.
 </%doc>
@@ -31,12 +24,6 @@ A NaN wins every minimum, maximum and argmin, so it cannot be lost. Among equals
             half = (count + 1) // 2
             yield half, count - half
             count = half
-
-    def over(pairs, block):
-        """Head of the statement that handles the pairs, and the pair a work-item is at in it."""
-        if pairs <= block:
-            return f"if (LOCAL_ID < {pairs})", "LOCAL_ID"
-        return f"for (i32 reduce_i = LOCAL_ID; reduce_i < {pairs}; reduce_i += {block})", "reduce_i"
 
     def combine(operation, type, a, b):
         """The C expression of a with b taken in."""
@@ -74,44 +61,31 @@ A NaN wins every minimum, maximum and argmin, so it cannot be lost. Among equals
     BARRIER();
 % endfor
 </%def>
-<%def name="block_reduce(operation, values, type, block, count=None)">
-    BARRIER();
-% for half, pairs in halvings(count or block):
-<% head, i = over(pairs, block) %>
-    ${head} {
-        const ${type} reduce_a = ${values}[${i}];
-        const ${type} reduce_b = ${values}[${i} + ${half}];
-        ${values}[${i}] = ${combine(operation, type, "reduce_a", "reduce_b")};
-    }
-    BARRIER();
+<%def name="block_sums(part, type, block, variables)">
+% for v, name in enumerate(variables):
+    ${part}[LOCAL_ID + ${v * block}] = ${name};
 % endfor
-</%def>
-<%def name="block_sum(values, type, block, count=None)">${block_reduce("sum", values, type, block, count)}</%def>
-<%def name="block_sums(values, type, block, vectors)">
     BARRIER();
 % for half, pairs in halvings(block):
     if (LOCAL_ID < ${pairs}) {
-%   for v in range(vectors):
-        ${values}[LOCAL_ID + ${v * block}] += ${values}[LOCAL_ID + ${v * block + half}];
-%   endfor
+% for v in range(len(variables)):
+        ${part}[LOCAL_ID + ${v * block}] += ${part}[LOCAL_ID + ${v * block + half}];
+% endfor
     }
     BARRIER();
 % endfor
 </%def>
-<%def name="block_min(values, type, block, count=None)">${block_reduce("min", values, type, block, count)}</%def>
-<%def name="block_max(values, type, block, count=None)">${block_reduce("max", values, type, block, count)}</%def>
-<%def name="block_argmin(values, indices, type, block, count=None)">
+<%def name="block_argmin(values, indices, type, block)">
     BARRIER();
-% for half, pairs in halvings(count or block):
-<% head, i = over(pairs, block) %>
-    ${head} {
-        const ${type} reduce_a = ${values}[${i}];
-        const ${type} reduce_b = ${values}[${i} + ${half}];
-        const i64 reduce_first = ${indices}[${i}];
-        const i64 reduce_second = ${indices}[${i} + ${half}];
+% for half, pairs in halvings(block):
+    if (LOCAL_ID < ${pairs}) {
+        const ${type} reduce_a = ${values}[LOCAL_ID];
+        const ${type} reduce_b = ${values}[LOCAL_ID + ${half}];
+        const i64 reduce_first = ${indices}[LOCAL_ID];
+        const i64 reduce_second = ${indices}[LOCAL_ID + ${half}];
         if (${comes_first(type, "reduce_a", "reduce_first", "reduce_b", "reduce_second")}) {
-            ${values}[${i}] = reduce_b;
-            ${indices}[${i}] = reduce_second;
+            ${values}[LOCAL_ID] = reduce_b;
+            ${indices}[LOCAL_ID] = reduce_second;
         }
     }
     BARRIER();

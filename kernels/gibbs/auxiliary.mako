@@ -157,10 +157,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 %   endfor
     }
 % endif
-% for i in range(points):
-    part[LOCAL_ID + ${i * block}] = sum${i};
-% endfor
-    ${reduce.block_sums("part", "f64", block, points)}
+    ${reduce.block_sums("part", "f64", block, [f"sum{i}" for i in range(points)])}
     for (i32 i = LOCAL_ID; i < ${points}; i += ${block})
         partial[((i64)number * chains + chain) * ${points} + i] = part[i * ${block}];
 }

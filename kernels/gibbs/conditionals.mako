@@ -59,8 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
         local_precision[base + j] = fresh;
         mine += fresh * b * b;
     }
-    part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["mine"])}
     if (LOCAL_ID == 0) {
         const f64 rate = chain_state[chain].xi_rate + 0.5 * part[0];
         const f64 shape = 0.5 * (f64)(q - first + 1);
@@ -108,9 +107,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 // 1e-4 of z'z, which is an f32 sum, the difference has few digits, or none, and g is 1 too: that fraction is the same for every
 // point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
-    i32 shard_count, i32 chains, i32 width, i32 total, i64 row_count, GLOBAL chain_t* RESTRICT chain_state, i32 expanded,
-    u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
+    i32 shard_count, i32 chains, i32 width, i32 total, i64 row_count, GLOBAL chain_t* RESTRICT chain_state, i32 expanded, u64 seed,
+    u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -124,8 +122,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
             const f64 w = rhs[(i64)GROUP_ID * q + j];
             mine += w * w;
         }
-        part[LOCAL_ID] = mine;
-        ${reduce.block_sum("part", "f64", block)}
+        ${reduce.block_sums("part", "f64", block, ["mine"])}
         if (LOCAL_ID == 0) {
             f64 squares = 0.0;
             for (i32 shard = 0; shard < shard_count; ++shard)
@@ -153,8 +150,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
 
 // beta = s rhs, also as f32 rows of `stride` for the pass. A chain whose matrix could not be factorised keeps its beta.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
-    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
-    i32 first_chain)
+    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride, i32 first_chain)
 {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {

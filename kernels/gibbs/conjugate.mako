@@ -24,9 +24,7 @@ ${variates.scale_functions()}
         ${name} += ${array}[${first} + t];
 </%def>
 <%def name="two_sums(place)">
-    part[LOCAL_ID] = mine;
-    part[${block} + LOCAL_ID] = apart;
-    ${reduce.block_sums("part", "f64", block, 2)}
+    ${reduce.block_sums("part", "f64", block, ["mine", "apart"])}
     if (LOCAL_ID == 0) {
         residual_squares[${place}] = part[0];
         errors[${place}] = part[${block}];
@@ -48,8 +46,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) begin_solution(const GLOBAL f64* RESTRICT shar
 {
     LOCAL_ARRAY(f64, part, ${2 * block});
 ${here()}
-    f64 mine = 0.0;
-    f64 apart = 0.0;
+    f64 mine = 0.0, apart = 0.0;
     for (i32 j = begin + LOCAL_ID; j < end; j += ${block}) {
         f64 sum = sqrt(prior[base + j]) * normal_of(philox_words(seed, stream + ((u32)chain << 8), step, j, 0u));
         f64 own = prior[base + j];
@@ -100,8 +97,7 @@ ${tile_sum("error", "errors", "now")}
         out[(i64)j * count] = factor[j] * b;
         mine -= centre[j] * b;
     }
-    part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["mine"])}
     if (LOCAL_ID == 0)
         offsets[own_tile * chains + chain] = part[0];
 }
@@ -124,8 +120,7 @@ ${here()}
         product[base + j] = h;
         mine += p * h;
     }
-    part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["mine"])}
     if (LOCAL_ID == 0)
         curvature[chain * tiles + own_tile] = part[0];
 }
@@ -145,8 +140,7 @@ ${tile_sum("squares", "residual_squares", "now")}
 ${tile_sum("bent", "curvature", "own")}
 ${tile_sum("error", "errors", "now")}
     const f64 a = error > tolerance * tolerance && bent > 0.0 ? squares / bent : 0.0;
-    f64 mine = 0.0;
-    f64 apart = 0.0;
+    f64 mine = 0.0, apart = 0.0;
     for (i32 j = begin + LOCAL_ID; j < end; j += ${block}) {
         const f64 r = residual[base + j] - a * product[base + j];
         solution[base + j] += a * direction[base + j];

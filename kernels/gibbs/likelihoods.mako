@@ -51,10 +51,7 @@ FUNCTION f32 log_normal_below(f32 x)
 
 % if family == "probit":
 // The log-likelihood log F(x) of a row with margin x, F = Phi
-FUNCTION f32 log_likelihood(f32 x)
-{
-    return log_normal_below(x);
-}
+FUNCTION f32 log_likelihood(f32 x) { return log_normal_below(x); }
 
 // Its derivative phi(x) / Phi(x)
 FUNCTION f32 slope_of(f32 x)
@@ -74,10 +71,7 @@ FUNCTION f32 curvature_of(f32 x)
 }
 % elif family == "logit":
 // The log-likelihood log F(x) of a row with margin x, F(x) = 1 / (1 + exp(-x))
-FUNCTION f32 log_likelihood(f32 x)
-{
-    return (x < 0.0f ? x : 0.0f) - LOG1P_F32(EXP_F32(x < 0.0f ? x : -x));
-}
+FUNCTION f32 log_likelihood(f32 x) { return (x < 0.0f ? x : 0.0f) - LOG1P_F32(EXP_F32(x < 0.0f ? x : -x)); }
 
 // Its derivative 1 - F(x)
 FUNCTION f32 slope_of(f32 x)
@@ -100,15 +94,9 @@ FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
     return shape->log_peak - 0.5f * r * r;
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
-    return (y - x) * shape->inverse_sigma * shape->inverse_sigma;
-}
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape) { return (y - x) * shape->inverse_sigma * shape->inverse_sigma; }
 
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
-    return shape->inverse_sigma * shape->inverse_sigma;
-}
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape) { return shape->inverse_sigma * shape->inverse_sigma; }
 % elif family == "student":
 // The log-likelihood of a target y with an error of Student's t about the margin x
 FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
@@ -152,8 +140,6 @@ FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
     return (y + shape->size) * e / ((1.0f + e) * (1.0f + e));
 }
 % else:
-#define NORMAL_DENSITY(x) (0.39894228f * EXP_F32(-0.5f * (x) * (x)))
-
 // Thresholds below and above a category less the margin x; 30 for infinity, where the density and the tail are 0 in f32
 FUNCTION f32 lower_bound(f32 x, f32 y, const GLOBAL shape_t* shape)
 {

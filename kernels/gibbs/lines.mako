@@ -128,9 +128,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         const i32 pick = begin + (i32)(((u64)words.w1 * (u64)(end - begin)) >> 32);
         const f64 turn = 3.141592653589793 * (uniform_f64(words.w2) - 0.5);
         const f64 t = (tau * sin(turn) / cos(turn) - b[member_column[pick]]) / member_weight[pick];
-        f64 mine = 0.0;
-        f64 here = 0.0;
-        f64 there = 0.0;
+        f64 mine = 0.0, here = 0.0, there = 0.0;
         for (i32 k = begin + LOCAL_ID; k < end; k += ${block}) {
             const f64 w = member_weight[k];
             const f64 x = b[member_column[k]] / tau;
@@ -155,10 +153,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
         }
 % endif
         mine += likelihood;
-        part[LOCAL_ID] = mine;
-        part[LOCAL_ID + ${block}] = here;
-        part[LOCAL_ID + ${2 * block}] = there;
-        ${reduce.block_sums("part", "f64", block, 3)}
+        ${reduce.block_sums("part", "f64", block, ["mine", "here", "there"])}
         const f64 shift = t * line_intercept[line];
         f64 change = part[0] + log(part[${block}]) - log(part[${2 * block}]);
         if (intercept)
@@ -200,13 +195,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
 % if block == 1:
             const double4 mine = line_likelihoods(eta, row_index, row_value, ${likelihoods.given(family, "chain")}
             row_start[line], row_start[line + 1], (float4)(t0, t1, t2, t3), s.count);
-%   for k in range(4):
-            part[${k}] = mine.s${k};
-%   endfor
 % else:
-%   for k in range(4):
-            f64 mine${k} = 0.0;
-%   endfor
+            f64 ${", ".join(f"mine{k} = 0.0" for k in range(4))};
             for (i64 k = row_start[line] + LOCAL_ID; k < row_start[line + 1]; k += ${block}) {
                 const f32 at = eta[row_index[k]];
                 const f32 value = row_value[k];
@@ -215,11 +205,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
                     mine${k} += (f64)${likelihoods.value(family, f"at + t{k} * value", "row_index[k]", "chain")};
 %   endfor
             }
-%   for k in range(4):
-            part[LOCAL_ID + ${k * block}] = mine${k};
-%   endfor
 % endif
-            ${reduce.block_sums("part", "f64", block, 4)}
+            ${reduce.block_sums("part", "f64", block, [f"mine.s{k}" if block == 1 else f"mine{k}" for k in range(4)])}
 % for k in range(4):
             const f64 density${k} = part[${k * block}] + terms[${k}];
 % endfor

@@ -12,10 +12,7 @@ series for J*(1, c / 2).
 #define PG_PI 3.14159265358979323846
 
 // The normal distribution function
-FUNCTION f64 pg_normal_below(f64 x)
-{
-    return 0.5 * erfc(-0.70710678118654752 * x);
-}
+FUNCTION f64 pg_normal_below(f64 x) { return 0.5 * erfc(-0.70710678118654752 * x); }
 
 // Term n of the series for the density of J*(1, 0) at x
 FUNCTION f64 pg_term(i32 n, f64 x)

@@ -45,20 +45,11 @@ ${"static __device__ const f64" if language == "cuda" else "__constant f64"} ${n
 <%def name="density_functions(prior, degrees)">
 % if prior == "horseshoe":
 // log of the density of x = beta / tau but for a constant; k is not used
-FUNCTION f64 log_prior_density(f64 x, f64 k)
-{
-    return log_horseshoe_density(x);
-}
+FUNCTION f64 log_prior_density(f64 x, f64 k) { return log_horseshoe_density(x); }
 % elif prior == "ridge":
-FUNCTION f64 log_prior_density(f64 x, f64 k)
-{
-    return -0.5 * x * x;
-}
+FUNCTION f64 log_prior_density(f64 x, f64 k) { return -0.5 * x * x; }
 % elif prior == "lasso":
-FUNCTION f64 log_prior_density(f64 x, f64 k)
-{
-    return x < 0.0 ? x : -x;
-}
+FUNCTION f64 log_prior_density(f64 x, f64 k) { return x < 0.0 ? x : -x; }
 % elif prior == "regularized":
 <%
     small = [(math.exp(t), w) for t, w in grid(REACH)]
@@ -137,10 +128,7 @@ FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 ste
     return draw_local_precision(rate, seed, stream, step, index);
 }
 % elif prior == "ridge":
-FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)
-{
-    return 1.0;
-}
+FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index) { return 1.0; }
 % elif prior == "lasso":
 ${lasso_functions()}
 FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)

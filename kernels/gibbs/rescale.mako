@@ -61,16 +61,13 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     GLOBAL f32* eta = margins + (i64)chain * pitch;
     const GLOBAL f32* eta_s = part_margins + (i64)chain * pitch;
     const f32 pivot = first > 0 ? (f32)b[0] : 0.0f;
-    f64 squares = 0.0;
-    f64 fixed = 0.0;
+    f64 squares = 0.0, fixed = 0.0;
     for (i32 j = first + LOCAL_ID; j < q; j += ${block}) {
         const i32 inside = with_all || member_of_set[j] != 0.0f;
         squares += inside ? slab[j]${factor} * b[j] * b[j] : 0.0;
         fixed += inside ? 0.0 : 1.0;
     }
-    part[LOCAL_ID] = squares;
-    part[LOCAL_ID + ${block}] = fixed;
-    ${reduce.block_sums("part", "f64", block, 2)}
+    ${reduce.block_sums("part", "f64", block, ["squares", "fixed"])}
     const f64 penalty = 0.5 * part[0];
     const f64 power = 1.0 - part[${block}];
     BARRIER();
@@ -126,10 +123,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 %   endfor
         }
 % endif
-% for k in range(4):
-        part[LOCAL_ID + ${k * block}] = mine${k};
-% endfor
-        ${reduce.block_sums("part", "f64", block, 4)}
+        ${reduce.block_sums("part", "f64", block, [f"mine{k}" for k in range(4)])}
 % for k in range(4):
         f64 density${k} = part[${k * block}] + power * s.at${k} - log(1.0 + inverse_width * exp(2.0 * s.at${k}) / precision);
 %   if random_slab:

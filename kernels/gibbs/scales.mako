@@ -59,10 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
                         - 0.5 * slab[j] * inverse${k} * b * b;
 %   endfor
             }
-%   for k in range(4):
-            part[LOCAL_ID + ${k * block}] = mine${k};
-%   endfor
-            ${reduce.block_sums("part", "f64", block, 4)}
+            ${reduce.block_sums("part", "f64", block, [f"mine{k}" for k in range(4)])}
 %   for k in range(4):
             const f64 density${k} = part[${k * block}] - slab_degrees * (s.at${k} + 0.5 * slab_scale * slab_scale * inverse${k});
 %   endfor
@@ -85,10 +82,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
                 mine${k} += log_prior_density(b * inverse${k}, ${bounded(f"(inverse{k} * inverse{k})")});
 % endfor
         }
-% for k in range(4):
-        part[LOCAL_ID + ${k * block}] = mine${k};
-% endfor
-        ${reduce.block_sums("part", "f64", block, 4)}
+        ${reduce.block_sums("part", "f64", block, [f"mine{k}" for k in range(4)])}
 % for k in range(4):
         const f64 density${k} = part[${k * block}] - (f64)(q - first - 1) * s.at${k}
             - log(1.0 + inverse_width * exp(2.0 * s.at${k}));

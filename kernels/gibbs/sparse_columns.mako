@@ -13,6 +13,31 @@
 // (shards, columns + 1) first segment of every column; strip_bounds: (shards + 1,) first strip of every shard. weighted,
 // strip_sums: see sparse_rows.mako. partial: (segments, ${chains}) from beta_first segments on; shards_out: (shards, betas,
 // width) from first_shard on.
+<%def name="each_segment()">
+    for (i64 first = (i64)GROUP_ID * ${block // lanes}; first < segments; first += (i64)GROUP_COUNT * ${block // lanes}) {
+        const i64 segment = first + LOCAL_ID / ${lanes};
+        const i32 inside = segment < segments;
+        const i64 begin = inside ? (i64)segment_start[segment] : 0;
+        const i64 end = inside ? (i64)segment_start[segment + 1] : 0;
+        const i64 base = inside ? (i64)segment_row[segment] : 0;
+</%def>
+<%def name="sum_of_weights(parts, places)">
+    // A shard and a tile of the width's numbers; `part`: what the strips of the shard have in these places, added up
+    const i32 tiles = (width + tile - 1) / tile;
+    const i32 shard = GROUP_ID / tiles;
+    const i32 begin = GROUP_ID % tiles * tile;
+    const GLOBAL f64* sums = strip_sums + 2 * (i64)beta_first * strips;
+    const GLOBAL f64* from = partial + ${"2 * " if parts == 2 else ""}(i64)beta_first * segments;
+    const GLOBAL i32* place = column_segment + (i64)shard * (q - first + 1);
+    GLOBAL f64* out = shards_out + ((i64)(first_shard + shard) * betas + beta_first) * width;
+    f64 ${", ".join(f"m{c} = 0.0" for c in range(len(places)))};
+    for (i32 strip = strip_bounds[shard] + LOCAL_ID; strip < strip_bounds[shard + 1]; strip += ${block}) {
+% for c, place in enumerate(places):
+        m${c} += sums[(i64)strip * ${2 * chains} + ${place}];
+% endfor
+    }
+    ${reduce.block_sums("part", "f64", block, [f"m{c}" for c in range(len(places))])}
+</%def>
 
 // out[i] of the parts of sum_j factor_j beta_j and of the offset: coefficients (q, ${chains}), offsets (tiles, betas).
 // Launch: a group of ${block} a tile of `tile` columns.
@@ -34,10 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_coefficients(const GLOBAL ${vector}* RE
         m${c} -= m * b${c};
 % endfor
     }
-% for c in range(chains):
-    part[${c * block} + LOCAL_ID] = m${c};
-% endfor
-    ${reduce.block_sums("part", "f64", block, chains)}
+    ${reduce.block_sums("part", "f64", block, [f"m{c}" for c in range(chains)])}
     if (LOCAL_ID == 0) {
 % for c in range(chains):
         offsets[GROUP_ID * betas + beta_first + ${c}] = part[${c * block}];
@@ -58,12 +80,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_segments(const GLOBAL ${start}* RESTRICT s
     const i32 lane = LOCAL_ID % ${lanes};
     const GLOBAL ${vector}* from = weighted + beta_first * rows;
     GLOBAL f64* out = partial + (i64)beta_first * segments;
-    for (i64 first = (i64)GROUP_ID * ${block // lanes}; first < segments; first += (i64)GROUP_COUNT * ${block // lanes}) {
-        const i64 segment = first + LOCAL_ID / ${lanes};
-        const i32 inside = segment < segments;
-        const i64 begin = inside ? (i64)segment_start[segment] : 0;
-        const i64 end = inside ? (i64)segment_start[segment + 1] : 0;
-        const i64 base = inside ? (i64)segment_row[segment] : 0;
+${each_segment()}
         ${sum_type} ${", ".join(f"a{c} = 0" for c in range(chains))};
 ${sparse.add_entries("begin", "end", "rows_of", "base", "from", chains, vector, sum_type, lanes, "lane", implicit)}
 ${sparse.add_lanes(lanes, block, chains, sum_type, shuffle)}
@@ -90,12 +107,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_segment_squares(const GLOBAL ${start}* RES
     const i32 lane = LOCAL_ID % ${lanes};
     const GLOBAL f64* from = weighted + beta_first * rows;
     GLOBAL f64* out = partial + 2 * (i64)beta_first * segments;
-    for (i64 first = (i64)GROUP_ID * ${block // lanes}; first < segments; first += (i64)GROUP_COUNT * ${block // lanes}) {
-        const i64 segment = first + LOCAL_ID / ${lanes};
-        const i32 inside = segment < segments;
-        const i64 begin = inside ? (i64)segment_start[segment] : 0;
-        const i64 end = inside ? (i64)segment_start[segment + 1] : 0;
-        const i64 base = inside ? (i64)segment_row[segment] : 0;
+${each_segment()}
 % for power in (1,) if implicit else (1, 2):
         {
             f64 ${", ".join(f"a{c} = 0" for c in range(chains))};
@@ -122,23 +134,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT part
     i32 tile, i32 first_shard, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${block * chains});
-    const i32 tiles = (width + tile - 1) / tile;
-    const i32 shard = GROUP_ID / tiles;
-    const i32 begin = GROUP_ID % tiles * tile;
-    const GLOBAL f64* sums = strip_sums + 2 * (i64)beta_first * strips;
-    const GLOBAL f64* from = partial + 2 * (i64)beta_first * segments;
-    const GLOBAL i32* place = column_segment + (i64)shard * (q - first + 1);
-    GLOBAL f64* out = shards_out + ((i64)(first_shard + shard) * betas + beta_first) * width;
-    f64 ${", ".join(f"m{c} = 0.0" for c in range(chains))};
-    for (i32 strip = strip_bounds[shard] + LOCAL_ID; strip < strip_bounds[shard + 1]; strip += ${block}) {
-% for c in range(chains):
-        m${c} += sums[(i64)strip * ${2 * chains} + ${chains + c}];
-% endfor
-    }
-% for c in range(chains):
-    part[${c * block} + LOCAL_ID] = m${c};
-% endfor
-    ${reduce.block_sums("part", "f64", block, chains)}
+${sum_of_weights(2, range(chains, 2 * chains))}
     for (i32 j = begin + LOCAL_ID; j < MIN(begin + tile, width); j += ${block}) {
         if (j >= first && j < q) {
             f64 ${", ".join(f"a{c} = 0.0, s{c} = 0.0" for c in range(chains))};
@@ -167,27 +163,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT part
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
     const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
-    i32 total,
-    i32 tile, i32 first_shard, i32 beta_first, i32 betas)
+    i32 total, i32 tile, i32 first_shard, i32 beta_first, i32 betas)
 {
     LOCAL_ARRAY(f64, part, ${2 * block * chains});
-    const i32 tiles = (width + tile - 1) / tile;
-    const i32 shard = GROUP_ID / tiles;
-    const i32 begin = GROUP_ID % tiles * tile;
-    const GLOBAL f64* sums = strip_sums + 2 * (i64)beta_first * strips;
-    const GLOBAL f64* from = partial + (i64)beta_first * segments;
-    const GLOBAL i32* place = column_segment + (i64)shard * (q - first + 1);
-    GLOBAL f64* out = shards_out + ((i64)(first_shard + shard) * betas + beta_first) * width;
-    f64 ${", ".join(f"m{c} = 0.0" for c in range(2 * chains))};
-    for (i32 strip = strip_bounds[shard] + LOCAL_ID; strip < strip_bounds[shard + 1]; strip += ${block}) {
-% for c in range(2 * chains):
-        m${c} += sums[(i64)strip * ${2 * chains} + ${c}];
-% endfor
-    }
-% for c in range(2 * chains):
-    part[${c * block} + LOCAL_ID] = m${c};
-% endfor
-    ${reduce.block_sums("part", "f64", block, 2 * chains)}
+${sum_of_weights(1, range(2 * chains))}
     for (i32 j = begin + LOCAL_ID; j < MIN(begin + tile, width); j += ${block}) {
         if (j >= first && j < q) {
             f64 ${", ".join(f"a{c} = 0.0" for c in range(chains))};

@@ -94,8 +94,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
         for (i32 c = 0; c < ${2 * chains}; ++c)
             total[c] = 0.0;
 % else:
-        f64 weight_sum = 0.0;
-        f64 extra = 0.0;
+        f64 weight_sum = 0.0, extra = 0.0;
 % endif
         for (i32 tile = 0; tile < strip_rows; tile += ${at_once}) {
             const i64 tile_row = (i64)strip * strip_rows + tile;

@@ -15,10 +15,7 @@ FUNCTION f32 value_of_half(u16 bits)
 }
 #define VALUE_OF_BITS(bits) value_of_half((u16)(bits))
 % elif storage == "f16":
-FUNCTION f32 half_value(u32 bits)
-{
-    return F32_OF_BITS((bits & 0x7fffu) << 13) * 5.192296858534828e33f;
-}
+FUNCTION f32 half_value(u32 bits) { return F32_OF_BITS((bits & 0x7fffu) << 13) * 5.192296858534828e33f; }
 #define VALUE_OF_BITS(bits) F32_OF_BITS(BITS_OF_F32(half_value(bits)) | (((bits) & 0x8000u) << 16))
 % endif
 </%def>

@@ -31,9 +31,8 @@ FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
 
 // Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin,
-    GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score,
-    GLOBAL f64* RESTRICT energy, i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
+    GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score, GLOBAL f64* RESTRICT energy,
+    i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
@@ -47,8 +46,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT be
         momentum[base + j] = r;
         mine += prior[base + j] * b * b + r * r;
     }
-    part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["mine"])}
     if (LOCAL_ID == 0)
         energy[chain] = score[(i64)chain * width + total] - 0.5 * part[0];
 }
@@ -154,17 +152,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     const i32 chain = first_chain + GROUP_ID;
     const i64 base = (i64)chain * q;
     const f64 length = 0.5 * step_length(control->length, seed, stream, step, chain);
-    f64 mine = 0.0;
-    f64 logs = 0.0;
+    f64 mine = 0.0, logs = 0.0;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const f64 b = beta[base + j];
         const f64 r = momentum[base + j] + length * rhs[(i64)GROUP_ID * q + j];
         mine += prior[base + j] * b * b + r * r;
         logs += log(prior[base + j]);
     }
-    part[LOCAL_ID] = mine;
-    part[LOCAL_ID + ${block}] = logs;
-    ${reduce.block_sums("part", "f64", block, 2)}
+    ${reduce.block_sums("part", "f64", block, ["mine", "logs"])}
     if (LOCAL_ID == 0) {
         f64 likelihood = 0.0;
         for (i32 shard = 0; shard < shard_count; ++shard)

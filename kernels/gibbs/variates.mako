@@ -122,10 +122,7 @@ FUNCTION f32 tail_exponent(f32 t)
 #define COSPI_F64(x) cospi((f64)(x))
 % endif
 
-FUNCTION f64 exponential_of(f64 uniform)
-{
-    return -log(uniform);
-}
+FUNCTION f64 exponential_of(f64 uniform) { return -log(uniform); }
 
 // Box and Muller's first normal
 FUNCTION f64 normal_of(philox_words_t words)

@@ -59,8 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT desig
     }
     for (; j < q; j += ${block})
         sums[0] += (f64)x[j] * v[j];
-    part[LOCAL_ID] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    ${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["(sums[0] + sums[2]) + (sums[1] + sums[3])"])}
     if (LOCAL_ID == 0)
         margins[chain * row_count + row] = part[0];
 % endif
@@ -183,8 +182,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
             const f64 x = solution[chain * row_count + i];
             mine += x * x;
         }
-        part[LOCAL_ID] = mine;
-        ${reduce.block_sum("part", "f64", block)}
+        ${reduce.block_sums("part", "f64", block, ["mine"])}
         if (LOCAL_ID == 0) {
             f64 drawn;
             if (row_count > 1) {

@@ -82,9 +82,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT produc
 // may be taken, else it is the present one.
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution,
     const GLOBAL i32* RESTRICT status, GLOBAL trial_t* RESTRICT trial, GLOBAL chain_t* RESTRICT chain_state,
-    GLOBAL auxiliary_t* RESTRICT auxiliary,
-    i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
+    GLOBAL auxiliary_t* RESTRICT auxiliary, i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed,
+    u32 stream, const GLOBAL u32* RESTRICT iteration)
 {
     LOCAL_ARRAY(f64, part, ${block});
     const i64 chain = GROUP_ID;
@@ -93,8 +92,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
         const f64 x = solution[chain * row_count + i];
         mine -= 0.5 * x * x + log(matrix[(chain * row_count + i) * row_count + i]);
     }
-    part[LOCAL_ID] = mine;
-    ${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["mine"])}
     if (LOCAL_ID == 0) {
         GLOBAL trial_t* t = trial + chain;
         const f64 before = chain_state[chain].tau_precision * t->tau_squared;                // tau^-2 that X D X' was made with

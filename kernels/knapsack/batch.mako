@@ -104,8 +104,7 @@ ${find_exchange()}
         BARRIER();
         if (me == 0) {
             i32 left = capacity;
-            i32 taken_profit = 0;
-            i32 open_count = 0;
+            i32 taken_profit = 0, open_count = 0;
             for (i32 j = 0; j < n; ++j) {
                 if (decided[j] == 1) {
                     left -= sorted_weights[j];
@@ -161,6 +160,14 @@ ${find_items()}
         BARRIER();
     }
 }
+<%def name="reach_of_item()">
+                const i32 weight = weights_by_weight[k];
+                const value_t profit = profits_by_weight[k];
+                const i32 before = reach;
+                later -= weight;
+                reach = MIN(left, before + weight);
+                const i32 lo = MAX(0, left - later);
+</%def>
 <%def name="forward(rows)">
             i64 offset = 0;
             i32 later = open_weight;
@@ -170,12 +177,7 @@ ${find_items()}
                 ${rows}[0] = 0;
             BARRIER();
             for (i32 k = 0; k < open_count; ++k) {
-                const i32 weight = weights_by_weight[k];
-                const value_t profit = profits_by_weight[k];
-                const i32 before = reach;
-                later -= weight;
-                reach = MIN(left, before + weight);
-                const i32 lo = MAX(0, left - later);
+${reach_of_item()}
                 const i64 from = (i64)(k & 1) * ${"row_cells" if rows == "row" else local_cells};
                 const i64 to = (i64)(1 - (k & 1)) * ${"row_cells" if rows == "row" else local_cells};
                 GLOBAL u32* words = bits + offset + me;
@@ -250,12 +252,7 @@ ${find_items()}
             for (i32 c = 0; c < 32; ++c)
                 f[c] = 0;
             for (i32 k = 0; k < open_count; ++k) {
-                const i32 weight = weights_by_weight[k];
-                const value_t profit = profits_by_weight[k];
-                const i32 before = reach;
-                later -= weight;
-                reach = MIN(left, before + weight);
-                const i32 lo = MAX(0, left - later);
+${reach_of_item()}
                 for (i32 c = before + 1; c < (reach / 32 + 1) * 32; ++c)
                     f[c] = full;
                 low[k] = lo / 32;

@@ -54,11 +54,10 @@ typedef struct {
 } search_t;
 
 ${relaxation.functions()}
-KERNEL LAUNCH_BOUNDS(${block}, 1) search_trees(i32 n, i32 rows, i32 columns, i32 searches,
-    const GLOBAL f64* RESTRICT profits, const GLOBAL f64* RESTRICT weights, const GLOBAL f64* RESTRICT ranges,
-    const GLOBAL f64* RESTRICT capacities, GLOBAL f64* reals, GLOBAL i32* integers,
-    i64 reals_each, i64 integers_each, f64 incumbent, i32 most_pivots,
-    GLOBAL f64* values, GLOBAL u8* solutions)
+KERNEL LAUNCH_BOUNDS(${block}, 1) search_trees(i32 n, i32 rows, i32 columns, i32 searches, const GLOBAL f64* RESTRICT profits,
+    const GLOBAL f64* RESTRICT weights, const GLOBAL f64* RESTRICT ranges, const GLOBAL f64* RESTRICT capacities, GLOBAL f64* reals,
+    GLOBAL i32* integers, i64 reals_each, i64 integers_each, f64 incumbent, i32 most_pivots, GLOBAL f64* values,
+    GLOBAL u8* solutions)
 {
     const i32 me = (i32)GLOBAL_ID;
     if (me >= searches)
@@ -111,8 +110,7 @@ ${place_state()}
     while (s->pivots < most_pivots && phase == OPEN) {
         ++s->nodes;
         f64 margin = 1e-6 + 1e-11 * ABSOLUTE(best);
-        i32 item = -1;
-        i32 first = 1;
+        i32 item = -1, first = 1;
         f64 other = 0;
         if (!relax(s, best + 1 - margin)) {
             i32 added[ROWS];

@@ -144,8 +144,7 @@ FUNCTION i32 relax(search_t* s, f64 cut)
         f64 bound = s->profit;
         i32 r = -1;
         f64 worst = TOLERANCE;
-        f64 sign = 0;
-        f64 excess = 0;
+        f64 sign = 0, excess = 0;
         for (i32 k = 0; k < m; ++k) {
             f64 x = 0;
             for (i32 i = 0; i < m; ++i)
@@ -177,8 +176,7 @@ FUNCTION i32 relax(search_t* s, f64 cut)
             return 0;
         make_row(s, r);
         f64 least = make_ratios(s, sign);
-        i32 flips = 0;
-        i32 q = -1;
+        i32 flips = 0, q = -1;
         while (least < INFINITE) {
             q = 0;
             while (s->ratio[AT(q)] != least)

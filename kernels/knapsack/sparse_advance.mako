@@ -43,6 +43,10 @@ ${vector_kernel()}
                 decision_tiles[position % most_decisions] = (i32)number;
             }
 </%def>
+<%def name="sources()">
+        const i64 first = number * ${tile};
+        const i32 own = candidate_sources[i].own, below = candidate_sources[i].below, lower = candidate_sources[i].lower;
+</%def>
 <%def name="lanes_kernel()">
 // Launch: ${block} work-items a group, each with ${tile // block} cells of a candidate; groups take candidates in strides.
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()})
@@ -60,10 +64,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()})
         const i64 number = candidate_tiles[i];
         const value_t base = candidate_bases[i];
         const i32 slope = candidate_slopes[i];
-        const i64 first = number * ${tile};
-        const i32 own = candidate_sources[i].own;
-        const i32 below = candidate_sources[i].below;
-        const i32 lower = candidate_sources[i].lower;
+${sources()}
         const GLOBAL value_t* without = source_values + (i64)own * ${tile};
         const GLOBAL value_t* with_below = source_values + ((i64)below * ${tile} - offset);
         const GLOBAL value_t* with_lower = source_values + ((i64)lower * ${tile} + ${tile} - offset);
@@ -139,10 +140,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) advance_tiles(${arguments()})
         const i64 number = candidate_tiles[i];
         const value_t base = candidate_bases[i];
         const value_t slope = candidate_slopes[i];
-        const i64 first = number * ${tile};
-        const i32 own = candidate_sources[i].own;
-        const i32 below = candidate_sources[i].below;
-        const i32 lower = candidate_sources[i].lower;
+${sources()}
         if (lower >= 0) {
             const GLOBAL value_t* from = source_values + ((i64)lower * ${tile} + ${tile} - offset);
             for (i32 j = 0; j < offset; ++j)

@@ -21,7 +21,7 @@
         }
     }
 </%def>
-<%def name="solve_block()">
+<%def name="solve_block(y)">
     // y = L^-1 right, by the inverse of the block, which is transposed
     {
         const i32 j = LOCAL_ID % ${size};
@@ -33,7 +33,7 @@
     }
     BARRIER();
     if (LOCAL_ID < ${size})
-        y[LOCAL_ID] = sums[LOCAL_ID] + sums[LOCAL_ID + ${size}] + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
+        ${y} = sums[LOCAL_ID] + sums[LOCAL_ID + ${size}] + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
     BARRIER();
 </%def>
 <%def name="subtract_rows()">
@@ -81,7 +81,7 @@ ${gathered("value", "LOCAL_ID")}
         right[LOCAL_ID] = value;
     }
     BARRIER();
-${solve_block()}
+${solve_block("y[LOCAL_ID]")}
     if (tile == 0 && LOCAL_ID < w)
         ys[first[f] + LOCAL_ID] = y[LOCAL_ID];
 ${subtract_rows()}
@@ -126,19 +126,7 @@ KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* 
         const i32 count = MIN(length - begin, ${size});
         const GLOBAL f64* block = own + (i64)begin * (w + 1);
         LOCAL f64* right = rights + begin;
-        {
-            const i32 j = LOCAL_ID % ${size};
-            f64 sum = 0.0;
-            if (j < count)
-                for (i32 k = LOCAL_ID / ${size}; k <= j; k += ${parts})
-                    sum += (k == j ? 1.0 / block[(i64)k * w + k] : block[(i64)k * w + j]) * right[k];
-            sums[LOCAL_ID] = sum;
-        }
-        BARRIER();
-        if (LOCAL_ID < ${size})
-            y[begin + LOCAL_ID] = sums[LOCAL_ID] + sums[LOCAL_ID + ${size}]
-                + sums[LOCAL_ID + ${2 * size}] + sums[LOCAL_ID + ${3 * size}];
-        BARRIER();
+${solve_block("y[begin + LOCAL_ID]")}
         if (LOCAL_ID >= begin + ${size} && LOCAL_ID < length) {    // the rows of later blocks of the span
             const GLOBAL f64* from = own + (i64)LOCAL_ID * w + begin;
             f64 sum = 0.0;

@@ -151,8 +151,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) primal_check(${matrix()}, const GLOBAL f64* v,
     const GLOBAL f64* upper, const GLOBAL f64* anchor, const GLOBAL f64* x, GLOBAL f64* projected, GLOBAL f64* reflected, f64 tau,
     GLOBAL f64* results)
 {
-    f64 moved = 0.0;
-    f64 travelled = 0.0;
+    f64 moved = 0.0, travelled = 0.0;
 ${each_line("v")}
             const f64 old = x[i];
             const f64 now = MIN(MAX(old - tau * (c[i] - sum_v), lower[i]), upper[i]);
@@ -170,12 +169,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) dual_check(${matrix()}, const GLOBAL f64* v, c
     const GLOBAL f64* row_upper, const GLOBAL f64* scale, const GLOBAL f64* anchor, const GLOBAL f64* y, GLOBAL f64* projected,
     f64 sigma, GLOBAL f64* results)
 {
-    f64 moved = 0.0;
-    f64 travelled = 0.0;
-    f64 crossed = 0.0;
-    f64 violated = 0.0;
-    f64 objective = 0.0;
-    f64 worst = 0.0;
+    f64 moved = 0.0, travelled = 0.0, crossed = 0.0, violated = 0.0, objective = 0.0, worst = 0.0;
 ${each_line("v", "w")}
             const f64 old = y[i];
             const f64 t = old - sigma * sum_v;
@@ -200,10 +194,7 @@ ${write(["moved", "travelled", "crossed", "violated", "objective"], ["worst"])}
 KERNEL LAUNCH_BOUNDS(${block}, 1) reduced_costs(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
     const GLOBAL f64* upper, const GLOBAL f64* scale, const GLOBAL f64* x, GLOBAL f64* results)
 {
-    f64 cost = 0.0;
-    f64 objective = 0.0;
-    f64 violated = 0.0;
-    f64 worst = 0.0;
+    f64 cost = 0.0, objective = 0.0, violated = 0.0, worst = 0.0;
 ${each_line("v")}
             const f64 reduced = c[i] - sum_v;
             const f64 bound = reduced > 0.0 ? lower[i] : upper[i];

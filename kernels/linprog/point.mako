@@ -59,13 +59,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBA
     const GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
     GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results)
 {
-    f64 products = 0.0;
-    f64 cost = 0.0;
-    f64 above = 0.0;
-    f64 worst_d = 0.0;
-    f64 worst_u = 0.0;
-    f64 least = 1.0e300;
-    f64 most = 0.0;
+    f64 products = 0.0, cost = 0.0, above = 0.0, worst_d = 0.0, worst_u = 0.0, least = 1.0e300, most = 0.0;
 ${each_variable()}
         f64 d = c[i] - aty[i];
         f64 more = 0.0;
@@ -105,8 +99,7 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, ${point()}, const GLOBAL f64* rho, GLOBAL f64* theta, GLOBAL f64* results)
 {
-    f64 least = 1.0e300;
-    f64 most = 0.0;
+    f64 least = 1.0e300, most = 0.0;
 ${each_variable()}
         f64 inverse = kind[i] == 2 ? rho[2 * p + 1] : rho[2 * p] + s[i] / x[i];
         if (kind[i] == 1)
@@ -170,15 +163,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) direct(${arguments()}, ${point()}, const GLOBA
     const GLOBAL f64* g, const GLOBAL f64* rxs, const GLOBAL f64* rwz, const GLOBAL f64* ru, GLOBAL f64* dx, GLOBAL f64* ds,
     GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results)
 {
-    f64 primal = 0.0;
-    f64 dual = 0.0;
-    f64 by_primal = 0.0;
-    f64 by_dual = 0.0;
-    f64 by_both = 0.0;
+    f64 primal = 0.0, dual = 0.0, by_primal = 0.0, by_dual = 0.0, by_both = 0.0;
 ${each_variable()}
         const f64 move = theta[i] * (aty[i] + g[i]);
-        f64 a = 0.0;
-        f64 b = 0.0;
+        f64 a = 0.0, b = 0.0;
         dx[i] = move;
         if (kind[i] != 2) {
             const f64 d = (rxs[i] - s[i] * move) / x[i];

@@ -138,8 +138,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) block_products(i64 m, i64 first, const GLOBAL 
     f64 sum = 0.0;
     for (i64 i = LOCAL_ID; i < m; i += ${block})
         sum += v[i] * x[i];
-    part[LOCAL_ID] = sum;
-${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["sum"])}
     if (LOCAL_ID == 0)
         t[GROUP_ID] = part[0];
 }

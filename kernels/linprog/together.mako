@@ -25,10 +25,7 @@ ${algebra.functions(block, rows, space, matrix_space, stride)}
             // residuals, theta, measures
             multiply_transposed(m, n, a, sign, y, v);
             products = 0.0;
-            f64 primal = 0.0;
-            f64 above = 0.0;
-            f64 worst_d = 0.0;
-            f64 worst_u = 0.0;
+            f64 primal = 0.0, above = 0.0, worst_d = 0.0, worst_u = 0.0;
 ${each()} {
                 const f64 k = kind[i];
                 f64 d = cost[i] - v[i];
@@ -136,11 +133,7 @@ ${each_row()}
                 }
 </%def>
 <%def name="step_lengths()">\
-                f64 to_primal = 0.0;
-                f64 to_dual = 0.0;
-                f64 by_primal = 0.0;
-                f64 by_dual = 0.0;
-                f64 by_both = 0.0;
+                f64 to_primal = 0.0, to_dual = 0.0, by_primal = 0.0, by_dual = 0.0, by_both = 0.0;
 ${each()} {
                     const f64 k = kind[i];
                     if (k < 2.0) {
@@ -233,8 +226,7 @@ ${standard_form()}\
 ${starting_point()}\
         // --- iterations ---
         f64 best = 1.0e300;
-        i32 best_at = 0;
-        i32 iteration = 0;
+        i32 best_at = 0, iteration = 0;
         while (1) {
 ${measure()}\
             if (error <= goal || iteration >= most || iteration - best_at > patience || error >= 1.0e300)
@@ -244,9 +236,7 @@ ${measure()}\
             form(m, n, a, at, theta, g, M);
             factor(m, 1.0e-13, 1.0e-10, M, inverse);
             // the affine direction, then the one to the centre with its second-order term
-            f64 wanted = 0.0;
-            f64 primal_step = 0.0;
-            f64 dual_step = 0.0;
+            f64 wanted = 0.0, primal_step = 0.0, dual_step = 0.0;
             for (i32 mode = 0; mode < 2; ++mode) {
 ${right_hand_side()}\
 ${solve_direction()}\

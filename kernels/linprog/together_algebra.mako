@@ -8,8 +8,7 @@ typedef double4 unaligned_vec __attribute__((aligned(8)));
 
 FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
 {
-    vec one = 0.0;
-    vec two = 0.0;
+    vec one = 0.0, two = 0.0;
     i64 k = 0;
     for (; k + 8 <= count; k += 8) {
         one += VECTOR(a + k) * VECTOR(b + k);
@@ -231,8 +230,5 @@ FUNCTION_APART void solve(i64 m, const ${matrix_space} f64* L, const ${space} f6
 % endif
 }
 
-FUNCTION i32 is_finite(f64 value)
-{
-    return value - value == 0.0;
-}
+FUNCTION i32 is_finite(f64 value) { return value - value == 0.0; }
 </%def>

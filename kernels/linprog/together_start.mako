@@ -4,9 +4,7 @@
     for (i64 i = LOCAL_ID; i < size; i += ${block})</%def>
 <%def name="each_row()">for (i64 i = LOCAL_ID; i < m; i += ${block})</%def>
 <%def name="standard_form()">\
-        f64 pairs = 0.0;
-        f64 size_of_c = 0.0;
-        f64 size_of_u = 0.0;
+        f64 pairs = 0.0, size_of_c = 0.0, size_of_u = 0.0;
         SYNCHRONIZE();
         // --- the standard form; v has where variables are counted from ---
         for (i64 j = LOCAL_ID; j < n; j += ${block}) {
@@ -61,8 +59,7 @@ ${each_row()}
         solve(m, M, inverse, q);
         multiply_transposed(m, n, a, sign, q, x);
         multiply_transposed(m, n, a, sign, y, v);
-        f64 least_primal = 0.0;
-        f64 least_dual = 0.0;
+        f64 least_primal = 0.0, least_dual = 0.0;
 ${each()} {
             const f64 reduced = cost[i] - v[i];
             const f64 k = kind[i];
@@ -80,9 +77,7 @@ ${each()} {
         }
         const f64 primal_shift = 1.5 * greatest_of(part, least_primal);
         const f64 dual_shift = 1.5 * greatest_of(part, least_dual);
-        f64 products = 0.0;
-        f64 primal_sum = 0.0;
-        f64 dual_sum = 0.0;
+        f64 products = 0.0, primal_sum = 0.0, dual_sum = 0.0;
 ${each()} {
             if (kind[i] < 2.0) {
                 x[i] += primal_shift;

@@ -231,8 +231,7 @@ typedef double4 unaligned_vec __attribute__((aligned(8)));
 
 FUNCTION f64 dot(const GLOBAL f64* a, const GLOBAL f64* b, i32 count)
 {
-    vec s = (vec)0.0;
-    vec t = (vec)0.0;
+    vec s = (vec)0.0, t = (vec)0.0;
     i32 i = 0;
     for (; i + 8 <= count; i += 8) {
         s += *(const GLOBAL unaligned_vec*)(a + i) * *(const GLOBAL unaligned_vec*)(b + i);

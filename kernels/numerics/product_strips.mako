@@ -125,8 +125,7 @@
 ${begin("left", "a", "a_row", "turned & 1", "i0", "M")}
 ${begin("right", "b", "b_row", "!(turned & 2)", "j0", "N")}
     f64 ${", ".join(f"scale{e} = 1.0" for e in range(loads))};
-    i32 now = 0;
-    i32 next = 0;
+    i32 now = 0, next = 0;
     i64 k0 = k_begin;
 ${fetch("left", "a_row")}
 ${fetch("right", "b_row")}

@@ -113,8 +113,7 @@ ${fetch_inverse_rows("(blocks - 1)") if transposed else fetch_inverse_columns("0
         BARRIER();
 % if transposed:
         const GLOBAL f64* from = l + k0 * n + i0 + MIN(LOCAL_ID, last);
-        f64 s = 0.0;
-        f64 t = 0.0;
+        f64 s = 0.0, t = 0.0;
         i32 k = 0;
         for (; k + ${strip} <= depth; k += ${strip}) {
             f64 v[${strip}];
@@ -145,8 +144,7 @@ ${loops.unroll(language)}
                 v[2 * q] = from[q * ${lanes}];
                 v[2 * q + 1] = other[q * ${lanes}];
             }
-            f64 s = 0.0;
-            f64 t = 0.0;
+            f64 s = 0.0, t = 0.0;
 ${loops.unroll(language)}
             for (i32 q = 0; q < ${deep}; ++q) {
                 s += v[2 * q] * x[q];
@@ -199,8 +197,7 @@ ${loops.unroll(language)}
             }
             BARRIER();
             if (LOCAL_ID < b * ${size}) {
-                f64 s = 0.0;
-                f64 t = 0.0;
+                f64 s = 0.0, t = 0.0;
 ${loops.unroll(language)}
                 for (i32 k = 0; k < ${size}; k += 2) {
                     s += fetched[k] * y[b * ${size} + k];

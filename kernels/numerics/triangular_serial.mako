@@ -12,8 +12,7 @@ FUNCTION void serial_solve_lower(const GLOBAL f64* l, GLOBAL f64* r, i64 n)
 {
     for (i64 i = 0; i < n; ++i) {
         const GLOBAL f64* a = l + i * n;
-        vec s = (vec)0.0;
-        vec t = (vec)0.0;
+        vec s = (vec)0.0, t = (vec)0.0;
         i64 k = 0;
         for (; k + 8 <= i; k += 8) {
             s += *(const GLOBAL unaligned_vec*)(a + k) * *(const GLOBAL unaligned_vec*)(r + k);

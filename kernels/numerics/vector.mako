@@ -21,8 +21,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL ${value}* RESTRICT 
     f64 sum = 0.0;
     for (i64 k = LOCAL_ID; k < n; k += ${block})
         sum += (f64)a[k] * v[k];
-    part[LOCAL_ID] = sum;
-${reduce.block_sum("part", "f64", block)}
+    ${reduce.block_sums("part", "f64", block, ["sum"])}
     if (LOCAL_ID == 0)
         y[row] = alpha * part[0] + (beta == 0.0 ? 0.0 : beta * y[row]);
 % else:
@@ -36,8 +35,7 @@ ${reduce.block_sum("part", "f64", block)}
         f64 sum = 0.0;
         i64 k = 0;
 % if value == "f64":
-        vec s = (vec)0.0;
-        vec t = (vec)0.0;
+        vec s = (vec)0.0, t = (vec)0.0;
         for (; k + 8 <= n; k += 8) {
             s += *(const GLOBAL unaligned_vec*)(a + k) * *(const GLOBAL unaligned_vec*)(v + k);
             t += *(const GLOBAL unaligned_vec*)(a + k + 4) * *(const GLOBAL unaligned_vec*)(v + k + 4);

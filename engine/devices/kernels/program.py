@@ -30,7 +30,7 @@ __all__ = ["BoundKernel", "Building", "Kernel", "Launch", "Parameter", "Program"
 Launch = Callable[[int, int, tuple[Any, ...]], None]
 """Starts a kernel: ``launch(grid, block, values)``; see :meth:`Kernel.ordered`."""
 
-_QUALIFIERS = {"const", "volatile", "GLOBAL", "CONSTANT", "LOCAL", "RESTRICT"}
+_QUALIFIERS = {"const", "volatile", "GLOBAL", "LOCAL", "RESTRICT"}
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _KERNEL = re.compile(r"\bKERNEL\s+(?:LAUNCH_BOUNDS\s*\([^()]*\)\s*)?(\w+)\s*\(([^()]*)\)")

@@ -92,7 +92,6 @@ def _describe(index: int, device: cl.Device) -> DeviceInfo:
         bit_tensor_cores=(compute_capability or (0, 0)) >= (8, 0),
         shares_host_cores=kind == "cpu",
         compute_capability=compute_capability,
-        constant_memory=int(device.max_constant_buffer_size),
     )
     return DeviceInfo(
         language="opencl",
