@@ -1,8 +1,8 @@
 """Tables of numbers with a target column: text with separators, LIBSVM and Parquet.
 
 Text is separated by commas, semicolons, tabs or spaces. It is read without pandas and scikit-learn, which are optional:
-a file means the same whatever else is installed. LIBSVM follows the rules of ``sklearn.datasets.load_svmlight_file``
-(tests compare both). Parquet needs pyarrow.
+a file means the same whatever else is installed, but large ones are read faster where pyarrow is. LIBSVM follows the
+rules of ``sklearn.datasets.load_svmlight_file`` (tests compare both). Parquet needs pyarrow.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..errors import ProblemError
 from ..util.files import open_regular, reason_of
 from .frames import column_numbers
+from .large_tables import read_numbers
 from .source import (
     is_plain,
     limit,
@@ -218,8 +219,12 @@ def _read_text(path: Path, target: str | int | None, encode: bool) -> Table:
         names = titles if has_header else [f"x{column}" for column in range(len(titles))]
         _require_columns(names, path, first[0])
         chosen = _target_of(names, target, path)
-        body = lines if has_header else itertools.chain([first], lines)
-        values, numbers = _all_numbers(body, separator, len(names), path)
+        values = read_numbers(path, first, has_header, separator, len(names)) if source is path else None
+        if values is not None:
+            numbers: Sequence[int] = range(first[0] + has_header, first[0] + has_header + len(values))
+        else:
+            body = lines if has_header else itertools.chain([first], lines)
+            values, numbers = _all_numbers(body, separator, len(names), path)
     if values is not None:
         X, y = _parted(values, chosen)
         features = [name for column, name in enumerate(names) if column != chosen]

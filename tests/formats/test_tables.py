@@ -8,7 +8,7 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
-from engine.formats import tables
+from engine.formats import large_tables, tables
 from engine.formats.source import limited
 from engine.solvers import recognize
 from tests.support.needs import package
@@ -107,6 +107,53 @@ def test_a_table_of_numbers_takes_no_more_than_its_numbers_while_it_is_read(tmp_
     assert np.array_equal(problem.X, np.delete(values, 7, axis=1))
     assert np.array_equal(problem.y, values[:, 7])
     assert peak < 1.4 * values.nbytes < 2 * path.stat().st_size
+
+
+LARGE = {
+    "a header": "a,b,y\n" + "1,-2.5e-3,0\n.5,7.,1\n" * 40,
+    "no header, and no end of line": "1;2;1\n" * 50 + "3;4;0",
+    "comments before the header": "# made by hand\n\na\tb\ty\n" + "1\t2\t1\n" * 50,
+    "spaces": "1 2 1\n3 4 0\n" * 30,
+    "uneven spaces": "1  2 1\n 3 4 0 \n" * 30,
+    "ends of line as in Windows": "a,b,y\r\n" + "1,2,1\r\n3,4,0\r\n" * 30,
+    "old ends of line": "a,b,y\r" + "1,2,1\r3,4,0\r" * 30,
+    "extremes": "a,b,y\n" + "+1e308,-0,1\n1e400,4.9e-324,0\n" * 30,
+    "an empty line": "a,b,y\n" + "1,2,1\n" * 40 + "\n1,2,0\n",
+    "a comment": "a,b,y\n" + "1,2,1\n" * 40 + "1,2,0 # the last\n",
+    "quotes": "a,b,y\n" + '1,"2",1\n' * 40,
+    "words": "a,b,y\n" + "1,2,yes\n3,4,no\n" * 40,
+    "an empty cell": "a,b,y\n" + "1,2,1\n" * 40 + "1,,1\n",
+    "uneven rows": "a,b,y\n" + "1,2,1\n" * 40 + "1,2\n3,4,5,6\n",
+    "a date": "a,b,y\n" + "1,2020-01-02,1\n" * 40,
+    "no rows": "a,b,y\n",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_table_is_read_as_a_small_one(name, tmp_path, monkeypatch):
+    package("pyarrow")
+    path = tmp_path / "data.csv"
+    path.write_bytes(LARGE[name].encode())
+
+    def outcome():
+        try:
+            table = tables.read(path)
+        except ProblemError as error:
+            return str(error)
+        return table.X.tolist(), table.y.tolist(), table.names, table.target, list(table.lines)
+
+    small = outcome()
+    monkeypatch.setattr(large_tables, "LARGE", 0)
+    monkeypatch.setattr(large_tables, "_BLOCK", 100)
+    assert outcome() == small
+
+
+def test_lines_of_numbers_are_read_by_several_threads(tmp_path, monkeypatch):
+    package("pyarrow")
+    path = write(tmp_path / "data.csv", LARGE["a header"])
+    monkeypatch.setattr(large_tables, "LARGE", 0)
+    monkeypatch.setattr(tables, "_all_numbers", None)
+    assert tables.read(path).X.shape == (80, 2)
 
 
 def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path):
