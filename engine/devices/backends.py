@@ -20,8 +20,6 @@ from .info import DeviceInfo
 if TYPE_CHECKING:
     from .device import Device
 
-__all__ = ["BackendModule", "backends"]
-
 
 @dataclass(frozen=True)
 class BackendModule:

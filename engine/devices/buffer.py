@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Buffer", "Events", "StreamEvent", "require_range", "require_type"]
-
 
 @dataclass(eq=False)
 class Buffer:

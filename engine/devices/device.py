@@ -28,8 +28,6 @@ from .kernels.rendered import rendered
 from .kernels.source import Source
 from .queue import CommandQueue
 
-__all__ = ["Device"]
-
 
 @dataclass(eq=False)
 class _Owned:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .device import Device
     from .kernels.program import Kernel
 
-__all__ = ["CommandList", "GraphQueue", "Recording", "RecordingSet", "Recordings", "record"]
-
 _LOG = logging.getLogger("quintet")
 
 

@@ -33,8 +33,6 @@ from ..errors import DeviceError, KernelBoundsError
 if TYPE_CHECKING:
     from .kernels.program import Kernel
 
-__all__ = ["ALIGNMENT", "GUARD", "VARIABLE", "Access", "GuardedMemory", "bounds_error", "checked", "knows_lines"]
-
 VARIABLE = "QUINTET_CHECKED"
 GUARD = 1 << 34
 """Bytes on each side of a buffer: what an index of 32 bits reaches in an array of doubles."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["host_cores"]
-
 
 def host_cores() -> int:
     """Cores that this process may use; a container or a batch system may allow fewer than the machine has."""

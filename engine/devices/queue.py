@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .graph import Recording
     from .kernels.program import Kernel
 
-__all__ = ["CommandQueue"]
-
 
 class CommandQueue(ABC):
     """Commands for the present ``stream`` of a device; arguments have been checked, offsets are in bytes."""

@@ -9,8 +9,6 @@ from .backends import backends
 from .info import DeviceInfo
 from .pool.processes import require_own_process
 
-__all__ = ["Backend", "available", "backend_of", "by_backend", "select"]
-
 Backend = str
 """``"auto"``, or the language of a backend: ``"cuda"``, ``"opencl"``."""
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["all_threads", "one_thread"]
-
 
 def one_thread() -> contextlib.AbstractContextManager[None]:
     """BLAS with one thread, in all threads of the process while any of them is inside; for many small operations."""

@@ -17,8 +17,6 @@ from ..devices import Buffer, StreamEvent
 from ..devices.pool.group import Communicator
 from .memory import Memory
 
-__all__ = ["Part", "Peer"]
-
 
 @dataclass(frozen=True)
 class Part:

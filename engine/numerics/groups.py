@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ..devices import Capabilities
 
-__all__ = ["GROUP_SIZES", "group_size"]
-
 GROUP_SIZES = (1, 256)
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ..devices import Buffer, Device
 
-__all__ = ["Memory"]
-
 
 class Memory:
     """Buffers and pinned host arrays of one device."""

@@ -17,18 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..devices import Buffer, Capabilities, Device
 from ..devices.kernels.variants import unique_variants
 
-__all__ = [
-    "Output",
-    "fill",
-    "kernel_variants",
-    "philox4x32",
-    "stream_word",
-    "uniform_float32",
-    "uniform_float64",
-    "uniform_float64_wide",
-    "uniform_words",
-]
-
 Output = Literal["u32", "f32", "f64", "f64_wide"]
 
 _OUTPUTS: dict[Output, tuple[str, int]] = {

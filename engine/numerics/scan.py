@@ -17,8 +17,6 @@ from ..devices.kernels.variants import unique_variants
 from .closing import Closing
 from .groups import group_size
 
-__all__ = ["Scanner", "exclusive_scan", "host_exclusive_scan", "kernel_variants"]
-
 _TILE = 2048
 _TYPES = {"int32": "i32", "int64": "i64"}
 _PAIRS = (("int32", "int32"), ("int32", "int64"), ("int64", "int64"))

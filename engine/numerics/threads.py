@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from ..devices.host import host_cores
 
-__all__ = ["in_order"]
-
 _MOST_THREADS = 16
 
 A = TypeVar("A")

@@ -15,8 +15,6 @@ from ...errors import BackendUnavailable, KernelError
 from ..kernels.cache import alone, keep, kept
 from ..kernels.source import Source, compiler_location, dump
 
-__all__ = ["begin_cubin", "compile_cubin", "require_compiler"]
-
 _OPTIONS = "-lineinfo"
 _LOADING = threading.Lock()
 _THREADS = 16

@@ -26,8 +26,6 @@ from .compiler import begin_cubin, compile_cubin, require_compiler
 from .graph import has_graphs
 from .queue import CudaQueue
 
-__all__ = ["BACKEND", "CudaDevice", "list_devices"]
-
 _RETAINED: list[Any] = []
 """Primary contexts, kept to the end of the process: PyCUDA's destructor of one may run on any thread, and there it may
 take away a context that another device of this process is using."""

@@ -19,8 +19,6 @@ from ..graph import Recording
 if TYPE_CHECKING:
     from .queue import CudaQueue
 
-__all__ = ["GraphRecording", "has_graphs"]
-
 
 def has_graphs() -> bool:
     """Whether the binding that captures graphs is installed."""

@@ -14,8 +14,6 @@ from typing import Any
 from ...errors import DeviceError
 from ..guarded import ALIGNMENT, GUARD, checked
 
-__all__ = ["GuardedDeviceMemory"]
-
 
 @functools.cache
 def _driver() -> Any:

@@ -22,8 +22,6 @@ from .graph import GraphRecording
 if TYPE_CHECKING:
     from .device import CudaDevice
 
-__all__ = ["CudaQueue"]
-
 _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the host's
 _IN_FLIGHT = 512  # launches between two waits: a launch into a full queue blocks while holding the GIL
 

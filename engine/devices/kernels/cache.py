@@ -32,8 +32,6 @@ try:
 except ImportError:  # Windows: no locks, so only sizes are compared
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["alone", "folder", "keep", "kept", "note_build", "prepare_pocl"]
-
 _POCL_VARIABLE = "POCL_CACHE_DIR"
 _DIGEST_BYTES = 32
 _SETTLED_SECONDS = 2.0  # a file that is older was loaded by the process that wrote it

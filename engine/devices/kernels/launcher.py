@@ -6,8 +6,6 @@ from typing import Any
 
 from .program import BoundKernel, Kernel
 
-__all__ = ["Launcher"]
-
 
 class Launcher:
     """Launches kernels with the arguments that they share, by the names that kernels have for them."""

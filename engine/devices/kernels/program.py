@@ -25,8 +25,6 @@ from .source import Source
 if TYPE_CHECKING:
     from ..device import Device
 
-__all__ = ["BoundKernel", "Building", "Kernel", "Launch", "Parameter", "Program", "Signature", "signatures"]
-
 Launch = Callable[[int, int, tuple[Any, ...]], None]
 """Starts a kernel: ``launch(grid, block, values)``; see :meth:`Kernel.ordered`."""
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCALARS", "Record", "structures"]
-
 SCALARS = {
     "i8": "int8",
     "u8": "uint8",

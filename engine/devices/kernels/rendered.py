@@ -16,8 +16,6 @@ from ..backends import backends
 from .cache import keep, kept
 from .source import Source
 
-__all__ = ["rendered", "rendered_text"]
-
 
 def rendered(template: str, language: str, constants: dict[str, Any]) -> Source:
     """As :func:`.templates.render`, or what that made of the same files and constants, by their ``repr``, before."""

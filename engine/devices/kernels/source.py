@@ -13,8 +13,6 @@ from pathlib import Path
 
 from ...util.files import write_whole
 
-__all__ = ["Source", "compiler_location", "dump"]
-
 
 @dataclass(frozen=True)
 class Source:

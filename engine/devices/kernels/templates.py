@@ -30,8 +30,6 @@ from ...util.paths import folder_of
 from ..backends import backends
 from .source import Source
 
-__all__ = ["render", "render_text", "template_names"]
-
 _PRELUDE = "common/prelude"
 
 

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from ..info import Capabilities
 
-__all__ = ["CPU", "CUDA_GPU", "GPU", "SMALL_GPU", "TYPICAL", "Variant", "languages_of", "unique_variants"]
-
 GPU = Capabilities("gpu", True, True, False, "kernels", 132, 49152, 228 * 1024, 256, 1024, inline_ptx=True)
 """A data-centre GPU as NVIDIA's OpenCL shows it: 48 KB of local memory a group."""
 

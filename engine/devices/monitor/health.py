@@ -13,8 +13,6 @@ import numpy as np
 from ..host import host_cores
 from ..pool.pool import DevicePool, Member
 
-__all__ = ["Health", "HealthMonitor", "nvml_sample"]
-
 _LOG = logging.getLogger("quintet")
 
 

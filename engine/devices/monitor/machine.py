@@ -9,8 +9,6 @@ from typing import Any
 
 from .health import nvml_sample
 
-__all__ = ["DeviceState", "MachineMonitor", "Process"]
-
 
 @dataclass(frozen=True)
 class Process:

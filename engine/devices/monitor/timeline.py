@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..device import Device
     from ..kernels.program import Kernel
 
-__all__ = ["Command", "DeviceTimeline", "HostSpan", "Profiler", "Timeline", "exchanging", "profiled", "profiler_for"]
-
 MOST_COMMANDS = 200_000
 """Commands kept of a device; of a longer run, the last ones."""
 

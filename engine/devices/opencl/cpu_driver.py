@@ -21,8 +21,6 @@ from ...errors import OptionError
 from ...util.files import write_whole
 from ...util.paths import user_folder
 
-__all__ = ["VARIABLE", "leaves_out", "prepare"]
-
 VARIABLE = "QUINTET_CPU_DRIVER"
 _PACKAGES = ("intel-opencl-rt", "intel-cmplr-lib-rt", "tbb")
 _DRIVER = "libintelocl.so"

@@ -15,8 +15,6 @@ from .cpu_driver import leaves_out, prepare
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["list_devices", "native_devices", "pyopencl"]
-
 _POCL = "Portable Computing Language"
 _PREFERRED_BLOCK = {"gpu": 256, "cpu": 64, "other": 64}
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from .device import OpenCLDevice
 
-__all__ = ["OpenCLQueue"]
-
 _CLOCK_READINGS = 5  # of which the shortest relates the device's clock to the host's
 _CHECKABLE = "Portable Computing Language"
 _AWAKE_SECONDS = 1e-4  # about what it takes to fall asleep, be woken, and find the caches cold

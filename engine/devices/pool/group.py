@@ -15,8 +15,6 @@ from ..device import Device
 from ..monitor.timeline import exchanging
 from .pool import Member
 
-__all__ = ["Communicator", "WorkerGroup"]
-
 _ABORTED: Any = object()
 W = TypeVar("W")
 T = TypeVar("T")

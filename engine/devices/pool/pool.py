@@ -23,8 +23,6 @@ from ..info import DeviceInfo, MemoryInfo, bytes_text
 from ..monitor.timeline import profiler_for
 from .processes import in_own_process, require_own_process
 
-__all__ = ["DevicePool", "Member", "gather", "has_work_left", "reserve_host_cores"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

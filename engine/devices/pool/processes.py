@@ -6,8 +6,6 @@ import os
 
 from ...errors import DeviceError
 
-__all__ = ["in_own_process", "require_own_process"]
-
 _first_user: int | None = None
 
 

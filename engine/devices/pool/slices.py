@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["SLICE_SECONDS", "SliceLength"]
-
 SLICE_SECONDS = 0.05
 """How long a device should work between two checks of the run's controls."""
 

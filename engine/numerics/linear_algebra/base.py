@@ -12,8 +12,6 @@ import numpy as np
 from ...devices import Buffer, Device
 from ..closing import Closing
 
-__all__ = ["LinearAlgebra", "Product", "Provider", "Side"]
-
 Provider = Literal["cusolver", "lapack", "kernels"]
 
 Side = Literal["lower", "transposed", "both"]

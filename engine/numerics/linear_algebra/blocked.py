@@ -15,8 +15,6 @@ import scipy.linalg.blas
 import scipy.linalg.lapack
 from numpy.typing import NDArray
 
-__all__ = ["cholesky_in_blocks", "gram_in_blocks"]
-
 Vector = NDArray[np.float64]
 Threads = Callable[[float], contextlib.AbstractContextManager[None]]
 _ROWS = 384  # of a block

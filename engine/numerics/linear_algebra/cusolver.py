@@ -20,8 +20,6 @@ from ...devices import Buffer, Device
 from ...errors import DeviceError
 from .base import LinearAlgebra, Product, Provider, Side
 
-__all__ = ["CuSolver", "missing"]
-
 _STRIP_BYTES = 1 << 29
 _N, _T = 0, 1  # cublasOperation_t
 _LOWER, _UPPER = 0, 1  # cublasFillMode_t

@@ -18,8 +18,6 @@ from ...devices.kernels.variants import unique_variants
 from ..groups import group_size
 from .base import LinearAlgebra, Product, Provider, Side
 
-__all__ = ["Kernels", "kernel_variants"]
-
 _SIZE = 64
 _ADDED = 80.0  # about as many products take as long as writing a partial sum and reading it again
 _OUTER = 128  # columns after which what is to the right of them is updated, by kernels of many work-items a group

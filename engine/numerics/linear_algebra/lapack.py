@@ -18,8 +18,6 @@ from ..blas_threads import all_threads, one_thread
 from .base import LinearAlgebra, Product, Provider, Side
 from .kernels import Kernels
 
-__all__ = ["Lapack"]
-
 _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, and memory is bounded
 _ONE_THREAD = 4e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
 _INDEXABLE_BYTES = 1 << 31

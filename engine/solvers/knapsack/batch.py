@@ -21,8 +21,6 @@ from .options import Options
 from .problem import Knapsack
 from .programs import BATCH_ANSWER, MOST_BATCH_ITEMS, BatchShapes
 
-__all__ = ["MOST_CAPACITY", "BatchWorker", "Packed", "solve_batch"]
-
 MOST_CAPACITY = 1 << 18
 """The greatest capacity of a problem that is solved in a batch, after it was lowered to the weight of all its items."""
 

@@ -22,8 +22,6 @@ from .presolve import Reduced
 from .problem import Knapsack
 from .task import TableTask
 
-__all__ = ["SubsetSums", "kernel_variants", "solve_sums"]
-
 _WORDS_PER_SECOND = {True: 5e10, False: 5e8}  # by `simt`
 _MEMORY_SHARE = 0.9
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped

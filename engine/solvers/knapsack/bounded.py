@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from .checks import INT64_MAX, require_host_memory
 from .problem import Knapsack
 
-__all__ = ["ZeroOne"]
-
 _MOST_CODES = 1 << 22  # pairs of profit and weight that are counted instead of sorted
 
 

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Relaxation", "exchange", "greedy"]
-
 _CUTS = 40  # evaluations of the relaxation in the search for the multiplier of the number of items
 _DENOMINATORS = (1, 10, 100, 10_000, 1_000_000)
 

@@ -16,9 +16,6 @@ from .presolve import Reduced
 from .problem import Knapsack
 from .schema import SCHEMA, CheckpointState
 
-__all__ = ["Progress", "StartRow", "StartTiles", "audit", "checked_state", "restore", "save"]
-
-
 _QUICK_CELLS = 1 << 27  # a row of so many cells is computed again on the host, in some tenths of a second
 
 

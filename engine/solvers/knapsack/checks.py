@@ -24,22 +24,6 @@ from ...util.text import bytes_text, shown
 if TYPE_CHECKING:
     from ...devices import DeviceInfo
 
-__all__ = [
-    "INT64_MAX",
-    "Origin",
-    "capacity_of",
-    "check_range",
-    "device_shortage",
-    "evaluated",
-    "given_solution",
-    "integers",
-    "item_indices",
-    "require_host_memory",
-    "scalar",
-    "scale_of",
-    "scaled_profits",
-]
-
 INT64_MAX = 2**63 - 1
 _EXACT_FLOAT = 2**53
 

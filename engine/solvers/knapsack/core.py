@@ -20,8 +20,6 @@ from .ordering import by_efficiency
 from .presolve import Reduced
 from .problem import Knapsack
 
-__all__ = ["MOST_STATES", "Core", "search_core"]
-
 MOST_STATES = 1 << 15  # where a core is solved at all, it has rarely more; where it is not, soon
 
 

@@ -9,8 +9,6 @@ from pydantic import Field, field_validator
 
 from ...base.solver import SolverOptions
 
-__all__ = ["ChoiceOptions", "ConstraintOptions", "Options"]
-
 
 class _Initial(SolverOptions):
     @field_validator("initial", mode="before", check_fields=False)

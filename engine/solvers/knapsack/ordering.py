@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["by_efficiency", "by_weight", "cut_into_runs"]
-
 _MANY = 10_000  # items from which the pairs are looked at
 _MOST_CODES = 1 << 22
 _MOST_PAIRS = 1 << 16  # NumPy sorts numbers of 16 bits by radix

@@ -12,8 +12,6 @@ from .bounds import Relaxation, exchange, greedy
 from .ordering import by_efficiency
 from .problem import Knapsack
 
-__all__ = ["Reduced", "presolve"]
-
 _SAMPLE = 5000  # items on which multipliers are searched for first
 _FEW, _MANY = 60, 160  # items inside and outside that exchanges look at, first and last
 _ROUNDS = 8  # of exchanges, each of which must improve the solution

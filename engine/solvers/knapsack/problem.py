@@ -28,8 +28,6 @@ from .checks import (
 from .choice.problems import ItemProblem
 from .constraints.problem import MultidimensionalKnapsack
 
-__all__ = ["Knapsack"]
-
 
 class ItemOptions(InstanceOption):
     """For files that say nothing of how often an item may be taken."""

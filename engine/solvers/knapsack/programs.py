@@ -10,25 +10,6 @@ from ...devices import Capabilities, Record
 from ...devices.kernels.variants import unique_variants
 from .dense.schedule import MOST_FUSED
 
-__all__ = [
-    "BATCH_ANSWER",
-    "BEST_STATE",
-    "DEPTHS",
-    "MOST_BATCH_ITEMS",
-    "NUMPY_TYPES",
-    "PAD",
-    "SOURCES",
-    "SPARSE_STATUS",
-    "TILE",
-    "TRACED",
-    "BatchShapes",
-    "Shapes",
-    "SparseShapes",
-    "ValueType",
-    "kernel_variants",
-    "shapes_for",
-]
-
 ValueType = Literal["i32", "i64"]
 
 NUMPY_TYPES = {"u8": "uint8", "u16": "uint16", "i32": "int32", "i64": "int64"}

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 
-__all__ = ["SCHEMA", "CheckpointState"]
-
 
 class CheckpointState(BaseModel):
     """The scalars of a checkpoint."""

@@ -14,8 +14,6 @@ from .options import Options
 from .presolve import Reduced
 from .problem import Knapsack
 
-__all__ = ["TableTask", "stops_before_compiling"]
-
 
 @dataclass(frozen=True)
 class TableTask:

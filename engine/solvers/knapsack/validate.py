@@ -17,8 +17,6 @@ from .presolve import Reduced, presolve
 from .problem import Knapsack
 from .sparse.table import fault, preference, sparse_items
 
-__all__ = ["choose_table", "packs_of", "undecided", "validate"]
-
 _VALIDATION_ITEMS = 50_000  # up to which a table of all items is planned before a device is opened
 _SPARSE_WEIGHT = 1 << 14  # of the heaviest item, below which a sparse table soon is a dense one
 _BIT_SECONDS = 2.0  # estimated, of a row of bits that is preferred to other tables

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..constraints.problem import MultidimensionalKnapsack
 from .problems import MultipleChoiceKnapsack
 
-__all__ = ["Reduction", "Stages", "reduce_stages", "stages_of"]
-
 _CUTS = 60
 _ROUNDS = 12
 _MOST_SCALE = 1 << 20

@@ -16,8 +16,6 @@ from ....formats.knapsack import choice as formats
 from ....util.text import counted
 from ..checks import Origin, capacity_of, check_range, integers, item_indices, scalar, scale_of, scaled_profits
 
-__all__ = ["ItemProblem", "MultipleChoiceKnapsack"]
-
 
 class ItemProblem(Problem):
     """Items with profits, and solutions that are sets of items."""

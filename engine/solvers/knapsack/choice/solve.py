@@ -24,8 +24,6 @@ from .bounds import reduce_stages, stages_of
 from .problems import MultipleChoiceKnapsack
 from .table import ChoiceTable, ChoiceWorker
 
-__all__ = ["restored_solution", "save_solution", "solve", "validate"]
-
 _FIRST_CELLS = {True: 1e9, False: 1e7}  # of the first slice, by `simt`
 _MOST_PROFIT = 2**55
 _SHARE = 0.6  # of the free memory

@@ -20,8 +20,6 @@ from ..ordering import cut_into_runs
 from ..programs import NUMPY_TYPES
 from .bounds import Stages
 
-__all__ = ["ChoiceTable", "ChoiceWorker", "kernel_variants"]
-
 _MEMORY_SHARE = 0.6  # of the free memory
 _SPAN = 1024  # cells that a work-item of a CPU makes together
 

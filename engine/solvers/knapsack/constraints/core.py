@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ..bounds import Relaxation
 from .problem import MultidimensionalKnapsack
 
-__all__ = ["Core"]
-
 _MOST_SUM = 2.0**61
 
 

@@ -17,8 +17,6 @@ from ....util.text import counted, shown
 from ..checks import Origin, capacity_of, check_range, integers, scaled_profits
 from ..choice.problems import ItemProblem
 
-__all__ = ["MultidimensionalKnapsack"]
-
 
 class MultidimensionalKnapsack(ItemProblem):
     """Maximize the profit of items, each taken once or not, whose weights of several kinds keep within capacities.

@@ -20,8 +20,6 @@ from ....devices import Member, SliceLength, WorkerGroup
 from .core import Core
 from .worker import DONE, BranchWorker
 
-__all__ = ["Search"]
-
 _FIRST_PIVOTS = 400  # of each search in the first launch, and of the first search of all
 _MOST_PIVOTS = 1 << 24
 _BOUND_SECONDS = 0.5  # between two looks at the bounds of all open nodes

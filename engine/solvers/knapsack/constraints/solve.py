@@ -26,8 +26,6 @@ from .problem import MultidimensionalKnapsack
 from .search import Search
 from .worker import MOST_ROWS
 
-__all__ = ["solve", "validate"]
-
 _TABLE_CELLS_PER_SECOND = {True: 2e10, False: 3e8}  # by `simt`
 _TABLE_SECONDS = 0.3  # of a search, before a table of fewer estimated seconds replaces it
 

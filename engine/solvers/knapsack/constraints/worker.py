@@ -13,8 +13,6 @@ from ....devices import Capabilities, Device, DeviceInfo
 from ....devices.kernels.variants import unique_variants
 from .core import Core
 
-__all__ = ["COUNTS", "DONE", "FRESH", "MOST_ROWS", "BranchWorker", "Searches", "kernel_variants"]
-
 MOST_ROWS = 32  # of the kernel, among them one for the number of items
 
 FRESH, DONE = 0, 2  # phases of a search

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from .schedule import Goal
 from .sweep import Row, Sweep
 
-__all__ = ["Backtracker", "Start"]
-
 _MOST_ROWS = 128  # kept of one level: by then the second sweep costs less than a hundredth of the first
 _CHUNK = 1 << 20
 

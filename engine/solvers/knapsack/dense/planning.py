@@ -13,8 +13,6 @@ from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from .schedule import Goal, Schedule
 from .worker import Part, Step
 
-__all__ = ["Planner", "Slice", "Stretch", "room_for_rows", "same_model"]
-
 _EXCHANGE_SECONDS = {True: 300e-6, False: 500e-6}  # of all devices, beside the cells moved; True: on the devices
 _MOST_LAUNCHES = 2000  # in one slice: what is in flight cannot be stopped
 

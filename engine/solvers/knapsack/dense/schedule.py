@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from ..ordering import by_weight, cut_into_runs
 
-__all__ = ["MOST_FUSED", "Goal", "Group", "GroupRules", "Schedule"]
-
 MOST_FUSED = 64  # the most items one launch processes
 
 

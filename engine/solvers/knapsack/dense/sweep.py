@@ -27,8 +27,6 @@ from .worker import Message, Part, Report, RowView, RowWorker, Trace
 if TYPE_CHECKING:
     from .table import Plan
 
-__all__ = ["Row", "Sweep"]
-
 _TRACE_WORK = {True: 100_000_000, False: 10_000_000}  # cells one launch of backtracking may read, by `simt`
 
 

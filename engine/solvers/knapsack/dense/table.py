@@ -25,8 +25,6 @@ from .planning import room_for_rows
 from .schedule import Goal, GroupRules, Schedule
 from .sweep import Row, Sweep
 
-__all__ = ["DenseTable", "Plan", "plan"]
-
 _USEFUL_ROWS = 160  # kept rows beyond which more would save less than they cost to take
 
 

@@ -17,9 +17,6 @@ from ....errors import AuditError
 from ..programs import NUMPY_TYPES, PAD, TRACED, Shapes
 from .schedule import MOST_FUSED, Schedule
 
-__all__ = ["Message", "Part", "Report", "RowView", "RowWorker", "Step", "Trace"]
-
-
 _VIEWS = ("source", "source_base", "source_lo", "source_hi", "full", "target", "target_base", "target_lo", "target_hi")
 """What all kernels on rows take first: a :class:`RowView`, the profit of all items before, another RowView."""
 

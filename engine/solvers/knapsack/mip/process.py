@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from ....util import processes
 
-__all__ = ["IntegerProgram", "Mip"]
-
 _CHILD = Path(__file__).with_name("child.py")
 _WAIT_SECONDS = 0.02
 _MOST_EXACT = 2**50  # a sum of profits that floating point holds with a margin for the bound

@@ -11,8 +11,6 @@ from ....devices import Buffer, Device
 from ..programs import BEST_STATE, NUMPY_TYPES, SOURCES, SPARSE_STATUS, TILE, SparseShapes
 from .items import SparseItems
 
-__all__ = ["DECISION_BYTES", "Buffers", "fixed_bytes"]
-
 _FIRST_SLOTS = 8192  # for tiles; for decisions, so many times as much
 _FIRST_DECISIONS = 64
 _LEAST_SLOTS = 16  # a part of a table needs some tiles, however little memory there is

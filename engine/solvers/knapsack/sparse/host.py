@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from .buffers import DECISION_BYTES
 from .worker import Decisions
 
-__all__ = ["HostDecisions", "HostTable", "Range"]
-
 
 class HostDecisions:
     """Decisions of consecutive steps; the oldest are dropped when there are too many."""

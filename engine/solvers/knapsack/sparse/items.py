@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..ordering import by_efficiency, by_weight
 from ..programs import TILE, ValueType
 
-__all__ = ["Relaxations", "SparseItems"]
-
 _TABLE_ENTRIES = 1 << 22  # of all relaxations together
 
 

@@ -26,8 +26,6 @@ from .worker import Best, Report, SparseWorker
 if TYPE_CHECKING:
     from .table import SparseTable
 
-__all__ = ["Found", "Pass"]
-
 _MOST_STEPS = 512  # in one slice: what is in flight cannot be stopped
 _CHECKPOINT_BYTES = 1 << 28  # of the largest table that a checkpoint keeps
 _GROWTH = 4  # of the number of tiles in one slice: one item makes up to three of each

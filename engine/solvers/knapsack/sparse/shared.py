@@ -21,8 +21,6 @@ from ..programs import TILE
 from .buffers import DECISION_BYTES
 from .worker import Best, Decisions, Report, Shortage, SparseWorker
 
-__all__ = ["Part", "SharedWorker"]
-
 _UNEVEN = 1.25  # times the mean number of tiles: the ranges move
 _SAMPLES = 1 << 13  # tiles of all devices together that new ranges are made from
 _STEADY = 4  # steps for which ranges stay, at least

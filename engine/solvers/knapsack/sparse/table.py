@@ -22,8 +22,6 @@ from .items import SparseItems
 from .passes import Found, Pass
 from .shared import SharedWorker
 
-__all__ = ["SparseTable", "fault", "preference", "sparse_items"]
-
 _LEAST_TILES = 64
 
 

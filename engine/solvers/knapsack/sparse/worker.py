@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from ..programs import SPARSE_STATUS, TILE
 from .buffers import DECISION_BYTES, Buffers
 
-__all__ = ["Best", "Decisions", "Report", "Shortage", "SparseWorker"]
-
 _WORDS = TILE // 32  # of the decisions of a tile
 _FIRST_TRACE, _TRACE_GROWTH = 32, 4  # steps back at once, where a cell's tile may be on another device
 
