@@ -5,11 +5,12 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 2009). Every step of a generation runs on the device. Where each step of the algorithm is:
 
 - the run, its populations and limits: ``solve``; one population on its devices: ``population``
-- one generation on one device, phase by phase: ``device/worker``
+- the first population, and one generation on one device, phase by phase: ``device/worker``
 - select the best, and replace the others: ``device/selection``, with ``select.mako`` and ``gather.mako``
 - learn the network, Fig. 4 of the paper: ``device/learner``, with ``learn.mako``; the counts of section IV-A:
   ``count_histogram.mako`` (the paper's), ``count_serial.mako``, ``count_tiled.mako``, ``count_tensor.mako``
-- the K2 score: ``scores``; sample offspring: ``device/worker``, with ``network.mako`` and ``sample.mako``
+- the K2 score: ``scores``, added up in ``learn.mako``; sample offspring: ``device/worker``, with ``network.mako`` and
+  ``sample.mako``
 - evaluate: ``device/evaluation``, with ``evaluate_tables.mako``; on the host: ``host``; the functions: ``fitness/``
 - added to the paper: local search (``device/local_search``, with ``ascent.mako``, ``tabu.mako``, ``walk.mako`` and
   ``anneal.mako``), partition crossover (``device/partition``), ``islands``; for black boxes the

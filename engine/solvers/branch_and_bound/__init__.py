@@ -15,7 +15,7 @@ The paper's steps with its sections, and where each stands (templates are in ``k
 - work stealing between the IVMs of a device (3.3): ``steal.mako``, :mod:`.search.ivms`, :mod:`.search.stealing`
 - one device's search, launch by launch: :mod:`.search.worker`
 - work sharing between devices (3.4, 3.5), termination, faults: :mod:`.search.coordinator`, :mod:`.search.sharing`
-- the run from the first solution to the audit: :mod:`.solve`, :mod:`.checkpoint`
+- first solutions: ``heuristics/``; the run from there to the audit: :mod:`.solve`, :mod:`.checkpoint`
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ and Computing 29, 2019); the conditionals are those of Makalic and Schmidt (2016
 
 The paper's iteration is ``moves/latent.py``, from top to bottom:
 
-- latent normals z given beta, one pass over X: ``device/rows.py``, ``sweep.mako``, ``sparse_rows.mako``
+- latent normals z given beta, one pass over X: ``device/rows.py``, ``sweep.mako``, ``sparse_rows.mako``;
+  with many columns and chains X is read twice: ``sweep_twice.mako``
 - lambda, nu, tau, xi given beta: ``update_scales`` of ``conditionals.mako``
 - X'X + D^-1 and its Cholesky factor: ``device/matrices.py``, ``precision.mako``
 - beta given z, lambda, tau: ``prepare_solution``, ``add_noise``, ``finish_coefficients`` of ``conditionals.mako``

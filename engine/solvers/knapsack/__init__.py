@@ -7,10 +7,12 @@ J. Supercomputing 78 (2022) 13653, that items of one weight only connect cells o
 - the run, step by step, and the audit of its answer: ``solve``
 - items with counts as packs of a 0/1 problem: ``bounded``; bounds, and items fixed by them: ``presolve``, ``bounds``
 - search of a growing core on the host: ``core``; HiGHS for a few integers: ``mip/``
-- which table solves the rest: ``validate``
+- which table solves the rest: ``choose_table`` of ``validate``
 - the paper's dense table: items in groups and ranges of capacities (``dense/schedule``), sweeps over devices
-  (``dense/sweep``) with ``rows.mako``, ``tiles.mako``, ``classes.mako``, and the items found (``dense/backtrack``)
-- the sparse table of tiles where a state can still win: ``sparse/passes``, ``sparse/worker``, with ``sparse.mako``
+  (``dense/sweep``) with ``rows.mako``, ``tiles.mako``, ``classes.mako``, ``windows.mako``, and the items found
+  (``dense/backtrack``) with ``trace.mako``
+- the sparse table of tiles where a state can still win: ``sparse/passes``, ``sparse/worker``, with ``sparse.mako`` and
+  ``sparse_advance.mako``
 - a bit for each capacity: ``bits``; many small problems at once: ``batch``, with ``batch.mako``
 - multiple choice: ``choice/``; several constraints: ``constraints/``, with ``branch.mako``
 - rules before a run: ``validate``; checkpoints: ``checkpoint``; kernels and their constants: ``programs``
