@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded: several files run at once
 
 import atexit
+import gc
 import shutil
 import tempfile
 import warnings
@@ -71,6 +72,17 @@ def pytest_configure(config):
         os.environ.setdefault(_FLAGS, _UNOPTIMIZED)
     reporter = config.pluginmanager.getplugin("terminalreporter")
     _reporters[:] = [reporter] if reporter is not None and not hasattr(config, "workerinput") else []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage while half a million objects are made that stay, nor among these later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

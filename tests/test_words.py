@@ -1,7 +1,6 @@
 """One word for one thing: the words that the field's terms have replaced are not used again."""
 
 import ast
-import functools
 import inspect
 import re
 from pathlib import Path
@@ -70,11 +69,6 @@ def test_the_field_s_words_have_replaced_the_old_ones():
     assert found == []
 
 
-@functools.cache
-def tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def read_by_users():
     """Places and texts: the documentation, samples, docstrings of public names, and messages and help in the source."""
     for path in texts():
@@ -82,7 +76,7 @@ def read_by_users():
         if path.suffix in (".md", ".toml") and not name.startswith("docs/reproduction"):
             yield name, path.read_text(encoding="utf-8")
         elif path.suffix == ".py" and not name.startswith("engine/reproductions"):
-            nodes = list(ast.walk(tree(path)))
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
             alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings among them
             for node in nodes:
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
@@ -106,12 +100,12 @@ def test_what_users_read_is_plain():
 
 @pytest.mark.smoke
 def test_no_function_and_no_class_has_an_old_name():
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    named = re.compile(r"^\s*(?:async def|def|class) (\w+)", re.MULTILINE)
     found = [
-        f"{path.relative_to(ROOT)}: {node.name}"
+        f"{path.relative_to(ROOT)}: {name}"
         for folder in ("engine", "gui")
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in ast.walk(tree(path))
-        if isinstance(node, kinds) and NAMES.fullmatch(node.name)
+        for name in named.findall(path.read_text(encoding="utf-8"))
+        if NAMES.fullmatch(name)
     ]
     assert found == []

@@ -287,10 +287,10 @@ def test_the_host_searches_for_a_first_schedule_while_the_devices_compile(device
     assert published[-1] == first.value
 
 
+@pytest.mark.cpu  # GPUs begin with the host's schedule
+@pytest.mark.few(1)
 @pytest.mark.parametrize("at_launch", [1, 6])
 def test_the_other_devices_go_on_where_one_fails_during_the_first_schedule(device, at_launch):
-    if device.info.capabilities.simt:
-        pytest.skip("GPUs begin with the host's schedule")
     times, events = random_times(5, 9, 2), []
     name = device.info.id
     with failing(f"{name}#2", at_launch=at_launch) as failures:

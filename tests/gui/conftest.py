@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,6 +28,15 @@ def _garbage_of_a_module():
     """What tests still held when they ended, such as a caught exception with its frames."""
     yield
     gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _the_session_stays_frozen(monkeypatch):
+    """A window that closes would have all that was collected at the start searched for garbage again."""
+    if not MISSING:
+        nothing = dict.fromkeys(("freeze", "unfreeze"), lambda: None)
+        monkeypatch.setattr("gui.app.garbage.gc", SimpleNamespace(**vars(gc) | nothing))
 
 
 @pytest.fixture(autouse=True)

@@ -78,7 +78,9 @@ def test_a_panel_that_was_forgotten_is_taken_apart_in_order(qtbot):
     assert order == ["whole"]
 
 
-def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot):
+def test_garbage_is_collected_on_the_thread_of_the_windows_alone(qtbot, monkeypatch):
+    monkeypatch.setattr("gui.app.garbage.gc", gc)
+
     class Knot:
         def __init__(self):
             self.own = self

@@ -1,6 +1,7 @@
 """Linear algebra: every provider that a device can use gives NumPy's answers."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from engine.devices import available
 from engine.errors import DeviceError
 from engine.numerics.groups import group_size
-from engine.numerics.linear_algebra import lapack, linear_algebra, providers
+from engine.numerics.linear_algebra import lapack, linear_algebra
 from engine.numerics.linear_algebra.kernels import Kernels
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -29,13 +30,14 @@ DEVICES = available()[0]
 PROVIDERS = ("cusolver", "lapack", "kernels", "kernels-1", "kernels-256")
 
 
-@pytest.fixture(params=[name for name in PROVIDERS if any(_can_use(info, name) for info in DEVICES)] or ["kernels"])
-def provider(request, device):
-    """A provider, or one of the two kinds of kernels whatever the device's own choice is."""
-    name = request.param.partition("-")[0]
-    if name not in device.submit(providers).result() or not _can_use(device.info, request.param):
-        pytest.skip(f"{device.info.id} has no {request.param} of its own")
-    return request.param
+PAIRS = [
+    pytest.param(info, name, id=f"{info.id}-{name}")
+    for info in DEVICES
+    for name in PROVIDERS
+    if _can_use(info, name) and (name != "cusolver" or find_spec("cupy"))
+]
+each_provider = pytest.mark.parametrize(("device", "provider"), PAIRS, indirect=["device"])
+"""A provider, or one of the two kinds of kernels whatever the device's own choice is."""
 
 
 def sizes(provider):
@@ -97,6 +99,7 @@ def scaled_product(a, s, b):
 @pytest.mark.parametrize("with_scale", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("batch", BATCHES)
+@each_provider
 def test_gram_matrices_are_numpys(device, provider, batch, dtype, with_scale):
     def work(running, algebra):
         for m in sizes(provider):
@@ -119,6 +122,7 @@ def test_gram_matrices_are_numpys(device, provider, batch, dtype, with_scale):
 
 
 @pytest.mark.few(1)
+@each_provider
 def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device, provider):
     a = numbers(7, 40_000)
 
@@ -136,6 +140,7 @@ def test_inner_dimensions_far_longer_than_outer_ones_are_added_up(device, provid
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("batch", BATCHES)
+@each_provider
 def test_cholesky_factors_and_solves_are_numpys(device, provider, batch):
     def work(running, algebra):
         for n in sizes(provider):
@@ -144,6 +149,7 @@ def test_cholesky_factors_and_solves_are_numpys(device, provider, batch):
     run(device, provider, work)
 
 
+@each_provider
 def test_one_factor_serves_many_right_hand_sides(device, provider):
     def work(running, algebra):
         for n, rows in ((1, 5), (33, 3), (130, 70)):
@@ -157,6 +163,7 @@ def test_one_factor_serves_many_right_hand_sides(device, provider):
 
 
 @pytest.mark.parametrize("n", [2, 100, 257])
+@each_provider
 def test_a_matrix_that_is_not_definite_is_reported_by_its_first_bad_pivot(device, provider, n):
     pivot = n // 2 + 1
     good = definite(0, n)
@@ -204,6 +211,7 @@ def test_the_first_bad_pivot_is_reported_in_any_block(device, value, pivot):
         assert run(device, name, work) == [pivot, 0, pivot]
 
 
+@each_provider
 def test_steep_matrices_are_solved_as_well_as_by_lapack(device, provider):
     n, random = 150, np.random.default_rng(8)
     basis = np.linalg.qr(random.standard_normal((n, n)))[0]
@@ -226,6 +234,7 @@ def test_steep_matrices_are_solved_as_well_as_by_lapack(device, provider):
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("batch", BATCHES)
+@each_provider
 def test_products_with_vectors_and_matrices_are_numpys(device, provider, batch):
     def work(running, algebra):
         for m in sizes(provider):
@@ -303,6 +312,7 @@ def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(device, m
     assert "cupy" in notices[0]
 
 
+@each_provider
 def test_shapes_and_types_that_do_not_fit_are_refused(device, provider):
     def work(running, algebra):
         matrix, square = running.put(numbers(4, 6)), running.put(numbers(4, 4))
@@ -344,9 +354,8 @@ def test_triangles_are_mirrored_both_ways(device):
     device.submit(work).result()
 
 
+@pytest.mark.cpu
 def test_lapack_refuses_a_matrix_beyond_its_indices(device, monkeypatch):
-    if "lapack" not in device.submit(lambda running: providers(running)).result():
-        pytest.skip(f"{device.info.id} does not use LAPACK")
     monkeypatch.setattr(lapack, "_INDEXABLE_BYTES", 8 * 100 * 100)
 
     def factor(running, n):

@@ -9,9 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.installation import Installation
 from tests.support.needs import package
 
+pytestmark = pytest.mark.full  # `.ci/run` has them beside mypy
 SCRIPT = Path(__file__).parent / "user_script.py"
 MARKED = {number for number, line in enumerate(SCRIPT.read_text().splitlines(), 1) if line.endswith("# error")}
 
