@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ...base.result import Result, missing_package
 
-__all__ = ["Assignment", "Cut", "Sample", "Sequence", "Spins"]
-
 
 def _labels(result: Result) -> list[Any]:
     """What the genes stand for: their numbers, or the names that the problem gave."""

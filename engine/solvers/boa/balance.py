@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .options import Parameters
 
-__all__ = ["Balance", "Share"]
-
 _LEAST = 0.01
 _MEMORY = 0.5
 

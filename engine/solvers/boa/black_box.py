@@ -18,8 +18,6 @@ from .pyramid import BitSearch
 from .record import Record
 from .validate import initial_individuals
 
-__all__ = ["ALGORITHM", "is_stagnant", "search_black_box"]
-
 ALGORITHM = "population pyramid, as the function is known by its values only"
 _PATIENCE, _LEAST_PATIENCE = 10, 100  # times the evaluations of the last improvement; at least so many a bit
 _WITH_TARGET = 20  # times as long, as more is known to be there

@@ -17,8 +17,6 @@ from .options import Parameters, padded_words
 from .record import Record
 from .schema import CheckpointState
 
-__all__ = ["audit", "restore", "save"]
-
 _NETWORK = ("parents", "parent_count", "totals")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Linkage"]
-
 _TIE = 1e-9  # below every distance that is not 0: a random part of it decides between equal ones
 
 

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.result import Result, missing_package
 
-__all__ = ["Network", "bit_planes", "edge_list", "individuals", "network_dot", "network_graph", "population_image"]
-
 
 @dataclass(frozen=True)
 class Network:

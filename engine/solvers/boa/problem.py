@@ -23,9 +23,6 @@ from .fitness.functions import real_values
 from .fitness.landscapes import random_ising, random_nk
 from .fitness.tables import Decomposable
 
-__all__ = ["BOA", "from_parsed"]
-
-
 _FAMILIES = {
     "cnf": "clauses (MaxSAT)",
     "wcnf": "clauses (MaxSAT)",

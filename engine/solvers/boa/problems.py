@@ -27,8 +27,6 @@ from .fitness.functions import real_values, require_number
 from .fitness.tables import ising, max_cut, qubo
 from .problem import BOA
 
-__all__ = ["LABS", "QUBO", "BitFunction", "MaxCut", "MaxSAT", "SpinGlass"]
-
 
 class _Named(BOA):
     """What these classes share: the names of their variables, and results of a class of their own."""

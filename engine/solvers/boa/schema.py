@@ -6,8 +6,6 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
-__all__ = ["COLUMNS", "GRAPH_GENES", "SCHEMA", "SNAPSHOT_GENES", "CheckpointState"]
-
 GRAPH_GENES = 5000
 """Up to this number of genes, the best solution of a sum over pairs of genes is shown during a run."""
 

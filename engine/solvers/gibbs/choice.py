@@ -18,8 +18,6 @@ from .priors import CONJUGATE
 from .problem import HorseshoeProbit
 from .schema import CheckpointState, name_in_checkpoints
 
-__all__ = ["is_wide", "kernel_costs", "moves_latent", "validate_kernel", "with_kernel"]
-
 _MOST_COLUMNS = 8192
 """Columns up to which ``hmc`` is the choice on any device where it fits, so that draws do not depend on the device."""
 

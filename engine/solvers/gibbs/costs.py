@@ -8,8 +8,6 @@ from typing import Literal
 
 from ...devices import DeviceInfo
 
-__all__ = ["WEIGHTS", "Cost", "Shape", "Traits", "predicted_cost"]
-
 Kernel = Literal["gibbs", "px", "hmc", "cg"]
 
 WEIGHTS: dict[Kernel, float] = {"hmc": 1.0, "px": 4.0, "gibbs": 8.0, "cg": 8.0}

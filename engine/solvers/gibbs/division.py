@@ -38,8 +38,6 @@ from .reporting import report_design, report_kernel, report_progress
 from .schema import CheckpointState
 from .validate import settings_for
 
-__all__ = ["DividedSampling", "SamplingTasks"]
-
 Arrays = dict[str, NDArray[Any]]
 
 _TOGETHER = 4

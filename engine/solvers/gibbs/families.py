@@ -10,8 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AUXILIARY", "FAMILIES", "WIDE_FAMILIES", "Family", "FamilyName", "constant_of_counts"]
-
 Floats = NDArray[np.float64]
 FamilyName = Literal["probit", "logit", "normal", "student", "ordinal", "counts"]
 

@@ -10,8 +10,6 @@ from pydantic import Field, model_validator
 from ...base.solver import SolverOptions
 from .priors import CONJUGATE, Prior, PriorName
 
-__all__ = ["REFRESH", "KernelName", "Options", "Settings", "Storage"]
-
 KernelName = Literal["auto", "gibbs", "px", "hmc", "cg"]
 Storage = Literal["auto", "float32", "float16", "sparse"]
 

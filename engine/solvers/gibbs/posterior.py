@@ -12,8 +12,6 @@ from ...base.result import Result, data_frame
 from ...errors import InputError
 from ...util.display import ROWS, Display
 
-__all__ = ["Posterior", "Row", "coefficient_count", "summary", "verdict"]
-
 R_HAT_LIMIT = 1.01
 ESS_A_CHAIN = 100
 

@@ -14,8 +14,6 @@ from .families import FAMILIES
 from .posterior import coefficient_count
 from .problem import HorseshoeProbit
 
-__all__ = ["log_likelihood", "margins_of", "posterior_predictive"]
-
 Floats = NDArray[np.float64]
 _MOST_BYTES = 1 << 33
 _LARGEST_MARGIN, _LARGEST_MEAN = 700.0, 1e18  # beyond, exp overflows, and a count does not fit 64 bits

@@ -35,8 +35,6 @@ from .data import (
 from .families import FAMILIES, FamilyName
 from .posterior import Posterior
 
-__all__ = ["HorseshoeLogit", "HorseshoeProbit", "HorseshoeRegression"]
-
 
 class TargetOption(ReadOptions):
     """For tables: which column is the target."""

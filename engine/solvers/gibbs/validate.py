@@ -16,8 +16,6 @@ from .device.memory import validate_memory
 from .options import Options, Settings
 from .problem import HorseshoeProbit
 
-__all__ = ["chosen_coefficients", "initial_point", "settings_for", "validate"]
-
 _SEEN_FIRST = 1 << 24  # values; larger X are looked at when the run has begun, under its time limit
 
 

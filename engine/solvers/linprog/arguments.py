@@ -12,19 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import ProblemError
 from ...formats.linear_program import INFINITY
 
-__all__ = [
-    "BoundsLike",
-    "Matrix",
-    "MatrixLike",
-    "bounds_of",
-    "infinite_from",
-    "require_finite",
-    "side",
-    "sp",
-    "stacked",
-    "vector",
-]
-
 
 class _Sparse:
     """The module ``scipy.sparse``, imported when one of its names is first used."""

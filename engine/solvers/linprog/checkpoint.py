@@ -19,8 +19,6 @@ from .options import Options
 from .problem import LinearProgram
 from .schema import SCHEMA, CheckpointState, Form, has_interior, has_pdhg
 
-__all__ = ["Restored", "audit", "restore", "save"]
-
 Restored = tuple[dict[str, NDArray[Any]], CheckpointState]
 
 _ARRAYS = () if SCHEMA.checkpoint is None else SCHEMA.checkpoint.arrays

@@ -13,8 +13,6 @@ from ...base.problem import Problem, frozen, require_arrays, sparse_rows
 from ...errors import ProblemError
 from .arguments import Matrix, infinite_from, require_finite, sp
 
-__all__ = ["KeptBasis", "ProgramData"]
-
 Vector = NDArray[np.float64]
 _HANDY = 1 << 14  # entries, zeros counted, of a sparse matrix that is audited as a dense one
 

@@ -32,8 +32,6 @@ from .verification.outcome import Proof
 from .verification.sums import exact_sum, product
 from .verification.verdict import Verdict, judge_by_highs
 
-__all__ = ["solve_mixed_integer", "solve_mixed_integer_here"]
-
 Vector = NDArray[np.float64]
 _LAST_WAIT = 2.0  # seconds that a run which is stopped waits for HiGHS's best point
 _ABSOLUTE_GAP = 1e-6  # HiGHS's default

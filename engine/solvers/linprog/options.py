@@ -8,8 +8,6 @@ from pydantic import Field
 
 from ...base.solver import SolverOptions
 
-__all__ = ["Options"]
-
 LinearSolver = Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
 
 

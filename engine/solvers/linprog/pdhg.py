@@ -30,18 +30,6 @@ from ...numerics.memory import Memory
 from .forms.scaled import ScaledProgram
 from .verification.sums import greatest
 
-__all__ = [
-    "PdhgMeasures",
-    "PdhgWorker",
-    "Pieces",
-    "Rank",
-    "kernel_variants",
-    "line_groups",
-    "pdhg_bytes",
-    "pieces_bytes",
-    "split_long_lines",
-]
-
 Vector = NDArray[np.float64]
 Point = tuple[Vector, Vector]
 

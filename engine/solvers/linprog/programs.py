@@ -13,8 +13,6 @@ from .interior import worker
 from .multifrontal import factor
 from .systems import updates
 
-__all__ = ["kernel_variants"]
-
 
 @unique_variants
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:

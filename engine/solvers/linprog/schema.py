@@ -8,9 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt
 
 from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema
 
-__all__ = ["PHASES", "SCHEMA", "CheckpointState", "Form", "has_interior", "has_pdhg"]
-
-
 Form = Literal["presolved", "given", "balanced"]
 
 

@@ -53,8 +53,6 @@ from .verification.search import Certificates
 from .verification.verdict import judge_balanced_by_highs, judge_by_highs
 from .verification.vertex import lacks_basis, move_to_vertex
 
-__all__ = ["solve"]
-
 Vector = NDArray[np.float64]
 
 _ALONE_SECONDS = 10.0  # that PDHG has the device alone where factors may take minutes

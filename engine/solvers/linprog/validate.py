@@ -16,18 +16,6 @@ from .options import Options
 from .pdhg import pdhg_bytes
 from .problem import LinearProgram
 
-__all__ = [
-    "PRESOLVE_DENSITY",
-    "SPARSE",
-    "Point",
-    "given_basis",
-    "initial_point",
-    "is_presolved",
-    "method_for",
-    "require_mixed_integer",
-    "validate",
-]
-
 _RACE_NONZEROS = 3_000  # `auto`: sparse programs of more nonzeros than this are raced
 _RACE_ROWS = 400  # and those of more rows
 _MOST_NONZEROS = 2**31 - 1  # of a sparse matrix on a device, but for PDHG's, whose row starts have 64 bits

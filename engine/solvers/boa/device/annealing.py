@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEW_NEIGHBOURS", "QUANTILE_BITS", "annealing_arrays", "classes_of"]
-
 QUANTILE_BITS = 8
 _QUANTILES = 4096
 _TEMPERATURE_BITS = 46

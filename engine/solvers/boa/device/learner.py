@@ -11,8 +11,6 @@ from .memory import PopulationMemory
 from .parts import Parts
 from .programs import Programs
 
-__all__ = ["Learner"]
-
 _WORDS_A_STEP = 8  # words that are counted in the time of a look-up in a table
 
 

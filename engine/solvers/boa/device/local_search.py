@@ -25,8 +25,6 @@ from .memory import PopulationMemory
 from .partition import PartitionCrossover
 from .programs import SEARCH, Form, LocalSearchProgram, Programs, improve_bytes, needs_scratch
 
-__all__ = ["LocalSearch", "choose_improvement", "gain_arrays", "improve_program"]
-
 _MOST_FLIPS = (1 << 24) - 1
 _PART_WORK, _LEAST_PART = 1 << 22, 16  # gains to look through in the first of several launches; flips in each
 _FLIPS_PER_GENE: dict[Rule, int] = {"steepest": 4, "tabu": 20, "anneal": 1000, "walk": 20}

@@ -12,15 +12,6 @@ from ..options import Parameters, padded_words
 from ..scores import entropy_table, log_factorials
 from .state import STATUS
 
-__all__ = [
-    "SAMPLE_WORDS",
-    "PopulationMemory",
-    "has_pair_table",
-    "largest_buffer",
-    "node_bytes",
-    "required_bytes",
-]
-
 SAMPLE_WORDS = 2
 """Words of individuals that are shown of a population."""
 

@@ -11,8 +11,6 @@ from ..options import STREAM_MIX, STREAM_PAIRS, Parameters
 from .memory import PopulationMemory
 from .programs import Programs
 
-__all__ = ["PartitionCrossover"]
-
 
 class PartitionCrossover:
     """Combines pairs of the individuals in ``population_rows``; made and used on the device's thread."""

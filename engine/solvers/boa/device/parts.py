@@ -8,8 +8,6 @@ from collections.abc import Callable
 from ....devices import Device
 from ....devices.pool.slices import SliceLength
 
-__all__ = ["Parts"]
-
 _AT_ONCE = {True: 2**33, False: 2**24}
 """Steps of a kernel that GPUs, and other devices, do in a tenth of a second or less."""
 

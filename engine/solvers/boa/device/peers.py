@@ -19,8 +19,6 @@ from .memory import PopulationMemory
 from .state import Ending
 from .worker import DevicePopulation
 
-__all__ = ["PeerOffspring", "Rank", "finish_by_peers", "offspring_by_peers"]
-
 
 @dataclass(frozen=True)
 class Rank:

@@ -10,8 +10,6 @@ from .memory import PopulationMemory
 from .programs import Programs
 from .state import Migrants
 
-__all__ = ["Selection"]
-
 
 class Selection:
     """Selection, replacement and migration of the population on one device."""

@@ -24,8 +24,6 @@ from .programs import Programs, Shapes
 from .selection import Selection
 from .state import Ending, PopulationState, Slice
 
-__all__ = ["DevicePopulation"]
-
 
 class DevicePopulation:
     """The population on one device; ``interrupted``, from any thread: the rest of a generation is left undone."""

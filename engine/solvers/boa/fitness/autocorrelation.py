@@ -11,8 +11,6 @@ from typing_extensions import override
 from ....errors import ProblemError
 from .functions import Bits, Fitness, Keys, check_genes
 
-__all__ = ["LONGEST", "Autocorrelation"]
-
 LONGEST = 1024
 """Elements of the longest sequence: its correlations are in the local memory of a device."""
 

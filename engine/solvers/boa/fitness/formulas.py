@@ -11,8 +11,6 @@ from ....errors import ProblemError
 from ....util.text import shown
 from .tables import LARGEST_SUM, WIDEST_SCOPE, Decomposable
 
-__all__ = ["max_sat", "weighted_max_sat"]
-
 
 def _literals(n: int, place: int, clause: Sequence[int]) -> list[int]:
     """The literals of a clause, each once, by their variables."""

@@ -10,8 +10,6 @@ from ....errors import ProblemError
 from .functions import check_genes, require_whole
 from .tables import Decomposable, ising, nearest_neighbour_nk
 
-__all__ = ["ising_grid_optimum", "nk_optimum", "random_ising", "random_nk"]
-
 _WIDEST_GRID = 10
 
 

@@ -18,8 +18,6 @@ from ....base.problem import frozen
 from .functions import Bits
 from .tables import Decomposable, quadratic_form
 
-__all__ = ["Reduced", "reduced"]
-
 _MOST_NEIGHBOURS = 3
 _LEAST_GENES, _MOST_GENES, _LEAST_SHARE = 500, 200_000, 0.1
 _ENUMERATED = 16  # genes of what is left, of whose strings the best is known

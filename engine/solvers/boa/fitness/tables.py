@@ -17,23 +17,6 @@ from ....errors import ProblemError, nearest
 from ....util.text import shown
 from .functions import Bits, Fitness, Hierarchy, Keys, check_genes, real_values, require_number
 
-__all__ = [
-    "BUILT_IN",
-    "LARGEST_SUM",
-    "WIDEST_SCOPE",
-    "Decomposable",
-    "built_in",
-    "deceptive3",
-    "ising",
-    "max_cut",
-    "nearest_neighbour_nk",
-    "onemax",
-    "quadratic_form",
-    "qubo",
-    "starts_of",
-    "trap",
-]
-
 WIDEST_SCOPE = 16
 _TYPES = {"genes": "int32", "scope_starts": "int32", "table_starts": "int32", "tables": "int64"}
 _CELLS_AT_ONCE = 1 << 22

@@ -12,8 +12,6 @@ from ....errors import ProblemError
 from .features import sparse_rows
 from .matrix import Design, bytes_an_entry
 
-__all__ = ["SEGMENT", "Entries", "Segments", "column_segments", "entry_bytes"]
-
 SEGMENT = 512
 """Most entries that are added up as one: a bound on the work of a few lanes, the same on every device."""
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EntrySummary", "column_moments", "dense_rows", "density", "entry_summary", "is_sparse", "sparse_rows"]
-
 Floats = NDArray[np.float64]
 
 SMALL_SCALE = 1e-140

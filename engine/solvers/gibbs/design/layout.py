@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["LARGE_FROM", "SHARDS", "Layout", "chain_groups", "layout_for", "share_of", "share_of_chains"]
-
 SHARDS = 8
 """Parts whose sums are added in one order, whoever makes them; so also the most devices."""
 

@@ -17,8 +17,6 @@ from ..problem import HorseshoeProbit
 from .features import SMALL_SCALE, EntrySummary, column_moments, dense_rows, density, entry_summary
 from .layout import SHARDS, Layout, layout_for
 
-__all__ = ["DENSE", "Design", "bytes_an_entry", "has_offset_column", "storage_for", "stored_values", "usual_value"]
-
 _ROWS_AT_ONCE = 1 << 18  # values; those of float64 stay in a cache
 _ROWS_SAMPLED = 4096
 _SPARSE_FROM = 1 << 23  # values; smaller designs are in a cache, whichever way they are stored

@@ -14,8 +14,6 @@ from ..options import REFRESH, Settings
 from .records import AUXILIARIES, CHAIN
 from .rows import Rows
 
-__all__ = ["STATE", "Chains", "DrawBuffer", "Recorded"]
-
 STATE = ("beta", "local_precision", "nu", "chain_state", "auxiliary")
 """The state of a chain as arrays of float64: beta, lambda^-2 and nu^-1 of shape (chains, q); the fields of
 :data:`.records.CHAIN`; the family's own parameters among (chains, AUXILIARY)."""

@@ -16,8 +16,6 @@ from .rows import Rows
 from .sparse_programs import column_tiles
 from .sparse_rows import Vectors
 
-__all__ = ["ConjugateRows"]
-
 
 class ConjugateRows(Rows):
     """Dense rows with the passes of the kernel ``cg``, as :class:`SparseRows` has them.

@@ -25,8 +25,6 @@ from ..options import Settings
 from .chains import Chains
 from .rows import Rows
 
-__all__ = ["Group", "Matrices", "shared_arguments"]
-
 _JITTER = 1e-12
 _PINNED = 1e300
 _MOST_STREAMS = 4

@@ -11,8 +11,6 @@ from ..design.matrix import Design
 from ..options import REFRESH, Settings
 from .programs import TWICE
 
-__all__ = ["required_bytes", "validate_memory"]
-
 
 def required_bytes(layout: Layout, settings: Settings, storage: str, devices: int, with_rows: bool) -> int:
     """Device memory of a run on one of so many devices; of the lines of ``hmc`` only the margins are counted."""

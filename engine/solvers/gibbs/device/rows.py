@@ -21,8 +21,6 @@ from ..design.matrix import Design
 from ..options import Settings
 from .programs import Mode, Programs, reads_twice
 
-__all__ = ["Rows", "some"]
-
 _UPLOAD_STREAM = 5  # copies to the device; the streams before are for factorisations
 _WIDE = 1 << 24  # values of the design widened to float64 at a time for X'WX
 

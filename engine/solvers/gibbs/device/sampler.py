@@ -23,8 +23,6 @@ from ..schema import CheckpointState
 from .chains import Recorded
 from .worker import Worker
 
-__all__ = ["Sampler"]
-
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 

@@ -15,8 +15,6 @@ from ..design.matrix import Design
 from ..families import FAMILIES
 from .records import records_of
 
-__all__ = ["SparseMode", "SparsePrograms", "column_tiles", "sparse_variants"]
-
 SparseMode = Literal["draw", "score", "margins", "augment", "product"]
 
 _BLOCK = 128

@@ -22,8 +22,6 @@ from ..options import Settings
 from .rows import Rows, some
 from .sparse_programs import SparseMode, SparsePrograms, column_tiles
 
-__all__ = ["SparseRows", "Vectors"]
-
 
 @dataclass
 class Vectors:

@@ -30,8 +30,6 @@ from .records import AUXILIARIES, CHAIN
 from .rows import Rows
 from .sparse_rows import SparseRows
 
-__all__ = ["Worker"]
-
 
 class Worker:
     """State on one device."""

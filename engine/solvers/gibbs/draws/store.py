@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Draws"]
-
 Floats = NDArray[np.float64]
 _MOST_FOR_SUMMARY = 1 << 28  # bytes of draws of all quantities when only some are asked for
 

@@ -20,8 +20,6 @@ from ..posterior import Posterior, verdict
 from ..reporting import report_missed
 from .diagnostics import Diagnostics, diagnose
 
-__all__ = ["posterior_of"]
-
 
 def posterior_of(
     options: Options, run: RunContext, state: RunState, status: Status, streamed: bool = False, exchanged_bytes: int = 0

@@ -16,8 +16,6 @@ from ..device.rows import Rows
 from ..families import AUXILIARY
 from ..options import Settings
 
-__all__ = ["AuxiliaryMoves"]
-
 STREAM_AUXILIARY = 16  # takes two
 _POINTS = 16
 _ROWS_A_PART, _MOST_PARTS = 2048, 64

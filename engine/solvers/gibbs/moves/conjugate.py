@@ -23,8 +23,6 @@ from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 from .rescale import RescaleMoves, rescale_interval
 from .wide import DiagonalMatrices
 
-__all__ = ["MOST_STEPS", "STREAM_ROWS", "ConjugateMoves"]
-
 STREAM_ROWS = 7
 """The stream of the rows' noise; those of :mod:`engine.solvers.gibbs.moves.latent` are below."""
 

@@ -14,8 +14,6 @@ from ..device.matrices import Group, Matrices, shared_arguments
 from ..device.rows import Rows
 from ..options import Settings
 
-__all__ = ["STREAM_LATENT", "STREAM_NOISE", "STREAM_SCALES", "LatentMoves"]
-
 STREAM_LATENT, STREAM_SCALES, STREAM_NOISE = 0, 1, 4
 """Streams of random numbers; see ``kernels/common/philox.mako``. The scales and the noise take three each."""
 

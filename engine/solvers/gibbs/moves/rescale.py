@@ -15,8 +15,6 @@ from ..device.programs import LONG
 from ..device.rows import Rows
 from ..options import Settings
 
-__all__ = ["RescaleMoves", "rescale_interval"]
-
 STREAM_RESCALE = 14  # takes two
 _ROWS_RESCALED = 1 << 14  # rows that a chain visits for this in an iteration, on average
 _VALUES = 10_000  # of X, of very many columns: what an iteration does with them takes about as long as a visit

@@ -28,8 +28,6 @@ from ..options import Settings
 from .auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
 
-__all__ = ["CollapsedMoves", "DiagonalMatrices", "LatentTrajectory", "WideMoves"]
-
 STREAM_VELOCITY, STREAM_VELOCITY_NOISE = 10, 11
 """Streams of random numbers, which the kernel ``hmc`` needs for nothing else where it moves latent normals."""
 

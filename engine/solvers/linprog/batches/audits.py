@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..verification.audit import CANCELLED, CLEAR, ZERO_OBJECTIVE, priced, priced_sides, row_units, violated
 from .family import Family, by_chunks, places
 
-__all__ = ["Audits", "audit_family", "products"]
-
 Vector = NDArray[np.float64]
 _BLOCK = 32  # columns whose products are added without compensation
 _CLOSER_LOOK, _EMPTY = 1e-9, 1e-9  # as of the audit of one program

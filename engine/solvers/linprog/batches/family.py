@@ -18,8 +18,6 @@ from ..data import KeptBasis
 from ..forms.standard import equilibrate
 from ..problem import LinearProgram, sp
 
-__all__ = ["VARYING", "Family", "by_chunks", "places"]
-
 Vector = NDArray[np.float64]
 VARYING = ("c", "b_ub", "b_eq", "row_lower", "row_upper", "lower", "upper")
 """What may differ among the programs of a family that share their matrix."""

@@ -15,8 +15,6 @@ from ....util.text import counted, number_text
 from .audits import Audits
 from .family import Family
 
-__all__ = ["FamilyResult", "Solved"]
-
 Vector = NDArray[np.float64]
 
 

@@ -24,8 +24,6 @@ from .family import Family
 from .results import Solved
 from .together import TogetherWorker, together_bytes
 
-__all__ = ["solve_family", "solved_by_highs"]
-
 
 def solve_family(
     pool: DevicePool, family: Family, options: Options, backend: str, progress: Callable[[int], None]

@@ -14,8 +14,6 @@ from ....devices.pool.slices import SliceLength
 from ....numerics.memory import Memory
 from .family import Family, places
 
-__all__ = ["LARGEST_ROWS", "TogetherWorker", "fits", "kernel_variants", "together_bytes"]
-
 Vector = NDArray[np.float64]
 Points = tuple[Vector, Vector, NDArray[np.int32]]
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ..problem import LinearProgram, sp
 
-__all__ = ["Balanced", "balanced"]
-
 Vector = NDArray[np.float64]
 _STEPS = 60  # of the least-squares method
 

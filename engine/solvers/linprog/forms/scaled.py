@@ -15,8 +15,6 @@ from ....devices.host import host_cores
 from ....numerics.blas_threads import one_thread
 from ..problem import LinearProgram, sp
 
-__all__ = ["ScaledProgram", "scaled"]
-
 Vector = NDArray[np.float64]
 _RUIZ_PASSES = 10
 _THREADS = 8

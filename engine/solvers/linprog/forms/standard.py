@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 
 from ..problem import LinearProgram, Matrix, sp
 
-__all__ = [
-    "NoOptimum",
-    "Prepared",
-    "ShardData",
-    "Standard",
-    "cut",
-    "equilibrate",
-    "prepare",
-    "shard_data",
-    "with_slacks",
-]
-
 Vector = NDArray[np.float64]
 
 

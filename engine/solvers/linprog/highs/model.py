@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ..problem import LinearProgram, sp
 
-__all__ = ["Model", "Scaling", "model_of", "program_of", "scaled_model"]
-
 Vector = NDArray[np.float64]
 Model = dict[str, Any]
 _SMALL_ENTRY, _LARGE_ENTRY = 1e-8, 1e10  # of a matrix that HiGHS gets as it is

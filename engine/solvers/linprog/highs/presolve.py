@@ -21,8 +21,6 @@ from .model import Model, Scaling, model_of, program_of, scaled_model
 from .process import ChildError, ChildProcess, new_child
 from .threads import call_in_thread, start_in_kept_thread, wait_for
 
-__all__ = ["HighsHere", "Presolve", "child_module", "has_hipo", "highs_outcome", "simplex_here", "to_vertex"]
-
 Vector = NDArray[np.float64]
 _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, in a thread of this process
 _PATIENT = 300_000  # and of one whose presolve may be given up, which only a process obeys

@@ -17,8 +17,6 @@ from typing import Any
 
 from ....util import processes
 
-__all__ = ["ChildError", "ChildProcess", "give_back", "is_ready", "keep_children", "new_child", "release_children"]
-
 _CHILD = Path(__file__).with_name("child.py")
 _WAIT_SECONDS = 0.02
 

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["call_in_thread", "start_in_kept_thread", "start_thread", "wait_for"]
-
 T = TypeVar("T")
 _WAIT_SECONDS = 0.02
 _LAST_WAIT = 2.0  # seconds that the end of the program waits for a call that nobody waits for any more

@@ -28,8 +28,6 @@ from .method import InteriorPoint, Measures, Settings
 from .system import PoolSystem, System
 from .worker import DeviceShard
 
-__all__ = ["Counters", "add_counters", "iterate", "new_method", "open_system"]
-
 Vector = NDArray[np.float64]
 Counters = dict[str, int | float]
 

@@ -23,8 +23,6 @@ from ..problem import sp
 from .loading import Launch
 from .worker import DeviceShard
 
-__all__ = ["HostMemoryShard", "make_shard"]
-
 Vector = NDArray[np.float64]
 _SCALED_BYTES = 16 << 20  # a scaled copy of A up to here is kept, larger ones are scaled in strips by the provider
 _BLOCKED_ROWS = 1024  # matrices of more rows are computed in blocks, so that a run can be stopped meanwhile

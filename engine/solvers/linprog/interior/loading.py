@@ -10,8 +10,6 @@ from typing import Any
 
 from ....devices import Device, Program
 
-__all__ = ["Launch", "Launches", "PhaseSeconds", "devices_of", "launch_kernel", "launch_new"]
-
 Launch = Callable[[], None]
 
 

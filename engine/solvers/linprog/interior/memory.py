@@ -12,8 +12,6 @@ from ..options import Options
 from ..problem import Matrix, sp
 from ..systems.updates import updates_bytes
 
-__all__ = ["planned_bytes", "require_fit"]
-
 _VECTORS = 22  # of length N, on the device
 _LAPACK_BYTES = 1 << 31  # a larger matrix ends LAPACK's and OpenCL's 32-bit indices on CPUs
 

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from .system import System
 from .worker import Target
 
-__all__ = ["LEAST_GOAL", "InteriorPoint", "Measures", "Settings"]
-
 Vector = NDArray[np.float64]
 
 LEAST_GOAL = 1e-13

@@ -12,8 +12,6 @@ from ..problem import sp
 from ..sparse.long_lines import chunks_of, long_lines, longest_line
 from .loading import Launch, launch_kernel
 
-__all__ = ["SparseMatrix"]
-
 _MOST_SUMS = 1 << 20  # of the chunks of long rows: 8 MiB
 
 

@@ -17,8 +17,6 @@ from ..systems.base import DenseSystem, LinearSystem
 from .loading import PhaseSeconds, devices_of
 from .worker import DeviceShard, Target, joined_extents, joined_measures
 
-__all__ = ["PoolSystem", "System"]
-
 Vector = NDArray[np.float64]
 T = TypeVar("T")
 P = ParamSpec("P")

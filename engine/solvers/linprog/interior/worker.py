@@ -18,8 +18,6 @@ from ..problem import sp
 from .loading import Launch, Launches, launch_kernel
 from .sparse_matrix import SparseMatrix
 
-__all__ = ["EXTENTS", "MEASURES", "MODES", "DeviceShard", "Target", "kernel_variants"]
-
 Vector = NDArray[np.float64]
 T = TypeVar("T")
 Target = Literal["affine", "second_order", "centrality"]

@@ -24,8 +24,6 @@ from ..verification.vertex import basis_arrays, lacks_basis
 from .base import first_counters
 from .start import FIRST_WAIT, SOON_NONZEROS, THREAD_NONZEROS, Begun
 
-__all__ = ["AtOnce", "solve_at_once", "solve_on_host", "winner_arrays"]
-
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
 _DENSE_SECONDS = 1.2e-8  # that HiGHS takes for a dense program, times nonzeros and rows (or columns, if fewer)
 _DENSE_PATIENCE = (

@@ -15,8 +15,6 @@ from ....base.context import RunContext
 from ..interior.driver import Counters
 from ..problem import LinearProgram
 
-__all__ = ["Decided", "Method", "MethodUpdate", "Restore", "first_counters", "unchanged"]
-
 Vector = NDArray[np.float64]
 
 

@@ -24,8 +24,6 @@ from ..problem import LinearProgram
 from ..verification.verdict import Verdict, judge
 from .base import Method, MethodUpdate
 
-__all__ = ["HighsInteriorThread", "HighsMethod", "HighsThread"]
-
 Vector = NDArray[np.float64]
 _NO_STATUS = "not set", "unknown"
 _LAST_POINT = 0.3  # seconds that a run which is stopped waits for the simplex method's point

@@ -22,8 +22,6 @@ from ..schema import CheckpointState
 from ..validate import Point
 from .base import Method, MethodUpdate
 
-__all__ = ["InteriorMethod"]
-
 Vector = NDArray[np.float64]
 _PATIENCE = 0.2  # seconds that a stop waits for an iteration
 

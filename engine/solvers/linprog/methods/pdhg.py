@@ -26,8 +26,6 @@ from ..schema import CheckpointState
 from ..validate import Point
 from .base import Method, MethodUpdate
 
-__all__ = ["PdhgMethod"]
-
 Vector = NDArray[np.float64]
 
 

@@ -28,8 +28,6 @@ from ..verification.verdict import Verdict
 from .base import Decided, Method, MethodUpdate, first_counters, unchanged
 from .interior import InteriorMethod
 
-__all__ = ["WAIT_SECONDS", "Race"]
-
 T = TypeVar("T")
 
 WAIT_SECONDS = 0.05

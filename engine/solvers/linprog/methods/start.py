@@ -22,20 +22,6 @@ from ..problem import LinearProgram
 from .base import Method
 from .highs import HighsInteriorThread, HighsMethod, HighsThread
 
-__all__ = [
-    "FIRST_WAIT",
-    "SOON_NONZEROS",
-    "THREAD_NONZEROS",
-    "Begun",
-    "head_start",
-    "keep_helpers",
-    "pdhg_members",
-    "presolve_patience",
-    "start_highs_interior",
-    "start_highs_simplex",
-    "start_hipo",
-]
-
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
 THREAD_NONZEROS = 1_000_000

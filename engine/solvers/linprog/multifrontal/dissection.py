@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..highs.process import ChildError, ChildProcess, give_back, is_ready, new_child
 from . import orders
 
-__all__ = ["Dissection"]
-
 _ORDERED_HERE = 10_000  # entries of A A^T that METIS orders in some hundredths of a second, in which no thread goes on,
 _ORDERED_UNLESS_READY = 100_000  # and in less time than a child takes to start
 

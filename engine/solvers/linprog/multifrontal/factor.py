@@ -18,8 +18,6 @@ from ..sparse.long_lines import Chunks, chunks_of
 from .plan import BLOCK, Level, Plan, Tasks
 from .symbolic import Fronts
 
-__all__ = ["Multifrontal", "kernel_variants", "matrix_bytes", "multifrontal_runs_on"]
-
 Vector = NDArray[np.float64]
 
 GROUP = 256  # work-items of a group of most kernels

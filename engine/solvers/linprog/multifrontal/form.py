@@ -21,20 +21,6 @@ from ..problem import sp
 from ..sparse.products import DenseColumns, lower_pattern, products_of
 from .ordering import EliminationTree, best_tree
 
-__all__ = [
-    "MOST_PRODUCTS",
-    "Augmented",
-    "AugmentedTree",
-    "FormChoice",
-    "augmented_entries",
-    "augmented_pattern",
-    "augmented_tree",
-    "cheaper_form",
-    "fills_in",
-    "long_columns",
-    "products_in",
-]
-
 Vector = NDArray[np.float64]
 Dissect = Callable[[int, NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 FormChoice = Literal["normal", "augmented", "auto"]

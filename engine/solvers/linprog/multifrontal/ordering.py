@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from .orders import has_metis, minimum_degree, nested_dissection
 
-__all__ = ["EliminationTree", "below_diagonal", "best_tree", "elimination_tree"]
-
 sp: Any = sparse
 Index = NDArray[np.int64]
 

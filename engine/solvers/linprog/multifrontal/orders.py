@@ -12,8 +12,6 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["has_metis", "load", "minimum_degree", "nested_dissection"]
-
 sp: Any = sparse
 Index = NDArray[np.int64]
 

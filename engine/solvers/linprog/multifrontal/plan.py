@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .symbolic import Fronts, heights
 
-__all__ = ["BLOCK", "SPAN", "Level", "Plan", "Tasks", "make_plan"]
-
 Index = NDArray[np.int64]
 
 BLOCK = 64  # pivots, rows and columns of a tile of the kernels

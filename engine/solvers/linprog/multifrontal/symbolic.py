@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ..sparse.factors import PICTURED, Picture
 from .ordering import EliminationTree
 
-__all__ = ["Fronts", "analyse", "picture_of_fronts"]
-
 Index = NDArray[np.int64]
 
 _RELAX = ((8, 0.9), (16, 0.7), (32, 0.4), (64, 0.2), (1 << 62, 0.08))  # pivots of a merged front, and its zeros

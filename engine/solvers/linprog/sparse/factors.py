@@ -12,8 +12,6 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 from typing_extensions import override
 
-__all__ = ["PICTURED", "Factors", "Picture", "Simplicial", "SuperLU", "Supernodal", "rslab"]
-
 PICTURED = 256
 """Blocks of rows, and of columns, that the entries of a factor are counted in."""
 Vector = NDArray[np.float64]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LONG", "Chunks", "chunks_of", "long_lines", "longest_line"]
-
 Index = NDArray[np.int64]
 
 LONG = 1024  # entries of a line from which on a group adds it up; fewer are left to a work-item

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ....errors import OutOfDeviceMemory
 from ..problem import sp
 
-__all__ = ["MAPPED_PRODUCTS", "DenseColumns", "Products", "are_dense", "lower_pattern", "products_of"]
-
 Vector = NDArray[np.float64]
 
 MAPPED_PRODUCTS = 8_000_000

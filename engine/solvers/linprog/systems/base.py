@@ -14,8 +14,6 @@ from ..sparse.factors import Picture
 if TYPE_CHECKING:
     from ..interior.system import System
 
-__all__ = ["DenseSystem", "FactorStatistics", "LinearSystem"]
-
 Vector = NDArray[np.float64]
 
 

@@ -11,8 +11,6 @@ from ..multifrontal.form import fills_in
 from ..problem import sp
 from .costs import dense_is_faster, is_nearly_dense, is_surely_dense
 
-__all__ = ["Kind", "choose_kind"]
-
 Kind = Literal["dense", "host", "fronts", "pending", "updates"]
 
 

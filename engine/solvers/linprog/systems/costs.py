@@ -18,25 +18,6 @@ from ..multifrontal.symbolic import Fronts
 from ..problem import LinearProgram, sp
 from ..sparse.products import DenseColumns, are_dense, lower_pattern
 
-__all__ = [
-    "IN_PROCESS",
-    "SIMPLICIAL_IN_PROCESS",
-    "SIMPLICIAL_WORK",
-    "Choice",
-    "augmented_is_faster",
-    "dense_for_a_while",
-    "dense_is_faster",
-    "dense_seconds",
-    "fastest",
-    "has_qdldl",
-    "has_rslab",
-    "host_seconds",
-    "is_nearly_dense",
-    "is_out_of_reach",
-    "is_surely_dense",
-    "own_seconds",
-]
-
 Choice = Literal["device", "host", "dense"]
 
 

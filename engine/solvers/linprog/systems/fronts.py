@@ -17,8 +17,6 @@ from .base import FactorStatistics, LinearSystem
 if TYPE_CHECKING:
     from ..interior.system import System
 
-__all__ = ["FrontSystem", "fronts_bytes"]
-
 Vector = NDArray[np.float64]
 
 

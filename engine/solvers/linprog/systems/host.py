@@ -32,8 +32,6 @@ from ..sparse.products import DenseColumns, Products, products_of
 from .base import FactorStatistics, LinearSystem
 from .costs import IN_PROCESS, SIMPLICIAL_IN_PROCESS, SIMPLICIAL_WORK, has_qdldl, has_rslab
 
-__all__ = ["HostSystem"]
-
 Vector = NDArray[np.float64]
 
 _STATIC = 1e-9  # what is added to the diagonal of rows before an augmented system is factorised, not to the matrix

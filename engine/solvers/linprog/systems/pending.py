@@ -33,8 +33,6 @@ from .host import HostSystem
 if TYPE_CHECKING:
     from ..interior.system import System
 
-__all__ = ["PendingSystem"]
-
 Vector = NDArray[np.float64]
 T = TypeVar("T")
 

@@ -25,8 +25,6 @@ from .base import DenseSystem, FactorStatistics, LinearSystem
 if TYPE_CHECKING:
     from ..interior.system import System
 
-__all__ = ["ShermanMorrison", "UpdateSystem", "kernel_variants", "updates_bytes"]
-
 Vector = NDArray[np.float64]
 _RESIDUAL = 1e-6  # largest relative residual of the updates at which a direction is used
 _REFINEMENTS = 2  # of a solution by updates, before its residual is judged

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..problem import LinearProgram, Matrix, sp
 from .sums import exact_sum, greatest, product, term_sizes, transposed
 
-__all__ = ["Audit", "audit", "infeasibility_of_sides", "priced", "priced_sides", "row_units", "violated"]
-
 Vector = NDArray[np.float64]
 
 _LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own

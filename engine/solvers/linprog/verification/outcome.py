@@ -24,8 +24,6 @@ from .rays import (
     reason_of_unboundedness,
 )
 
-__all__ = ["AuditedPoint", "Proof", "proof_of_infeasibility", "proof_of_unboundedness"]
-
 Vector = NDArray[np.float64]
 _MANY_ENTRIES = 500_000
 

@@ -12,17 +12,6 @@ from ..problem import LinearProgram, Matrix, sp
 from .audit import priced
 from .sums import exact_sum, product, smallest_terms, term_sizes, transposed
 
-__all__ = [
-    "cleaned",
-    "polished",
-    "polished_ray",
-    "proves_infeasible",
-    "proves_unbounded",
-    "reach_is_enough",
-    "reason_of_infeasibility",
-    "reason_of_unboundedness",
-]
-
 Vector = NDArray[np.float64]
 
 _MOST_POLISHING = 1_000_000_000

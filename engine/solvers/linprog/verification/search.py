@@ -24,8 +24,6 @@ from .outcome import (
 )
 from .rays import cleaned
 
-__all__ = ["Certificates"]
-
 Vector = NDArray[np.float64]
 _LARGEST_CONE = 4000
 _CERTIFICATE_GOAL, _CERTIFICATE_ITERATIONS = 1e-8, 200

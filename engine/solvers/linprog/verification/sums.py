@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ....devices.host import host_cores
 from ..problem import Matrix, sp
 
-__all__ = ["exact_sum", "greatest", "product", "smallest_terms", "term_sizes", "transposed"]
-
 Vector = NDArray[np.float64]
 
 _LARGE = 1 << 16

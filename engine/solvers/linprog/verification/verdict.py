@@ -25,8 +25,6 @@ from .outcome import (
     proof_of_unboundedness,
 )
 
-__all__ = ["Verdict", "judge", "judge_balanced_by_highs", "judge_by_highs"]
-
 Vector = NDArray[np.float64]
 
 

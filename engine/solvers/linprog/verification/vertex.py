@@ -16,8 +16,6 @@ from ..problem import LinearProgram
 from .outcome import AuditedPoint
 from .verdict import Verdict
 
-__all__ = ["basis_arrays", "lacks_basis", "move_to_vertex"]
-
 
 def basis_arrays(problem: LinearProgram, found: dict[str, Any]) -> dict[str, NDArray[Any]]:
     """The arrays of a result that describe a basis of HiGHS's; empty if there is none."""
