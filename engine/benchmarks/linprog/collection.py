@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -170,12 +171,18 @@ def _answers(problem: LinearProgram, others: Sequence[Peer], limit: float) -> li
         found = {other.name: other.solve(problem, path, limit) for other in others if other.lane is None}
         lanes = {other.lane for other in others if other.lane is not None}
 
+        stopped = threading.Event()
+
         def work(lane: str) -> dict[str, Answer]:
-            return {other.name: other.solve(problem, path, limit) for other in others if other.lane == lane}
+            own = (other for other in others if other.lane == lane)
+            return {other.name: other.solve(problem, path, limit) for other in own if not stopped.is_set()}
 
         with ThreadPoolExecutor(max(1, len(lanes))) as pool:
-            for answers in pool.map(work, lanes):
-                found |= answers
+            try:
+                for answers in pool.map(work, lanes):
+                    found |= answers
+            finally:  # Ctrl-C waits for the solves in progress, not for all that would follow
+                stopped.set()
     return [found[other.name] for other in others]
 
 
