@@ -346,14 +346,16 @@ class Panel(Cleanup, QWidget):
         self._warning_label.setText("\n".join(lines))
         self._warning_label.setVisible(bool(lines))
 
-    def refresh(self) -> None:
+    def refresh(self, at_once: bool = True) -> None:
+        """Draw what has changed; else one figure after another, so that the window answers in between."""
         seen = [figure for figure in self._figures if isinstance(figure, LivePlot) and figure.isVisible()]
         length = sum(plot.path_length for plot in seen)
         self._fine_lines = length < (_FINE_PATHS if self._fine_lines else 0.7 * _FINE_PATHS)
         for plot in seen:
             plot.fine_lines = self._fine_lines
         for figure in self._figures:
-            (figure.refresh if figure.populated else figure.draw_later)()
+            if figure.dirty:
+                (figure.refresh if at_once and figure.populated else figure.draw_later)()
 
     def finish(self, folder: Path | None) -> None:
         """The run folder is complete: read it and show the result in it."""

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from engine.base.option_models import Given, validated
 from engine.base.problem import Problem, ReadOptions
 from engine.base.solver import Solver
-from engine.cli.reading import class_of
 from engine.errors import InputError
 from engine.runs.folder.run_folder import read_problem
 from engine.settings.config import Resolved, Settings, resolve, solver_options
@@ -45,6 +44,8 @@ class Instance:
 
 def reader_of(path: Path, kind: str | None = None) -> type[ReadOptions] | None:
     """The model of what the reader of a file takes besides its path; None if it takes nothing, or is unknown."""
+    from engine.cli.reading import class_of  # not at the start of the window
+
     try:
         source = resolve(file=path).problem if path.suffix.lower() == ".toml" else path
         return None if source is None or source.is_dir() else class_of(source, True, kind).read_options
@@ -57,6 +58,8 @@ def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Insta
 
     ``reading``: fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
     """
+    from engine.cli.reading import class_of
+
     default = resolve()
     from_file: Resolved | None = None
     source = path

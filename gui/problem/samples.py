@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.cli.samples import samples
 from engine.errors import QuintetError
 from engine.runs.folder.run_folder import RunFolder
 from engine.settings.config import resolve
@@ -28,6 +27,8 @@ class Sample:
 
 def find_samples() -> list[Sample]:
     """The bundled instances by solver, the one with a TOML file first; then the recorded runs."""
+    from engine.cli.samples import samples  # not at the start of the window
+
     found: list[Sample] = []
     recorded: list[Sample] = []
     for toml in samples():

@@ -296,25 +296,25 @@ class RunTab(Cleanup, QWidget):
         now = time.perf_counter()
         draw = not fast_forwarding or now - self._drawn > _DRAW_SECONDS
         if events:
-            self._show(events, draw)
+            self._show(events)
         if earlier and self.player is not None and self.player.over:
             self.player = None
             self.view.state = "starting"
             self.state_changed.emit()
-        if fast_forwarding and (draw or not self.fast_forwarding):
-            panel.refresh()
+        if draw or not self.fast_forwarding:
+            panel.refresh(at_once=False)
         if draw:
             self._drawn = now
             if self.bar is not None:
                 self.bar.follow()
         return True
 
-    def _show(self, events: list[Event], draw: bool) -> None:
+    def _show(self, events: list[Event]) -> None:
         assert self.panel is not None
         began = time.perf_counter()
         before = self.view.state
         try:
-            self.panel.feed(events, draw)
+            self.panel.feed(events, draw=False)
         except Exception as error:  # a dashboard's error must stop neither the run nor other tabs
             if not self._incomplete:
                 traceback.print_exc()
