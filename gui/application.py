@@ -76,8 +76,7 @@ def run(arguments: Sequence[str]) -> int:
 def finish(milliseconds: int) -> None:
     """Wait for work on other threads.
 
-    The process ends here if some of it does not end, such as reading from a disk that does not answer, for Qt would
-    wait for it without a limit; or if runs continue without the window, which the end of their objects would kill.
+    The process ends here if a disk does not answer, or if runs continue, which the end of their objects would kill.
     """
     pool = QThreadPool.globalInstance()
     pool.clear()

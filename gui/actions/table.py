@@ -15,11 +15,7 @@ from gui.app.icons import set_icon
 
 @dataclass(frozen=True)
 class Action:
-    """One command of the window; the ``name`` ``-`` is a separator of the menu.
-
-    ``shortcut``: key sequences, separated by spaces; the first is shown.
-    ``needs``: what must be available for it; see :meth:`gui.window.main.MainWindow.available`.
-    """
+    """One command; the ``name`` ``-`` is a separator of the menu, ``needs`` what must be available for it."""
 
     name: str
     text: str = ""

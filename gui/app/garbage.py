@@ -1,8 +1,6 @@
-"""Python's cyclic garbage, collected on the thread of the windows only.
+"""Python's cyclic garbage, collected by a timer of the windows' thread only.
 
-Widgets and items of a scene form cycles with their Python halves. Left to itself, the collector runs on whichever
-thread allocates next, such as one that parses a log, and would take a window's objects apart there while Qt is drawing
-them or sends them events. So it is switched off, and a timer of the window's thread asks for it instead.
+Left to itself, the collector runs on whichever thread allocates next, and takes widgets apart while Qt draws them.
 """
 
 from __future__ import annotations

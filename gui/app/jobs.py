@@ -42,11 +42,7 @@ class _Receiver(QObject):
 
 
 class Job(QRunnable):
-    """A function on a pool thread; its result or exception is delivered on the thread that made the job.
-
-    Nothing is delivered after :meth:`discard`. A running job keeps itself alive until it has finished, since the
-    thread pool calls it.
-    """
+    """A function on a pool thread; its result or exception is delivered on the thread that made the job."""
 
     _active: ClassVar[set[Job]] = set()
 

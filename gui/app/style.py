@@ -26,11 +26,9 @@ def state_colour(theme: Theme, state: str, warnings: int = 0) -> str:
 
 
 def set_style(widget: QWidget, theme: Theme) -> None:
-    """Apply the style sheet of a theme to a widget and what is in it.
+    """Apply the style sheet of a theme to a widget and what is in it, hidden tabs only once they are shown.
 
-    Qt polishes a widget once for each of its ancestors when the style sheet of the application changes, which takes
-    seconds with ten open runs. The window therefore sets the sheet of each of its parts, and that of a hidden tab when
-    the tab is shown.
+    One style sheet of the application would be applied to each widget once for each of its ancestors.
     """
     sheet = style_sheet(theme)
     if widget.styleSheet() != sheet:

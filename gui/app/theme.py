@@ -1,8 +1,4 @@
-"""The light and the dark theme: a palette for widgets and plots, and lines that also differ in their dashes.
-
-The colours of the lines are those of Okabe and Ito (*Color Universal Design*, 2008), darkened or lightened for contrast
-with the ground they are drawn on.
-"""
+"""The light and the dark theme; lines have the colours of Okabe and Ito (2008), and also differ in their dashes."""
 
 from __future__ import annotations
 

@@ -16,11 +16,8 @@ _MOST_SHOWN = 20_000
 def ask_trust(
     error: Exception, parent: QWidget | None, retry: Callable[[], object], report: Callable[[Exception], object]
 ) -> QMessageBox | None:
-    """If an error is about code that is not trusted, ask the user to allow it.
+    """If an error is about code that is not trusted, ask whether to allow it, and then ``retry``; else ``report`` it.
 
-    ``error``: what reading a file has raised.
-    ``retry``: called after the user has allowed exactly this code; it is remembered.
-    ``report``: called with the error if the user declines, and at once if the error is another one.
     Returns the question, which is open, if it is asked.
     """
     code = error.code if isinstance(error, UntrustedCode) else None

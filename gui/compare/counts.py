@@ -13,11 +13,7 @@ _METRICS = ("generations", "evaluations")
 
 
 class Counts:
-    """The counts of one run over its time, from its events.
-
-    A metric that counts comes before the progress of phases, which for some solvers begins again; the counts of several
-    phases are added.
-    """
+    """The counts of one run over its time; a metric comes before the progress of phases, which are added."""
 
     def __init__(self) -> None:
         self._points: dict[tuple[str, str], list[tuple[float, float]]] = {}

@@ -20,11 +20,7 @@ _LIMIT, _DEVICES = "time limit", "devices"
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ in their seeds only.
-
-    ``name``: the instance, and the options in which the groups of this instance differ.
-    ``options``: those options, and the time limit and the devices where they differ.
-    """
+    """Runs that differ in their seeds only; ``options`` are those in which the groups differ."""
 
     name: str
     instance: str

@@ -32,10 +32,8 @@ def solved_within(runs: Sequence[RunNote]) -> Steps:
 def performance_profiles(notes: Sequence[RunNote]) -> dict[str, Steps]:
     """Performance profiles (Dolan and More 2002) of the options in which the runs differ.
 
-    A problem is an instance with a seed; where a set of options has several runs of it, their fastest counts. Options
-    without a solved run of a problem never solve it. Problems that none solves are left out.
-
-    Returns for each set of options, ratios to the fastest and the share of the problems solved within each.
+    Of several runs of an instance with a seed, the fastest counts. Problems that none solves are left out. Returns
+    ratios to the fastest and the share of the problems solved within each.
     """
     names = conditions_of(notes)
     seconds: dict[str, dict[tuple[str, int | None], float]] = {name: {} for name in dict.fromkeys(names)}

@@ -67,10 +67,7 @@ def distances(progressions: Sequence[Progression]) -> list[Progression]:
 
 
 def bands(progressions: Sequence[Progression]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Times, and the lower quartile, median and upper quartile of the runs' best values at each of them.
-
-    They begin where three quarters of the runs have a value; a run without one counts as the worst.
-    """
+    """Times, quartile, median and quartile of the runs' best values; a run without one counts as the worst."""
     begin = float(np.quantile([one.times[0] for one in progressions], 0.75, method="inverted_cdf"))
     end = max(begin, *(max(one.note.seconds, float(one.times[-1])) for one in progressions))
     grid = np.linspace(begin, end, _POINTS)
@@ -81,10 +78,7 @@ def bands(progressions: Sequence[Progression]) -> tuple[Floats, Floats, Floats, 
 
 
 def times_to(target: float, progressions: Sequence[Progression], runs: int) -> tuple[Floats, Floats]:
-    """When distances of runs fell to a target, and the share of all so many runs that had reached it by then.
-
-    The empirical distribution of the time to target (Aiex, Resende and Ribeiro 2007).
-    """
+    """The distribution of the time to a target (Aiex, Resende and Ribeiro 2007): times, and shares of all ``runs``."""
     reached = [one.times[one.values <= target] for one in progressions]
     times = np.sort([float(times[0]) for times in reached if len(times)])
     return times, np.arange(1, len(times) + 1) / max(1, runs)

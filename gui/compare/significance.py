@@ -16,8 +16,7 @@ _FEWEST = 4
 def compared(groups: Sequence[Group], column: str) -> list[tuple[float | None, str]]:
     """For each group the probability of such a difference from the first group of its instance, and the test.
 
-    Groups with the same seeds are compared seed by seed (Wilcoxon 1945), others by ranks (Mann and Whitney 1947); the
-    probabilities are corrected for the number of comparisons (Holm 1979).
+    Wilcoxon (1945) where the seeds are the same, else Mann and Whitney (1947); corrected after Holm (1979).
     """
     from scipy.stats import mannwhitneyu, wilcoxon
 
@@ -44,10 +43,7 @@ def compared(groups: Sequence[Group], column: str) -> list[tuple[float | None, s
 
 
 def importance(notes: Sequence[RunNote], column: str) -> dict[str, float]:
-    """For each option in which runs differ, the share of the variance of the runs' ranks that it explains alone.
-
-    Eta squared of a one-way analysis of variance (Fisher 1925) of the ranks within each instance.
-    """
+    """Eta squared (Fisher 1925) of each option in which runs differ, of the ranks within each instance."""
     from scipy.stats import rankdata
 
     known = numbers_of(notes, column)

@@ -44,8 +44,8 @@ class StatisticsTab(Cleanup, QWidget):
     ready = Signal()
     complete = True
 
-    def __init__(self, notes: Sequence[RunNote], theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, notes: Sequence[RunNote], theme: Theme) -> None:
+        super().__init__()
         self.notes, self.theme = tuple(notes), theme
         self.groups = grouped(self.notes)
         sweeps = {note.sweep for note in notes}

@@ -44,16 +44,12 @@ _ROWS = ("solver", "state", "best", "bound", "gap", "time", "rate")
 
 
 class CompareTab(Cleanup, QWidget):
-    """Two or more recorded runs, compared; ``ready()`` when all are read.
-
-    Each run has its colour and dash pattern; devices of a run and bounds differ in their dashes. More than two runs,
-    or two of one title, are numbered. Objectives are drawn on one axis if all runs have the same instance.
-    """
+    """Two or more recorded runs; objectives of one instance share an axis. ``ready()`` when all are read."""
 
     ready = Signal()
 
-    def __init__(self, notes: Sequence[RunNote], theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, notes: Sequence[RunNote], theme: Theme) -> None:
+        super().__init__()
         self.notes, self.theme = tuple(notes), theme
         self.title = _title(self.notes)
         self.complete = False

@@ -55,12 +55,7 @@ _FINE_PATHS = 20_000  # pixels of line in all plots seen together, beyond which 
 
 
 class Panel(Cleanup, QWidget):
-    """The dashboard of one run.
-
-    A subclass sets ``solver``, makes its figures in :meth:`build`, and overrides the ``on_...`` methods it needs.
-    Figures bound by :meth:`follow` are filled without further code. ``time_chosen(seconds)`` when a time is clicked
-    twice.
-    """
+    """The dashboard of one run; subclasses make figures in :meth:`build` and override ``on_...`` methods."""
 
     solver: ClassVar[str] = ""
 

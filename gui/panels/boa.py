@@ -185,10 +185,7 @@ class BOAPanel(Panel):
 
 
 def _postprocess(schema: Schema | None, minimize: bool, result: Result, problem: Problem | None) -> dict[str, Series]:
-    """Curves by the names of the history's columns, over the generations of all populations.
-
-    Several islands have a row each for a generation: the best of them, the worst, and means of the rest are shown.
-    """
+    """Curves by the names of the history's columns, over the generations of all populations; islands are merged."""
     if schema is None or not len(result.arrays.get(HISTORY, ())):
         return {}
     generation, attempt = schema.column(result, "generation"), _attempts(schema, result)

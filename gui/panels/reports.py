@@ -8,14 +8,9 @@ _WINDOW = 0.01  # seconds; solvers report at most every few tens of milliseconds
 
 
 class ReportGroup:
-    """Collects metrics of one moment.
+    """Collects metrics of one moment, and calls ``receive(x, values)``; the value called ``key`` is x.
 
-    Every series is throttled by itself, so that the newest value of one may belong to another iteration than the
-    newest value of another. Values are therefore paired only if they were emitted within 10 ms.
-
-    ``key``: the name of the value that becomes x; a group without it is dropped.
-    ``receive``: ``receive(x, values)`` for every group, or for a part of it and then for what has come since.
-    ``values``: of the present group, those included that have been delivered.
+    Each series is throttled by itself, so values are of one moment only if they were emitted within 10 ms.
     """
 
     def __init__(self, key: str, receive: Callable[[float, dict[str, float]], None]) -> None:

@@ -9,10 +9,7 @@ _LATE = 1.0  # seconds; a recording that begins later is of a run whose beginnin
 
 
 class TimeAxes:
-    """Lets all time axes begin where the work does, with its earliest values: earlier still after a resume.
-
-    What comes before, such as a first solution, holds from the left edge on. Plots of the devices begin with the run.
-    """
+    """Lets time axes begin where the work does, earlier still after a resume; plots of the devices with the run."""
 
     def __init__(self) -> None:
         self._plots: list[LivePlot] = []

@@ -12,10 +12,7 @@ from gui.plot.tables import Table
 
 
 def queens_placement(n: int) -> list[int] | None:
-    """Columns, row by row, of n queens that do not attack each other; None where there are none.
-
-    The construction of Hoffman, Loessi and Moore (*Mathematics Magazine* 42, 1969).
-    """
+    """Columns of n queens, row by row (Hoffman, Loessi and Moore 1969); None where there are none."""
     if n in (2, 3) or n < 1:
         return None
     even = list(range(2, n + 1, 2))

@@ -27,10 +27,7 @@ _SHADES = 8  # of nodes by their weight
 
 
 def network_places(n: int, edges: Ints) -> NDArray[np.float64]:
-    """Places of ``n`` nodes in the plane: components side by side, each laid out by forces between its nodes.
-
-    Components of many nodes are laid out by eigenvectors.
-    """
+    """Places of ``n`` nodes in the plane, by forces or, of many nodes, by eigenvectors; components side by side."""
     members = _components(n, edges)
     places = np.zeros((n, 2))
     x = y = line = 0.0
@@ -66,10 +63,9 @@ def _component_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
 
 
 def _spring_places(n: int, edges: Ints) -> NDArray[np.float64]:
-    """Places within -1 .. 1 by springs along edges and repulsion of all nodes, from places on a circle.
+    """Places within -1 .. 1 by springs along edges and repulsion of all nodes (Fruchterman and Reingold 1991).
 
-    After T. M. J. Fruchterman, E. M. Reingold, "Graph drawing by force-directed placement", Software: Practice and
-    Experience 21 (1991) 1129-1164. networkx has the same, but takes a second and 16 MB.
+    networkx has the same, but takes a second and 16 MB.
     """
     linked = np.zeros((n, n))
     linked[edges[:, 0], edges[:, 1]] = linked[edges[:, 1], edges[:, 0]] = 1.0
@@ -88,10 +84,9 @@ def _spring_places(n: int, edges: Ints) -> NDArray[np.float64]:
 
 
 def _spectral_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
-    """Places within -1 .. 1 by the smoothest functions on a graph: eigenvectors of its normalised Laplacian.
+    """Places within -1 .. 1 by eigenvectors of the normalised Laplacian (Hall 1970).
 
-    After K. M. Hall, "An r-dimensional quadratic placement algorithm", Management Science 17 (1970) 219-229. The third
-    and fourth eigenvector are added with less weight, so that a torus is not seen from above as a ring.
+    The third and fourth are added with less weight, so that a torus is not seen from above as a ring.
     """
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
@@ -115,10 +110,7 @@ def _spectral_places(nodes: Ints, edges: Ints) -> NDArray[np.float64]:
 
 
 class NetworkView(Picture):
-    """A directed graph with numbered nodes; those of little weight are pale, and edges say how they have changed.
-
-    Of many nodes the edges are drawn as lines, and the nodes as dots without numbers.
-    """
+    """A directed graph with numbered nodes, those of little weight pale; of many nodes only lines and dots."""
 
     MOST = 5000
 
@@ -142,10 +134,7 @@ class NetworkView(Picture):
     def show_network(
         self, n: int, edges: NDArray[Any], weights: NDArray[Any] | None = None, name: str = "", before: str = ""
     ) -> None:
-        """Show ``edges`` (e, 2) between ``n`` nodes; ``weights`` from 0 to 1 are the opacities of the nodes.
-
-        ``before``: name of the present network, to say which edges it has not, and which only it has.
-        """
+        """Show ``edges`` (e, 2) between ``n`` nodes with opacities ``weights``, and what is new since ``before``."""
         old, edges = self._edges, np.asarray(edges, np.int64).reshape(-1, 2)
         if n != self._nodes or not np.array_equal(edges, old):
             (was, now), compared = (pairs @ [n, 1] for pairs in (old, edges)), bool(before)

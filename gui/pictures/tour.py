@@ -19,10 +19,7 @@ _SPREAD, _CITY_GAP = 150, 0.1  # most cities to spread, and their least distance
 
 
 def places_from_costs(costs: NDArray[Any]) -> NDArray[np.float64]:
-    """Places in the plane whose distances are like the costs: classical scaling of their symmetric part.
-
-    After Torgerson (*Psychometrika* 17, 1952). Shape (n, n) to (n, 2).
-    """
+    """Places (n, 2) by classical scaling of the symmetric part of costs (Torgerson 1952)."""
     symmetric = (np.asarray(costs, float) + np.asarray(costs, float).T) / 2
     np.fill_diagonal(symmetric, 0.0)
     n = len(symmetric)

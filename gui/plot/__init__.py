@@ -13,8 +13,8 @@ from typing import Any
 def _import_pyqtgraph() -> None:
     """Import pyqtgraph without what takes memory and time, and is not used here.
 
-    It loads its optional CUDA bindings and ``bottleneck`` for widgets: 14 MB and 0.03 s, and the window should not depend
-    on a driver. It copies PySide6's modules, name by name, and so creates all classes of Qt: 9 MB and 0.15 s.
+    It loads its optional CUDA bindings and ``bottleneck`` for widgets: 14 MB and 0.03 s, and the window should not
+    depend on a driver. It copies PySide6's modules, name by name, and so creates all classes of Qt: 9 MB and 0.15 s.
     """
     modules: dict[str, Any] = sys.modules
     if "pyqtgraph" in modules:

@@ -11,10 +11,9 @@ from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
 
 
 def release_plots(widget: QWidget) -> None:
-    """Take the scenes of all plots in a widget apart, in order; call it before the widget is deleted.
+    """Take the scenes of all plots in a widget apart, before it is deleted.
 
-    Otherwise Qt or the garbage collector deletes view boxes before the items in them, which are still asked for their
-    bounds then.
+    Otherwise view boxes are deleted before the items in them, which are still asked for their bounds then.
     """
     views = [widget] if isinstance(widget, PlotView) else widget.findChildren(PlotView)
     for view in views:
@@ -28,10 +27,7 @@ def release_unclosed(widget: QWidget) -> None:
 
 
 class Cleanup:
-    """Mixin for widgets with plots: takes them apart in order, however the widget is deleted.
-
-    Name it before the Qt class among the bases.
-    """
+    """Named before the Qt class among the bases of a widget with plots: takes them apart however it is deleted."""
 
     cleaned_up = False
     """Whether its plots have been taken apart: nothing is drawn any more."""

@@ -17,11 +17,7 @@ from gui.plot.tables import Table
 
 @dataclass(frozen=True)
 class Spread:
-    """Five numbers of a sample, and its outliers.
-
-    ``low`` and ``high`` are the most extreme values within 1.5 interquartile ranges of the quartiles (J. W. Tukey,
-    *Exploratory Data Analysis*, 1977); ``outliers`` are the values beyond them.
-    """
+    """Five numbers of a sample, whiskers within 1.5 interquartile ranges (Tukey 1977), and the values beyond."""
 
     count: int
     low: float

@@ -30,10 +30,9 @@ class Line(pg.PlotCurveItem):
 
 
 class Curve:
-    """One line of a live plot: its data, its pen, its legend entry.
+    """One line of a live plot; ``added`` is called with the x of each new point.
 
-    ``added`` is called with the x of each new point. ``session_pending`` is set when the run is resumed and x is not
-    the time: the first new point replaces all recorded points from its x on, and ``resumed`` is called with its x.
+    ``session_pending``: the run was resumed and x is not the time, so the first new point replaces those from its x on.
     """
 
     def __init__(

@@ -36,13 +36,7 @@ class FigureExport:
         self._figure = figure
 
     def write(self, path: str | Path, millimetres: int = TWO_COLUMNS, described: bool = False) -> None:
-        """Save the figure by the suffix of the path; :class:`OSError` if it cannot be written.
-
-        ``.csv`` is its table with full precision; ``.png``, ``.svg`` and ``.pdf`` are the picture with title and
-        legend, in light colours and so wide, whatever its size on the screen is.
-
-        ``described``: write the table and a text with caption and command beside the picture, too.
-        """
+        """Save as ``.csv``, ``.png``, ``.svg`` or ``.pdf``; ``described`` with table, caption and command beside it."""
         path, figure = Path(path), self._figure
         suffix = path.suffix.lower()
         if suffix == ".csv":

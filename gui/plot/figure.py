@@ -36,22 +36,14 @@ def _button(text: str, name: str, tip: str = "") -> QToolButton:
 
 
 class Figure(Cleanup, QFrame):
-    """A titled plot or chart with its table.
+    """A titled plot or chart with its table; the plot is created when it is first visible or used.
 
-    Subclasses draw into ``self.plot`` (a :class:`gui.plot.area.PlotArea`) in :meth:`redraw`, and give :meth:`table`.
-    The plot is created when it is first visible or used, so that figures on hidden pages cost little; subclasses add
-    their items in :meth:`populate`.
-
-    ``title``, ``unit``: shown above the picture; ``unit`` is the vertical axis's.
-    ``key``: identifies the figure in every run of a solver.
-    ``filled``: called when there is something to show.
-    ``legend_at``: another figure with curves of the same names whose legend stands for this one's on the screen.
+    Subclasses add items in :meth:`populate`, draw into ``self.plot`` in :meth:`redraw`, and give :meth:`table`. ``key``
+    identifies the figure in every run of a solver; the legend of ``legend_at`` stands for its own on the screen.
     """
 
-    def __init__(
-        self, title: str, unit: str = "", *, theme: Theme, key: str = "", parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str, unit: str = "", *, theme: Theme, key: str = "") -> None:
+        super().__init__()
         self.title, self.unit, self.theme, self.key = title, unit, theme, key or title
         self.entries: list[LegendEntry] = []
         self.legend_at: Figure | None = None
@@ -184,10 +176,7 @@ class Figure(Cleanup, QFrame):
 
     @contextmanager
     def in_full_quality(self, size: QSize | None = None, scale: float = 1.0) -> Iterator[QSize]:
-        """Draw it for an export until the context ends, at that size, its present one, or a usual one if never shown.
-
-        Gives the size of title, legend and picture together.
-        """
+        """Draw it for an export until the context ends; gives the size of title, legend and picture together."""
         self.export_scale = scale
         before, tabled = self.size(), self.data_button.isChecked()
         shown = self.testAttribute(Qt.WidgetAttribute.WA_WState_Created)

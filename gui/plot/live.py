@@ -33,18 +33,11 @@ _LEAST_DRAWN = 0.06  # of the width: a curve of one moment is drawn as long, to 
 
 
 class LivePlot(Figure):
-    """Curves over time that grow while the run is in progress.
+    """Curves over time that grow while the run is in progress; after zooming by hand ranges stay until :meth:`fit`.
 
-    Ranges grow in steps; after zooming by hand they stay, until :meth:`fit`. ``hovered(x)`` when the cursor moves, None
-    when it leaves; ``chosen(x)`` when a place is clicked twice.
-
-    ``log``: logarithmic vertical axis, whose end below stands for 0 where values are 0; negative ones are left out.
-    ``across``: what the horizontal axis counts: ``"s"`` for time, or a word such as ``"generation"``.
-    ``from_zero``: whether the vertical axis begins at 0 where all values are above it.
-    ``top``: where the vertical axis ends at least, such as 1 for shares.
-    ``whole``: show values in full, not with three digits.
-    ``empty``: shown while there is nothing to draw.
-    ``y_title``: title of the vertical axis, with its unit; ``unit``, else ``title``, by default.
+    ``log``: the end of the axis below stands for 0; negative values are left out.
+    ``across``: ``"s"`` for time, or what is counted, such as ``"generation"``.
+    ``top``: where the vertical axis ends at least; ``whole``: values in full; ``empty``: shown while there are none.
     """
 
     hovered = Signal(object)
@@ -64,7 +57,6 @@ class LivePlot(Figure):
         whole: bool = False,
         empty: str = WAITING,
         y_title: str | None = None,
-        parent: Any = None,
     ) -> None:
         self.curves: list[Curve] = []
         self.log, self.across, self.from_zero, self.top = log, across, from_zero, top
@@ -85,7 +77,7 @@ class LivePlot(Figure):
         self._range = (math.nan, math.nan)
         self._following = True
         self._cursor: float | None = None
-        super().__init__(title, unit, theme=theme or LIGHT, key=key, parent=parent)
+        super().__init__(title, unit, theme=theme or LIGHT, key=key)
         self.hint(empty)
 
     def make_axes(self) -> dict[str, pg.AxisItem]:
@@ -115,10 +107,7 @@ class LivePlot(Figure):
     def series(
         self, name: str, colour: str | None = None, dash: tuple[float, ...] | None = None, step: bool = False
     ) -> Curve:
-        """The curve of that name, created if there is none; colour and dash are the theme's if not given.
-
-        ``step`` curves hold their value until the next point.
-        """
+        """The curve of that name, created if there is none; ``step`` curves hold their value until the next point."""
         for curve in self.curves:
             if curve.name == name:
                 return curve

@@ -25,13 +25,7 @@ def shortened(name: str, most: int = 20) -> str:
 
 
 class RowPlot(Picture):
-    """Names at the left, one a row, the first on top; numbers below.
-
-    Subclasses call :meth:`lay_rows` when they are drawn, and paint row ``k`` between ``k`` and ``k + 1``. No more
-    than :attr:`MOST` rows are drawn; all are in the table.
-
-    ``x_title``: title of the axis below.
-    """
+    """Names, one a row; subclasses call :meth:`lay_rows` and paint row ``k`` between ``k`` and ``k + 1``."""
 
     MOST = 60
     _ROW = 14  # pixels

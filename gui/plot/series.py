@@ -34,12 +34,9 @@ class Window(NamedTuple):
 
 
 class Series:
-    """Values over time, at most ``capacity`` buckets of them.
+    """Values over time, in at most ``capacity`` buckets (an even number) of ``stride`` points each.
 
-    Every bucket covers the same number of points (``stride``), the last perhaps fewer. When all are in use, neighbours
-    are merged two by two: the whole run stays in sight, and no peak is lost.
-
-    ``capacity``: an even number; memory is 32 bytes a bucket, taken as the buckets come into use.
+    When all are in use, neighbours are merged: the whole run stays in sight, and no peak is lost.
     """
 
     __slots__ = ("_capacity", "_filled", "_high", "_low", "_time", "_total", "_used", "last", "last_time", "stride")
@@ -161,12 +158,9 @@ class Series:
         return self._time[: self._used].copy(), self._total[: self._used] / counts
 
     def window(self, begin: float = -math.inf, end: float = math.inf, columns: int = 0) -> Window:
-        """What to draw between two times.
+        """What to draw between two times, with a bucket on either side, merged to about so many ``columns``.
 
-        ``begin``, ``end``: the next bucket on either side is drawn as well, so that the curve leaves the picture where
-        it should.
-        ``columns``: about how many columns of equal width to merge down to; 0 for all buckets. Columns begin at
-        multiples of their width, so that the picture does not flicker as points come in.
+        Columns begin at multiples of their width, so that the picture does not flicker as points come in.
         """
         first = max(0, bisect.bisect_right(self._time, begin, 0, self._used) - 1)
         stop = min(self._used, bisect.bisect_left(self._time, end, 0, self._used) + 1)

@@ -16,10 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class StackedPlot(LivePlot):
-    """Areas on top of each other, one for each curve; the upper edge is the sum of all.
-
-    With ``shares`` it is 100 % everywhere; the legend still says the values themselves, which are seconds.
-    """
+    """Areas on top of each other, with ``shares`` of 100 %; the legend has the values themselves."""
 
     _filled = True
 

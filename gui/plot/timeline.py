@@ -27,10 +27,7 @@ _KINDS = (AT_WORK, COMPILING, TO_DEVICE, FROM_DEVICE)  # in the order in which t
 
 
 class LaneTimeline(LivePlot):
-    """One lane a device: shares of time as areas, a tick for each kernel, and copies beneath.
-
-    Times without a report stay blank. It is zoomed like other plots, and its cursor is theirs.
-    """
+    """One lane a device: shares of time as areas, a tick for each kernel, copies beneath; blank without a report."""
 
     _filled = True
 

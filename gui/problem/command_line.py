@@ -66,10 +66,7 @@ def commands_of(notes: Sequence[RunNote]) -> str:
 def chosen(
     solver: str, problem: str, settings: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings and options of a run as its commands name them: the seed, and what differs from its default.
-
-    ``problem``: the class of the problem; of another one, such as a user's, the options' names tell the model.
-    """
+    """The seed, and the settings and options that differ from their defaults, as the commands name them."""
     usual = Settings().model_dump(mode="json")
     named = {
         name: value

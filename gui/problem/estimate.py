@@ -21,13 +21,10 @@ SECONDS = 20
 
 
 class EstimateBox(QWidget):
-    """A button, and what ``quintet estimate`` answers: a child process, so that a driver cannot crash the window.
+    """A button, and what ``quintet estimate`` answers, as a child process, so that a driver cannot crash the window."""
 
-    ``words``: gives the command, or raises :class:`engine.errors.InputError`, whose message is shown.
-    """
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.words: Callable[[], Sequence[str]] = list
         self.running = False
         """Whether an estimate is being made."""

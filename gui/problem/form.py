@@ -1,7 +1,4 @@
-"""A form made from a pydantic model of options: an editor for each field, its bounds, default and help, and a reset.
-
-An error is shown below its field, with the same message as on the command line.
-"""
+"""A form made from a pydantic model of options; errors are those of the command line."""
 
 from __future__ import annotations
 
@@ -65,26 +62,16 @@ class HelpLine(QLabel):
 
 
 class Form(QWidget):
-    """Editors for the fields of a model.
+    """Editors for fields of a model; ``changed()``; ``help_requested(title, help)`` when the user enters a field.
 
-    Signals: ``changed()``; ``help_requested(title, help)`` when the user enters a field.
-
-    ``base``: base values of the fields, from configuration and environment; the model's defaults otherwise. Reset
-    restores them, and :meth:`given` returns the values that differ from them.
-    ``names``: only these fields.
+    Reset restores the values of ``base``, and :meth:`given` returns those that differ from them.
     """
 
     changed = Signal()
     help_requested = Signal(str, str)
 
-    def __init__(
-        self,
-        model: type[BaseModel],
-        base: BaseModel | None = None,
-        names: list[str] | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, model: type[BaseModel], base: BaseModel | None = None, names: list[str] | None = None) -> None:
+        super().__init__()
         self.model = model
         self.base: dict[str, Any] = (base or model()).model_dump()
         self.names = names if names is not None else list(model.model_fields)

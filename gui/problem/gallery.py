@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QKeySequence, QShortcut
-from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem
 
 from gui.app.theme import Theme
 from gui.problem.samples import Sample
@@ -18,16 +18,13 @@ _FEW = 8
 
 
 class Gallery(QTreeWidget):
-    """A tree of problems and recorded runs.
-
-    Signals: ``problem_requested(path)`` for a problem, ``replay_requested(path)`` for a recorded run.
-    """
+    """A tree of problems (``problem_requested(path)``) and recorded runs (``replay_requested(path)``)."""
 
     problem_requested = Signal(Path)
     replay_requested = Signal(Path)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._recent: list[str] = []
         self._muted = QBrush()
         self.setHeaderHidden(True)

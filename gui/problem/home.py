@@ -16,8 +16,8 @@ class Home(QStackedWidget):
 
     open_requested = Signal()
 
-    def __init__(self, start_page: StartPage, theme: Theme, run_key: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, start_page: StartPage, theme: Theme, run_key: str) -> None:
+        super().__init__()
         self.start_page, self.preview, self.theme = start_page, Preview(theme), theme
         self._run_key = run_key
         self.addWidget(start_page)

@@ -23,11 +23,9 @@ AS = "as"
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem from a file, ready to be run.
+    """A problem from a file; ``options`` and ``settings`` are what a TOML file sets beside ``base``.
 
-    ``base`` are the options from defaults, configuration and environment; ``options`` and ``settings`` are those that a
-    TOML file sets in addition. ``reader`` is the model of what the file's reader takes, if it takes anything, and
-    ``reading`` what it was given; ``"as"`` there is the class that the user chose, as for ``--as``.
+    ``reader`` is the model of what the file's reader takes, ``reading`` what it was given, with ``"as"`` for ``--as``.
     """
 
     path: Path
@@ -54,10 +52,7 @@ def reader_of(path: Path, kind: str | None = None) -> type[ReadOptions] | None:
 
 
 def read_instance(path: Path, reading: Mapping[str, Any] | None = None) -> Instance:
-    """Read an instance file, a TOML file that names one, or the problem of a run folder.
-
-    ``reading``: fields of the ``read_options`` of the problem's class; and ``"as"``, the class, if the user says it.
-    """
+    """Read an instance, a TOML file that names one, or a run folder; ``reading`` as in :class:`Instance`."""
     from engine.cli.reading import class_of
 
     default = resolve()

@@ -36,13 +36,7 @@ _GALLERY = 130  # pixels, once a problem is loaded
 
 
 class ProblemPane(QWidget):
-    """Gallery, loaded problem, forms and their equivalents.
-
-    Signals: ``problem_requested(path)`` when a file is chosen; ``replay_requested(path)`` for a recorded run;
-    ``open_requested()`` for the file dialog; ``changed()`` when the options change;
-    ``reading_requested(path, reading)`` when a file is to be read again in another way; ``cancel_requested()`` when it
-    is not to be loaded.
-    """
+    """Gallery, loaded problem, forms and their equivalents."""
 
     problem_requested = Signal(Path)
     replay_requested = Signal(Path)
@@ -51,8 +45,8 @@ class ProblemPane(QWidget):
     reading_requested = Signal(Path, object)
     cancel_requested = Signal()
 
-    def __init__(self, toolbar_settings: Callable[[], dict[str, Any]], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, toolbar_settings: Callable[[], dict[str, Any]]) -> None:
+        super().__init__()
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.instance: Instance | None = None

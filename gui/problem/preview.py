@@ -24,8 +24,8 @@ from gui.problem.preview_data import HeatMap, Placement, Points, PreviewData, Ro
 class Preview(Cleanup, QWidget):
     """Shows a :class:`PreviewData`."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.theme = theme

@@ -69,12 +69,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class PreviewData:
-    """What a preview shows; made on another thread.
-
-    ``numbers``: names and values of the sizes, and the known optimum where the instance has one.
-    ``figures``: :class:`HeatMap`, :class:`Points`, :class:`Shares`, :class:`Rows` and :class:`Placement`.
-    ``estimates``: whether the solver estimates the work that the problem takes.
-    """
+    """What a preview shows: names and values of the sizes, figures; ``estimates`` if the solver estimates the work."""
 
     title: str
     description: str
@@ -231,10 +226,7 @@ def _linear_ordering(problem: Any, data: PreviewData) -> None:
 
 
 def ordered_weights(weights: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:
-    """The matrix of a linear ordering with rows and columns in an order, from 0 on, and what its values are.
-
-    Negative weights are shown by how much they exceed the least one.
-    """
+    """The matrix of a linear ordering in an order, above a negative least value, and what its values are."""
     least = min(0, int(weights.min()))
     shown = weights[np.ix_(order, order)] - least
     return shown, "weight" if least == 0 else f"weight above the least, {value_text(least)}"

@@ -36,10 +36,7 @@ def write_zip(folder: Path, target: Path) -> None:
 
 
 def unpack_run(archive: Path, runs: Path) -> Path:
-    """Unpack a run that :func:`write_zip` has packed into a folder of ``runs`` that was not there before.
-
-    Nothing is written outside that folder, and nothing that is there is changed; it appears whole or not at all.
-    """
+    """Unpack a run into a new folder of ``runs``, whole or not at all; nothing is written elsewhere."""
     runs.mkdir(parents=True, exist_ok=True)
     temporary = runs.parent / f".unpacking-{secrets.token_hex(4)}"
     try:

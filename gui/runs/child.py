@@ -1,7 +1,6 @@
-"""The child process of a run: ``quintet solve ... --events -``, its events, and how it is paused and stopped.
+"""The child process of a run, ``quintet solve ... --events -``: its events, and how it is paused and stopped.
 
-Reading never blocks and is bounded: the window takes the events that have arrived, a batch at a time. Stopping sends a
-request first, then SIGTERM, then SIGKILL; a child that dies by itself is reported like any other end.
+Reading never blocks. Stopping sends a request first, then SIGTERM, then SIGKILL.
 """
 
 from __future__ import annotations
@@ -32,14 +31,9 @@ def program() -> list[str]:
 
 
 class Child(QObject):
-    """One run in a process of its own.
+    """One run in a process of its own; ``ended()`` once it has ended and :meth:`take` has returned its last event.
 
-    Signals: ``line_read(text)``, a line of standard error; ``stopping(step)``, each step of stopping; ``ended()``, once
-    the process has ended and :meth:`take` has returned its last event.
-
-    ``words``: after ``quintet``; ``--events -`` is added.
-    ``command``: the command that starts ``quintet``.
-    ``patience``: seconds from the request to SIGTERM, and from SIGTERM to SIGKILL.
+    ``patience``: seconds from the request to stop to SIGTERM, and from SIGTERM to SIGKILL.
     """
 
     line_read = Signal(str)

@@ -17,10 +17,7 @@ from gui.runs.view import state_text
 
 @dataclass(frozen=True)
 class Column:
-    """One column: what it is sorted and filtered by, and its text, at the right where it is ``numeric``.
-
-    ``numeric``: None where the runs decide: an option is a number in some solvers and a word in others.
-    """
+    """One column; ``numeric`` is None where the runs decide: an option may be a number in some solvers only."""
 
     name: str
     title: str

@@ -1,8 +1,4 @@
-"""Following a run that another process writes: its events as they are recorded, until it ends.
-
-The folder may be on a shared disk and its process on another host. On this host the run is stopped and paused by
-signals.
-"""
+"""A run that another process writes, perhaps on another host; on this one it is stopped and paused by signals."""
 
 from __future__ import annotations
 
@@ -36,8 +32,8 @@ class Follower(QObject):
     """Whether the process is a child of this window."""
     invalid_lines = 0
 
-    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
         self.words: list[str] = []
         self.last: Event | None = None

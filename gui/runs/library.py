@@ -80,12 +80,7 @@ class Library:
             remove_temporaries(folder, r".+\.json|unpacking", older_than=_HOUR)
 
     def rescan(self, held: Callable[[RunNote], bool], seconds: float | None = None) -> bool:
-        """Follow changes that other windows and people made to the folder.
-
-        ``held``: whether a run is in progress in this window, which then owns its note.
-        ``seconds``: after which no more folders without a note are taken in; see :attr:`incomplete`.
-        Returns whether anything is different.
-        """
+        """Take in what others changed, folders without a note for some ``seconds``; whether anything is different."""
         known = {note.key: note for note in self.notes}
         stamps = {path.stem: at for path in self.runs.glob("*.json") if (at := stamp(path)) is not None}
         changed = False
@@ -203,10 +198,7 @@ class Library:
         return note
 
     def adopt(self, folder: Path, read: RunNote | None = None) -> RunNote:
-        """Take in a run folder from elsewhere; it stays where it is.
-
-        Returns the one that there is already, if the folder is known.
-        """
+        """Take in a run folder from elsewhere, which stays where it is; the one that there is if it is known."""
         folder = folder.resolve() if read is None else read.path
         inside = folder.parent == self.runs.resolve()
         for note in self.notes:
@@ -225,10 +217,7 @@ class Library:
             self._stamps[note.key] = at
 
     def delete(self, note: RunNote) -> Path:
-        """Move a run to the trash: its note, and its folder if that is in the folder of runs.
-
-        Returns its place in the trash, for :meth:`restore`.
-        """
+        """Move a run to the trash, its folder too if that is in the folder of runs; its place, for :meth:`restore`."""
         trash = self.home / "trash"
         place = trash / unused(note.key, lambda name: (trash / name).exists(), ".")
         place.mkdir(parents=True)

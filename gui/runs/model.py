@@ -20,10 +20,7 @@ NOTE, SORT = (Qt.ItemDataRole.UserRole + place for place in range(2))
 
 
 class RunModel(QAbstractTableModel):
-    """A row per run, the newest first.
-
-    Selections of views stay with their runs, as rows come and go one by one and columns change behind the first.
-    """
+    """A row per run, the newest first; rows come and go one by one, so that selections stay with their runs."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -37,11 +37,9 @@ _LAST_DATE = 253_370_764_800  # the year 9999
 
 @dataclass
 class RunNote:
-    """The data of the run list about one run.
+    """The data of the run list about one run; ``folder`` appears when the child has opened its devices.
 
-    ``folder``: the run folder, which appears when the child has opened its devices.
     ``options``, ``settings``, ``reading``: what was asked for; ``used``: all options of the run.
-    ``kind``: of the problem; ``sense``: what is done with its objective; ``source``: the instance file.
     ``window``: the process of the window it was started in; ``kernels``: how many its devices compiled or loaded.
     """
 

@@ -59,12 +59,9 @@ class _Reader:
 
 
 class Player(QObject):
-    """Delivers the events of a recording at their times.
+    """Delivers the events of a recording at their times, or at once with the speed ``inf``; ``size`` bytes of it.
 
-    Signals: ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
-
-    ``speed``: recorded seconds per second; ``inf`` is as fast as they are taken.
-    ``size``: bytes of the file to play; later ones are ignored.
+    ``ended()`` after the last event; ``rewound()`` when a seek goes back, so that dashboards start empty.
     """
 
     ended = Signal()

@@ -16,11 +16,9 @@ _MOST_POINTS = 512
 
 
 class RemainingTime:
-    """Extrapolates the progress of a phase from its recent rates.
+    """Extrapolates the progress of a phase from the rates of four segments of its second half.
 
-    The second half of the phase so far is divided into four segments. Their rates give a range for the remaining time;
-    if they differ by more than half, or change steadily in one direction by more than a fifth, nothing is said, since a
-    straight line would be wrong.
+    Nothing is said if they differ by more than half, or change steadily by more than a fifth.
     """
 
     def __init__(self) -> None:

@@ -137,8 +137,8 @@ class RunList(QWidget):
     selection_changed = Signal()
     menu_requested = Signal(QPoint)
 
-    def __init__(self, library: Library, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, library: Library, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("dock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._model = library.model

@@ -81,8 +81,8 @@ class RunTable(QWidget):
     menu_requested = Signal(QPoint)
     title = "All runs"
 
-    def __init__(self, library: Library, settings: QSettings, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, library: Library, settings: QSettings, theme: Theme) -> None:
+        super().__init__()
         self.theme = theme
         self._library, self._settings = library, settings
         self._sorted = False

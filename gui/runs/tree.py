@@ -34,10 +34,7 @@ class Row:
 
 @dataclass(eq=False)
 class Sweep:
-    """The runs of a sweep, one or more, newest first; ``number`` tells it from others, ``created`` is its place.
-
-    ``titles``: of its rows by the keys of the runs, once they were asked for.
-    """
+    """The runs of a sweep, newest first; ``number`` tells it from others, ``created`` is its place."""
 
     name: str
     number: int
@@ -105,11 +102,7 @@ def _tip(note: RunNote) -> str:
 
 
 class RunTree(QAbstractItemModel):
-    """Runs and sweeps, the newest first, and below each sweep its runs.
-
-    The internal id of an index is the number of the sweep that its row belongs to, 0 at the top. Rows have the roles
-    ``RUNS``, the runs of a sweep or the one of a run, ``NOTE``, a run alone, and ``ROW``, what is shown.
-    """
+    """Runs and sweeps; the internal id of an index is the number of the sweep that its row belongs to, 0 at the top."""
 
     def __init__(self, source: RunModel) -> None:
         super().__init__()

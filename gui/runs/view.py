@@ -46,10 +46,6 @@ class RunView:
     ``clock``: seconds of the run, as of the last :meth:`advance`, so that all labels show the same.
     ``replay``: what is being done with a recording; empty where the labels are those of the run itself.
     ``state``: one of :data:`LIVE_STATES`, or a status such as ``"optimal"``, ``"failed"`` or ``"killed"``.
-    ``finished``: whether a session of the run has reported its result.
-    ``limited``: whether ``total`` is a limit and not a target.
-    ``message``: why a run failed, or why there is no solution.
-    ``kernels``, ``usual_kernels``: templates compiled or loaded, and how many an earlier run like this one needed.
     """
 
     def __init__(self) -> None:
@@ -199,11 +195,7 @@ class RunView:
 
     @property
     def rate(self) -> Rate | None:
-        """The rate with its unit: of the first metric whose unit ends with ``/s``, else of the progress.
-
-        Of a run that has ended, it is what was counted in all for each second. Progress without a unit, such as from no
-        first solution to one, has no rate.
-        """
+        """Of the first metric whose unit ends with ``/s``, else of the progress; at the end the average of the run."""
         going = self.state in ("running", "stopping")
         for name, unit in self._rate_units.items():
             total = self.counters.get(name.removesuffix("_per_second"))
@@ -222,10 +214,7 @@ class RunView:
 
 
 def remaining_text(estimate: tuple[float, float] | None) -> str:
-    """A range of remaining time, such as ``40 s to 55 s left``; empty if there is none.
-
-    Beyond a month a range would be more than is known: an estimate of so much work is one of its order of magnitude.
-    """
+    """A range such as ``40 s to 55 s left``, beyond a month only its order of magnitude; empty if there is none."""
     if estimate is None:
         return ""
     if max(estimate) > _MONTH:

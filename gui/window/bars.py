@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QSlider, QToolButton
 
 from engine.util.text import seconds_text
 from gui.app.icons import set_icon
@@ -27,8 +27,8 @@ SPEEDS: tuple[tuple[str, float], ...] = (
 class Banner(QFrame):
     """A message across the top of a tab, with a button to dismiss it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("banner")
         self.text = text_label(wrap=True, plain=True, selectable=True, name="Message")
         self.button = QToolButton()
@@ -53,8 +53,8 @@ class ReplayBar(QFrame):
 
     toggled = Signal()
 
-    def __init__(self, player: Player, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, player: Player) -> None:
+        super().__init__()
         self.setObjectName("header")
         self.player = player
         self.play = QToolButton()

@@ -34,8 +34,8 @@ class MonitorTab(Cleanup, QWidget):
     complete = True
     title = "Devices"
 
-    def __init__(self, theme: Theme, command: Sequence[str] | None = None, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, command: Sequence[str] | None = None) -> None:
+        super().__init__()
         self.theme = theme
         self._command = list(command or program())
         self._began = time.monotonic()

@@ -37,12 +37,7 @@ _STATUS_MILLISECONDS = 3000
 
 
 class Problems(QObject):
-    """Loads problems into the problem pane.
-
-    Signals: ``changed()`` when another problem is loaded, or is being loaded; ``previewed(data, requested)`` when the
-    problem that Run would solve is another one (None if there is none), with whether the user asked for it;
-    ``folder_requested(path, speed)``, ``sweep_requested(sweep, name)``; ``refused(name, message)`` of a file.
-    """
+    """Loads problems into the problem pane; ``previewed(data, requested)`` when Run would solve another one."""
 
     changed = Signal()
     previewed = Signal(object, bool)
@@ -101,12 +96,7 @@ class Problems(QObject):
         requested: bool = True,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
-        """Read a problem file in the background and show it.
-
-        ``then``: called once the problem is shown.
-        ``requested``: whether the user asked for it, so that its preview becomes the current tab.
-        ``reading``: how the file is read; see :func:`gui.problem.instance.read_instance`.
-        """
+        """Read a problem file in the background, show it, and call ``then``; its preview is the tab if ``requested``."""
         if self.loading is not None:
             self._jobs.discard(self.loading)
         self.pane.show_loading(path)

@@ -39,19 +39,15 @@ _BEFORE_VALUES = 1.0  # seconds of compiling that a replay begins with
 
 
 class RunTab(Cleanup, QWidget):
-    """A run in a tab.
-
-    Signals: ``state_changed()``; ``logged(level, message)`` for the log; ``ready()`` when the dashboard of a recorded
-    run is complete; ``child_ended()`` when the process of the run has ended.
-    """
+    """A run in a tab; ``ready()`` when a recorded run is complete, ``child_ended()`` when its process has ended."""
 
     state_changed = Signal()
     logged = Signal(str, str)
     ready = Signal()
     child_ended = Signal()
 
-    def __init__(self, note: RunNote, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, note: RunNote, theme: Theme) -> None:
+        super().__init__()
         self.note, self.theme = note, theme
         self.view = RunView()
         self.panel: Panel | None = None

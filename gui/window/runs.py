@@ -24,10 +24,7 @@ _RESCAN_DELAY = 400  # milliseconds; a run that starts writes several times
 
 
 class Runs(Controller):
-    """Manages the runs in the list.
-
-    ``changed()`` when runs were added, renamed or removed.
-    """
+    """Manages the runs in the list; ``changed()`` when they were added, renamed or removed."""
 
     changed = Signal()
 

@@ -34,11 +34,7 @@ _TRIM_AFTER = 1500  # milliseconds after the last tab was closed
 
 
 class Tabs(QObject):
-    """Owns the tab widget and the tabs of runs, also of running ones whose tab is closed.
-
-    Signals: ``changed()`` when another tab is current, or the state of a run has changed; ``run_ended(tab)`` when a
-    child has ended; ``idle()`` when the last running one has.
-    """
+    """The tabs, also of running runs whose tab is closed; ``idle()`` when the last running child has ended."""
 
     changed = Signal()
     idle = Signal()
