@@ -31,11 +31,9 @@ class Palette(QDialog):
         self._chosen: Callable[[], object] | None = None
         frame = QFrame()
         frame.setObjectName("card")
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("Type a command, a file, a sample, a run, a page or an option")
+        self.line = QLineEdit(placeholderText="Type a command, a file, a sample, a run, a page or an option")
         self.line.setAccessibleName("Command")
-        self.list = QTreeWidget()
-        self.list.setColumnCount(2)
+        self.list = QTreeWidget(columnCount=2)
         self.list.setHeaderHidden(True)
         self.list.setRootIsDecorated(False)
         self.list.setAllColumnsShowFocus(True)

@@ -43,9 +43,8 @@ def build_actions(owner: QWidget) -> dict[str, QAction]:
     for action in ACTIONS:
         if action.name == _SEPARATOR or action.name in SUBMENUS:
             continue
-        qt = QAction(action.text, owner)
+        qt = QAction(action.text, owner, checkable=action.checkable)
         qt.setObjectName(action.name)
-        qt.setCheckable(action.checkable)
         if action.shortcut:
             qt.setShortcuts([QKeySequence(keys) for keys in action.shortcut.split()])
         if action.icon:

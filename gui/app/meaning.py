@@ -29,14 +29,12 @@ class Meaning:
 
 def show_meaning(meaning: Meaning, below: QWidget) -> None:
     """Show it below a widget until something else is clicked."""
-    label = QLabel(below)
+    label = QLabel(below, wordWrap=True, margin=10)
     label.setWindowFlag(Qt.WindowType.Popup)
     label.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     label.setObjectName("meaning")
     label.setAccessibleName("Meaning")
-    label.setWordWrap(True)
     label.setFixedWidth(340)
-    label.setMargin(10)
     lines = [escape(meaning.text), *([f"Paper: {escape(meaning.paper)}."] if meaning.paper else [])]
     label.setText("<br><br>".join([*lines, f'<a href="{SCHEME}:{meaning.page}">More in the documentation</a>']))
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)

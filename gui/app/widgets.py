@@ -33,9 +33,8 @@ def text_label(
     text: str = "", kind: str = "", wrap: bool = False, plain: bool = False, selectable: bool = False, name: str = ""
 ) -> QLabel:
     """A label: the style sheet knows it by its kind, a screen reader by its name; plain text has no markup."""
-    label = QLabel(text)
+    label = QLabel(text, wordWrap=wrap)
     label.setObjectName(kind)
-    label.setWordWrap(wrap)
     if plain:
         label.setTextFormat(Qt.TextFormat.PlainText)
     if selectable:
@@ -46,8 +45,7 @@ def text_label(
 
 def ask_folder(parent: QWidget, title: str, start: Path, done: Callable[[Path], object]) -> None:
     """Ask for a folder; ``done`` is called with the one that is chosen."""
-    dialog = QFileDialog(parent, title, str(start))
-    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog = QFileDialog(parent, title, str(start), fileMode=QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     dialog.fileSelected.connect(lambda name: done(Path(name)))
     open_once(dialog)

@@ -106,8 +106,7 @@ class Panel(Cleanup, QWidget):
             kind="warning", wrap=True, plain=True, selectable=True, name="Warnings of the run"
         )
         self._warning_label.hide()
-        self.pages = QTabWidget()
-        self.pages.setDocumentMode(True)
+        self.pages = QTabWidget(documentMode=True)
         self.pages.setAccessibleName("Pages of the dashboard")
         filled(
             QVBoxLayout(self),

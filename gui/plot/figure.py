@@ -26,11 +26,10 @@ _TOP = Qt.AlignmentFlag.AlignTop
 
 
 def _button(text: str, name: str, tip: str = "") -> QToolButton:
-    button = QToolButton()
+    button = QToolButton(autoRaise=True)
     button.setText(text)
     button.setAccessibleName(name)
     button.setToolTip(tip)
-    button.setAutoRaise(True)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
 
@@ -75,8 +74,7 @@ class Figure(Cleanup, QFrame):
         self._table: QTableView | None = None
         self._stack = QStackedLayout()
         filled(QVBoxLayout(self), self._head, self._legend, (self._stack, 1), margins=(8, 3, 4, 3), spacing=1)
-        self._room = QWidget()  # placeholder for the view
-        self._room.setMinimumHeight(60)
+        self._room = QWidget(minimumHeight=60)
         self._stack.addWidget(self._room)
         self._head_text()
 
@@ -258,10 +256,9 @@ class Figure(Cleanup, QFrame):
         view = PlotView(self.make_axes(), self)
         view.setAccessibleName(f"Plot of {self.title}")
         view.setMinimumHeight(60)
-        self._hint = QLabel(view)
+        self._hint = QLabel(view, wordWrap=True)
         self._hint.setObjectName("hint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._hint.setWordWrap(True)
         self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._hint.hide()
         pictured = self._stack.currentWidget() is self._room

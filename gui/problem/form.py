@@ -34,8 +34,7 @@ def form_area(*margins: int) -> tuple[QScrollArea, QVBoxLayout]:
     inner.setObjectName("scrolled")
     forms = QVBoxLayout(inner)
     forms.setContentsMargins(*margins)
-    area = QScrollArea()
-    area.setWidgetResizable(True)
+    area = QScrollArea(widgetResizable=True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -199,10 +198,9 @@ class _Editor(QObject):
         self.widget.setWhatsThis(tip)
         self.widget.installEventFilter(self)
         self.label.installEventFilter(self)
-        self.reset = QToolButton()
+        self.reset = QToolButton(autoRaise=True)
         set_icon(self.reset, "reset")
         self.reset.setIconSize(QSize(14, 14))
-        self.reset.setAutoRaise(True)
         self.reset.setToolTip(f"Reset to {_shown(base)}")
         self.reset.setAccessibleName(f"Reset {_title(name)}")
         keep = self.reset.sizePolicy()
@@ -218,9 +216,7 @@ class _Editor(QObject):
             box.toggled.connect(self.changed)
             return box
         if self._choices or bool in alternatives(self._model, self._name):
-            combo = QComboBox()
-            combo.setEditable(bool(self._numbers))
-            combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+            combo = QComboBox(editable=bool(self._numbers), insertPolicy=QComboBox.InsertPolicy.NoInsert)
             if self._optional:
                 combo.addItem("default", None)
             for choice in self._choices or (True, False):
@@ -231,8 +227,7 @@ class _Editor(QObject):
             combo.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             (combo.editTextChanged if combo.isEditable() else combo.currentIndexChanged).connect(self._on_edit)
             return combo
-        line = QLineEdit()
-        line.setPlaceholderText("default" if self._optional else "")
+        line = QLineEdit(placeholderText="default" if self._optional else "")
         line.textChanged.connect(self._on_edit)
         return line
 

@@ -75,8 +75,7 @@ class StartPage(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.cards: list[Card] = []
         big = text_label("Drop a problem file here", kind="big")
-        open_button = QPushButton("Open a file…")
-        open_button.setDefault(True)
+        open_button = QPushButton("Open a file…", default=True)
         open_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         open_button.clicked.connect(self.open_requested)
         small = text_label("The format is detected. Or start with a sample:", kind="muted")
@@ -95,9 +94,8 @@ class StartPage(QScrollArea):
         ]
         parts = (f"{key}  {what}".replace(" ", "\u00a0") for key, what in keys)
         hint = text_label("     ".join(parts), kind="muted", wrap=True)  # between the parts
-        inner = QWidget()
+        inner = QWidget(maximumWidth=900)
         inner.setObjectName("page")
-        inner.setMaximumWidth(900)
         column_layout = QVBoxLayout(inner)
         column_layout.setContentsMargins(28, 30, 28, 24)
         column_layout.setSpacing(6)

@@ -169,9 +169,8 @@ class _Program(Typed):
 
     def __init__(self) -> None:
         super().__init__()
-        self.program = QPlainTextEdit(_PROGRAM)
+        self.program = QPlainTextEdit(_PROGRAM, tabChangesFocus=True)
         self.program.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.program.setTabChangesFocus(True)
         self.program.setAccessibleName("Linear program in the LP format")
         filled(QVBoxLayout(self), self.program, margins=(0, 0, 0, 0))
         self.program.textChanged.connect(self.changed)

@@ -93,8 +93,7 @@ class Exports(Controller):
         )
 
     def _choose_file(self, title: str, name: str, write: Callable[[Path], object]) -> None:
-        dialog = QFileDialog(self._window, title, str(Path.home()))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog = QFileDialog(self._window, title, str(Path.home()), acceptMode=QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(name.replace("/", "-"))
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
         open_once(dialog)

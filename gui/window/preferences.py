@@ -96,8 +96,7 @@ def defaults_file() -> Path:
 
 
 def _number(least: int, most: int, value: int, unit: str = "") -> QSpinBox:
-    box = QSpinBox()
+    box = QSpinBox(suffix=unit)
     box.setRange(least, most)
     box.setValue(value)
-    box.setSuffix(unit)
     return box

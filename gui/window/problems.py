@@ -96,7 +96,7 @@ class Problems(QObject):
         requested: bool = True,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
-        """Read a problem file in the background, show it, and call ``then``; its preview is the tab if ``requested``."""
+        """Read a problem file in the background, show it, call ``then``; its preview is the tab if ``requested``."""
         if self.loading is not None:
             self._jobs.discard(self.loading)
         self.pane.show_loading(path)

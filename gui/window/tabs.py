@@ -51,10 +51,7 @@ class Tabs(QObject):
         """What starts ``quintet`` in child processes; None for the usual."""
         self._trim = QTimer(self, singleShot=True, interval=_TRIM_AFTER)
         self._trim.timeout.connect(return_memory)
-        self.widget = QTabWidget()
-        self.widget.setDocumentMode(True)
-        self.widget.setMovable(True)
-        self.widget.setElideMode(Qt.TextElideMode.ElideNone)
+        self.widget = QTabWidget(documentMode=True, movable=True, elideMode=Qt.TextElideMode.ElideNone)
         self.widget.setUsesScrollButtons(True)  # tabs that do not fit
         self.widget.setAccessibleName("Open runs")
         self.widget.tabBar().setAccessibleName("Open runs")
@@ -211,9 +208,8 @@ class Tabs(QObject):
         self._add_close_button(index, tab)
 
     def _add_close_button(self, index: int, tab: QWidget) -> None:
-        button = QToolButton()
+        button = QToolButton(autoRaise=True)
         button.setObjectName("close")
-        button.setAutoRaise(True)
         button.setIconSize(QSize(12, 12))
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         set_icon(button, "close")
