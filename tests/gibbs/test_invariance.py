@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.moves import independence
+from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from tests.support.invariance import (
@@ -26,7 +28,7 @@ WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3,
 """More columns than rows: the kernels ``gibbs`` and ``px`` take another path to beta."""
 
 COLUMNS = {"lines": COLLINEAR, "wide": WIDE, "latent": WIDE}
-"""``latent`` is the kernel ``hmc`` where it moves latent normals."""
+"""``latent`` is the kernel ``hmc`` where it moves latent normals, ``independent`` where it draws coefficients anew."""
 
 MUTANTS = {
     "half missing in lambda": ("gibbs", "conditionals", "0.5 * before * b * b", "before * b * b"),
@@ -64,6 +66,16 @@ MUTANTS = {
     "normals of the rows": ("cg", "sparse_rows", "(f64)sign * sqrt(drawn) * d", "2.0 * (f64)sign * sqrt(drawn) * d"),
     "size of the latent variables": ("cg", "polya_gamma", "return 0.25 * x;", "return 0.5 * x;"),
     "prior in the matrix": ("cg", "conjugate", "(sum + prior[base + j]", "(sum + 0.5 * prior[base + j]"),
+    "score at what is proposed": ("independent", "independence", "s2 * (sum - prior", "s2 * (0.0 * sum - prior"),
+    "density of what is proposed": ("independent", "independence", "mine -= log_proposal", "mine += log_proposal"),
+    "density of the step back": ("independent", "independence", "mine += log_proposal", "mine += 0.5 * log_proposal"),
+    "prior of a proposal": ("independent", "independence", "mine += log_prior", "mine -= log_prior"),
+    "likelihood of a proposal": (
+        "independent",
+        "independence",
+        "+ likelihood - score[",
+        "+ 0.0 * likelihood - 0.0 * score[",
+    ),
     "prior missing in a jump": ("lines", "lines", "+= log_prior_density(x_m", "+= 0.0 * log_prior_density(x_m"),
 }
 
@@ -106,7 +118,7 @@ def full(kernel, **model):
 CASES = [
     *(
         case(kernel, intercept=intercept)
-        for kernel in ("wide", "latent", "hmc", "lines")
+        for kernel in ("wide", "latent", "hmc", "lines", "independent")
         for intercept in (False, True)
     ),
     *(case("gibbs", intercept=False), case("px"), case("hmc", intercept=False, family="logit")),
@@ -118,19 +130,30 @@ CASES = [
     full("px", seed=4, unpenalized=1, intercept=False),
     full("latent", seed=4, unpenalized=2, intercept=False),
     *(full(kernel, seed=4, unpenalized=1) for kernel in ("gibbs", "wide", "cg")),
-    full("gibbs", seed=3, slab=0.3),
-    full("lines", seed=3, slab=0.3, replicates=3000),
+    *(full(kernel, seed=3, slab=0.3, replicates=3000) for kernel in ("gibbs", "lines", "independent")),
     *(full(kernel, seed=4, kind=kind) for kernel, kind in (("gibbs", "half_t"), ("px", "lasso"), ("px", "ridge"))),
     *(full("lines", seed=4, kind=kind, replicates=3000) for kind in ("regularized", "half_t", "lasso", "ridge")),
+    *(full("independent", seed=4, kind=kind, replicates=3000) for kind in ("regularized", "half_t")),
 ]
 
 
 def found_in(member, kernel, replicates=None, seed=2, offset=False, **model):
     """The p-values of a case; wide X take a matrix product a chain, cg launches: fewer replicates."""
-    columns, slow = COLUMNS.get(kernel, X), kernel in ("wide", "latent", "cg", "lines")
+    columns, slow = COLUMNS.get(kernel, X), kernel in ("wide", "latent", "cg", "lines", "independent")
     model |= {"offset": OFFSET[: len(columns)]} if offset else {}
     model |= {"replicates": replicates or (WIDE_REPLICATES if slow else REPLICATES)}
-    return p_values(member, kernel, seed, columns=columns, **model)
+    with pytest.MonkeyPatch.context() as patch:
+        if kernel == "independent":
+            patch.setattr(independence, "_FEWEST_COLUMNS", 1)
+            patch.setattr(HamiltonianMoves, "restart_control", with_half_a_share)
+        return p_values(member, kernel, seed, columns=columns, **model)
+
+
+def with_half_a_share(moves, length, restart=HamiltonianMoves.restart_control):
+    restart(moves, length)
+    control = moves._device.get(moves.control)
+    control["log_share"] = np.log(0.5)
+    moves._device.put(control, moves.control)
 
 
 @pytest.mark.few(2)
@@ -158,6 +181,7 @@ def test_a_wrong_constant_is_found(first_device, mutant, tmp_path, monkeypatch):
     model = {"intercept": "intercept" in mutant or kernel in ("lines", "cg")}
     model |= {"family": "logit"} if kernel == "cg" else {}
     most = 2 * REPLICATES if "intercept" in mutant and kernel not in ("wide", "latent") else REPLICATES
+    most = 3 * REPLICATES if kernel == "independent" else most
     most = WIDE_REPLICATES if kernel in ("wide", "latent", "cg") else most
     assert is_found(first_device, kernel, most, **model)
 

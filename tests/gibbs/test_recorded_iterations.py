@@ -11,7 +11,7 @@ import engine
 from engine.devices.graph import Recording, Recordings
 from engine.numerics.linear_algebra import providers
 from engine.solvers.gibbs.device.matrices import Matrices
-from engine.solvers.gibbs.moves import hamiltonian
+from engine.solvers.gibbs.moves import hamiltonian, independence
 from tests.support.engines import engine_of
 from tests.support.invariance import lines_of
 from tests.support.samplers import sampling_of, state_of
@@ -46,7 +46,8 @@ OPTIONS = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
 @pytest.mark.parametrize("case", CASES)
 def test_recordings_change_no_bit_of_the_draws(device, case, monkeypatch):
     name, options = CASES[case]
-    if case.startswith("hmc"):  # so that iterations are of two kinds
+    if case.startswith("hmc"):  # so that iterations are of two kinds, with all that there is
+        monkeypatch.setattr(independence, "_FEWEST_COLUMNS", 1)
         monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows, columns: 3)
     problem, plays = problem_of(name), itertools.count()
     play = Recording.play
@@ -107,6 +108,7 @@ def drawn(device, problem):
 
 @pytest.mark.full
 def test_whatever_changes_between_iterations_takes_effect(device, monkeypatch):
+    monkeypatch.setattr(independence, "_FEWEST_COLUMNS", 1)
     monkeypatch.setattr(hamiltonian, "rescale_interval", lambda rows, columns: 3)
     played, chosen = drawn(device, problem_of("probit"))
     monkeypatch.setattr(Recordings, "run", lambda self, key, work: work())

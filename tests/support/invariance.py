@@ -194,7 +194,7 @@ def p_values(
         "intercept": intercept,
         "intercept_scale": INTERCEPT_SCALE,
     }
-    options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc"}.get(kernel, kernel)
+    options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc", "independent": "hmc"}.get(kernel, kernel)
     if kernel == "cg":
         options["storage"] = "sparse"  # its signs are set apart from the entries
     with sampling(

@@ -125,7 +125,7 @@ SCHEMA = Schema(
             ArraySpec("watched", "integer", (None,)),
             ArraySpec("weight", "float32", ("rows",), required_if=_is_hmc),
             ArraySpec("curvature", "float32", ("rows",), required_if=_is_hmc),
-            ArraySpec("control", "float64", (6,), required_if=_is_hmc),
+            ArraySpec("control", "float64", (8,), required_if=_is_hmc),
             ArraySpec("mode_auxiliary", "float64", (None,), required_if=_is_hmc),
             ArraySpec("small", "float64", ("columns",), required_if=_knows_small),
             *_draws("draws", "quantities"),

@@ -27,6 +27,7 @@ from .device.worker import Worker
 from .draws.diagnostics import CHECKS, check_points, mixing_of
 from .draws.store import Draws
 from .draws.summary import posterior_of
+from .moves.independence import are_independent
 from .moves.rescale import rescale_interval
 from .options import REFRESH, Options
 from .posterior import Posterior
@@ -256,7 +257,8 @@ def passes_of(options: Options, state: RunState, first: int, count: int) -> int:
     every = rescale_interval(state.design.layout.rows, state.design.layout.columns)
     rescaled = (first + count - 1) // every - (first - 1) // every
     renewed = count if state.start.lines.count else rescaled
-    return count * state.adaptation.steps + renewed + rescaled * bool((state.adaptation.small > MOSTLY).any())
+    each = state.adaptation.steps + are_independent(state.design.layout.columns, options)
+    return count * each + renewed + rescaled * bool((state.adaptation.small > MOSTLY).any())
 
 
 def checked(options: Options, run: RunContext, state: RunState) -> Convergence:

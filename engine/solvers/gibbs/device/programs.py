@@ -195,6 +195,7 @@ class Programs:
             "wide_latent": {"block": block},
             "wide_scales": {"block": block, **_of_family(family)},
             "lines": {"block": block, **of_rows, **of_prior},
+            "independence": {"block": block, **of_prior},
             "rescale": {"block": block, **of_rows, **of_prior},
             "auxiliary": {**_auxiliary_constants(block, family), **self._weighted},
             "expand": {"block": block, "storage": STORAGE.get(storage, "f32")},
@@ -359,6 +360,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
         for size in (block, _long_block(capabilities)):
             yield "gibbs/conditionals", {"block": size, "records": records_of("probit"), **constants}
             yield "gibbs/scales", {"block": size, "records": records_of("probit"), **constants}
+            yield "gibbs/independence", {"block": size, "records": records_of("probit"), **constants}
     of_families = [*((family, horseshoe) for family in FAMILIES), *(("probit", other) for other in priors)]
     for weighted in ({}, {"weighted": True}):
         for family, constants in of_families[: len(FAMILIES)] if weighted else of_families:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....devices import Record
 from ..families import AUXILIARY
 
-__all__ = ["AUXILIARIES", "CHAIN", "CONTROL", "TRIAL", "records_of"]
+__all__ = ["AUXILIARIES", "CHAIN", "CONTROL", "RENEWAL", "TRIAL", "records_of"]
 
 CHAIN = Record(
     "chain",
@@ -25,9 +25,21 @@ AUXILIARIES = Record("auxiliary", value=("f64", AUXILIARY))
 """The family's own parameters."""
 
 CONTROL = Record(
-    "control", log_length="f64", mean_log_length="f64", error="f64", centre="f64", adaptations="f64", length="f64"
+    "control",
+    log_length="f64",
+    mean_log_length="f64",
+    error="f64",
+    centre="f64",
+    adaptations="f64",
+    length="f64",
+    log_share="f64",
+    accepted="f64",
 )
-"""Dual averaging of the length of the leapfrog steps: ``error`` is that of the acceptance, ``centre`` of log length."""
+"""Dual averaging of the length of the leapfrog steps: ``error`` is that of the acceptance, ``centre`` of log length.
+The share of the coefficients that are drawn anew at once, and how often all of them were accepted of late."""
+
+RENEWAL = Record("renewal", tau_precision="f64", log_ratio="f64", acceptance="f64")
+"""A proposal of many coefficients, and of tau."""
 
 TRIAL = Record(
     "trial",
@@ -51,5 +63,5 @@ _LIKELIHOODS = {
 
 def records_of(family: str) -> dict[str, Record]:
     """The records of the templates, by the names that these have for them."""
-    found = {record.name: record for record in (CHAIN, AUXILIARIES, CONTROL, TRIAL)}
+    found = {record.name: record for record in (CHAIN, AUXILIARIES, CONTROL, RENEWAL, TRIAL)}
     return found | ({"shape": _LIKELIHOODS[family]} if family in _LIKELIHOODS else {})

@@ -2,6 +2,7 @@
 
 An iteration, for all chains at once:
 
+0. with many columns, beta and tau drawn anew as if columns were orthogonal (:mod:`.independence`);
 1. beta and tau times a common factor; the small coefficients alone and tau times one; and moves along lines
    (:mod:`engine.solvers.gibbs.design.lines`): all with lambda integrated out, and on the margins X beta;
 2. tau given beta with lambda integrated out, then lambda given both;
@@ -33,6 +34,7 @@ from ..device.rows import Rows, some
 from ..options import Settings
 from ..schema import MOST_STEPS, CheckpointState
 from .auxiliary import AuxiliaryMoves
+from .independence import IndependenceMoves, are_independent
 from .rescale import RescaleMoves, rescale_interval
 from .wide import CollapsedMoves, LatentTrajectory
 
@@ -73,6 +75,8 @@ class HamiltonianMoves:
         collapsed = CollapsedMoves if rows.design.family.targeted else LatentTrajectory
         self.latent = collapsed(memory, rows, chains, matrices, settings) if settings.latent else None
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)  # which the passes read
+        renewed = not settings.latent and are_independent(q, settings.options)
+        self.independence = IndependenceMoves(memory, rows, chains, settings) if renewed else None
         signs = np.zeros(self._pitch, np.float32)
         if rows.design.first:
             signs[: layout.rows] = rows.design.signs(0, layout.rows)
@@ -126,7 +130,7 @@ class HamiltonianMoves:
         """Begin to choose the length of the steps anew, from here."""
         start, control = math.log(length), np.zeros(1, CONTROL.dtype)
         control["log_length"] = control["mean_log_length"] = start
-        control["centre"], control["length"] = math.log(2.0 * length), length
+        control["centre"], control["length"], control["accepted"] = math.log(2.0 * length), length, 0.5
         self._device.put(control, self.control)
 
     def adapt(self, averaging: bool, restart: float | None) -> None:
@@ -233,6 +237,10 @@ class HamiltonianMoves:
     def _iterate(self, rescaled: bool) -> None:
         """What an iteration gives the device to do; its number is in ``chains.iteration``."""
         chains, matrices = self._chains, self._matrices
+        if self.independence is not None:
+            part = self.rescale.arguments()["part_f32"]
+            self.independence.move(self._launch, self._shards, lambda: self._pass(part, self._ends), self.adapting)
+            self._keep_margins()
         if rescaled or len(self.lines.row_index) or self.auxiliary.count:
             self._rows.share_margins(self._margins, chains.count)
         if rescaled:
