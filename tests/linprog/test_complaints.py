@@ -44,7 +44,7 @@ def test_an_optimum_keeps_the_tolerance_that_was_asked_for(owner, method):
 @pytest.mark.parametrize("iterations", [0, 64, 640])
 def test_programs_that_have_an_optimum_are_never_called_infeasible_or_unbounded(owner, iterations):
     """MIT-Lu-Lab/cuPDLPx 18: feasible programs that are called infeasible."""
-    for seed in range(6):
+    for seed in range(3):
         problem = sparse_program(seed)
         for presolve in (True, False):
             result = owner.solve(problem, method="pdhg", pdhg_iterations=iterations, presolve=presolve)

@@ -433,6 +433,7 @@ def test_a_time_limit_returns_where_the_simplex_method_is(owner, monkeypatch):
     settle(owner)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("alone", [0.0, 60.0])
 def test_pdhg_begins_before_an_interior_point_whose_factors_would_take_minutes(owner, monkeypatch, alone):
     """PageRank, which it solves in some hundred iterations; the interior-point method begins where it does not."""
