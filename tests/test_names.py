@@ -48,5 +48,5 @@ def test_what_needs_an_optional_package_says_so_and_hides_nothing_else():
 def test_no_two_modules_of_the_tests_have_the_same_name_and_none_imports_from_a_file_of_tests():
     paths = [path for path in Path(__file__).parent.rglob("*.py") if path.name not in ("__init__.py", "conftest.py")]
     assert [name for name, count in Counter(path.name for path in paths).items() if count > 1] == []
-    imports = re.compile(r"^\s*(from [\w.]*\btest_\w+ import|import [\w.]*\btest_\w+|sys\.path\b.*(insert|=))", re.M)
+    imports = re.compile(r"^\s*((from|import) [\w.]*\btest_\w+|sys\.path\b.*(insert|append|=))", re.M)
     assert [path.name for path in paths if imports.search(path.read_text(encoding="utf-8"))] == []
