@@ -84,7 +84,7 @@ def _warm(backend: str, devices: list[str]) -> int:
 
     select(backend, devices or None)  # no device is one trouble, not one for each sample
     failed = False
-    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as threads:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
         starts = {path.stem: threads.submit(start, path, backend, devices) for path in samples()}
         for name, done in starts.items():
             try:

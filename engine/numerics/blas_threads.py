@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -55,10 +56,15 @@ class _Threads:
                 self._release(force=True)
 
 
+_FOUND: dict[str, _Threads] = {}  # by the file
+
+
 @functools.cache
-def _libraries() -> list[_Threads]:
-    """The BLAS libraries of the process; to be asked for once SciPy's is loaded."""
-    return [_Threads(library) for library in ThreadpoolController().select(user_api="blas").lib_controllers]
+def _libraries(with_scipy: bool) -> tuple[_Threads, ...]:
+    """The BLAS libraries of the process; SciPy brings one of its own."""
+    for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+        _FOUND.setdefault(library.filepath, _Threads(library))
+    return tuple(_FOUND.values())
 
 
 class _Wish(contextlib.AbstractContextManager[None]):
@@ -66,13 +72,16 @@ class _Wish(contextlib.AbstractContextManager[None]):
 
     def __init__(self, ones: int, alls: int) -> None:
         self._ones, self._alls = ones, alls
+        self._entered = threading.local()
 
     def __enter__(self) -> None:
-        for library in _libraries():
+        libraries = _libraries("scipy.linalg._fblas" in sys.modules)
+        self._entered.__dict__.setdefault("stack", []).append(libraries)
+        for library in libraries:
             library.add(self._ones, self._alls)
 
     def __exit__(self, *_: object) -> None:
-        for library in _libraries():
+        for library in self._entered.stack.pop():
             library.add(-self._ones, -self._alls)
 
 

@@ -20,7 +20,7 @@ from ..util.version import version
 
 __all__ = ["commit", "describe_machine", "is_busy", "machine_lines"]
 
-_PACKAGES = ("numpy", "scipy", "pyopencl", "pycuda", "cuda-core", "highspy")
+_PACKAGES = ("numpy", "scipy", "pyopencl", "pycuda", "cuda-bindings", "highspy")
 _ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -84,9 +84,13 @@ def _limited(stream: BufferedReader, path: str | Path, most: int) -> bytes:
     return content
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed."""
-    with whole(path) as stream:
+def write_whole(path: Path, content: bytes, synced: bool = True) -> None:
+    """Write a file so that it is never seen in part: to a temporary name in the same folder, then renamed.
+
+    ``synced``: it is so after a power cut too. What is checked when it is read, and can be made again, need not wait
+    for the disk.
+    """
+    with whole(path, synced) as stream:
         stream.write(content)
 
 
@@ -99,20 +103,22 @@ def write_to(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
+def whole(path: Path, synced: bool = True) -> Iterator[IO[bytes]]:
     """Open a file that gets its name once all of it is on disk, or is removed if an error occurs."""
     temporary = temporary_beside(path)
     try:
         with temporary.open("xb") as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            if synced:
+                os.fsync(stream.fileno())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    sync_folder(path.parent)
+    if synced:
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

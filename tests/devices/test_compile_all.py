@@ -10,7 +10,6 @@ import pkgutil
 import re
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
 
@@ -47,25 +46,16 @@ def _empty_caches(tmp_path, monkeypatch):
 def _hasty(monkeypatch):
     """NVRTC spends no time on fast code: a fifth of the time."""
     try:
-        core, version = nvrtc._core()
+        nvrtc._nvrtc()
     except BackendUnavailable as error:
         pytest.skip(str(error))
+    compiled = nvrtc._machine_code
 
-    def compiled(text, options, kind):
-        try:
-            return core.Program(text, "c++", core.ProgramOptions(**options, ofast_compile="max")).compile(kind)
-        except Exception as error:
-            if "unsupported operation" not in str(error):
-                raise
-        return core.Program(text, "c++", core.ProgramOptions(**options)).compile(
-            kind
-        )  # NVRTC 13.5 refuses one in haste
+    def in_haste(text, name, options):
+        code, log = compiled(text, name, (*options, "--Ofast-compile=max"))
+        return compiled(text, name, options) if code is None else (code, log)  # NVRTC 13.5 refuses one in haste
 
-    def program(text, language, options):
-        return SimpleNamespace(compile=functools.partial(compiled, text, options))
-
-    hasty = SimpleNamespace(Program=program, ProgramOptions=dict)
-    monkeypatch.setattr(nvrtc, "_core", lambda: (hasty, version))
+    monkeypatch.setattr(nvrtc, "_machine_code", in_haste)
 
 
 def in_language(language):

@@ -167,7 +167,7 @@ def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch, driver
 def test_cuda_without_its_compiler_says_how_to_install_it(monkeypatch):
     fake_driver(monkeypatch, 1)
     monkeypatch.setattr(nvrtc.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(BackendUnavailable, match=r"no module cuda\); pip install cuda-core cuda-bindings"):
+    with pytest.raises(BackendUnavailable, match=r"no module cuda\); pip install cuda-bindings"):
         cuda.list_devices()
 
 

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy  # noqa: F401 - brings a BLAS
 import pytest
-import scipy.linalg  # noqa: F401 - brings a BLAS of its own
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine.numerics.blas_threads import all_threads, one_thread
@@ -44,6 +44,16 @@ def one_thread_stays_until_the_last_who_wanted_it_has_left():
         assert counts() == {2}
 
 
+def a_library_that_is_loaded_meanwhile_has_as_many_as_before():
+    with one_thread():
+        assert counts() == {1}
+        import scipy.linalg  # noqa: F401 - brings another BLAS
+    assert inside() == {1}
+    with threadpool_limits(2, "blas"):
+        assert inside() == {1}
+        assert counts() == {2}
+
+
 def a_large_operation_has_all_threads_meanwhile():
     def large():
         with all_threads():
@@ -65,6 +75,7 @@ def a_limit_of_the_caller_holds_and_is_restored():
 
 
 CLAIMS = (
+    a_library_that_is_loaded_meanwhile_has_as_many_as_before,
     every_thread_of_the_process_is_heard,
     one_thread_stays_until_the_last_who_wanted_it_has_left,
     a_large_operation_has_all_threads_meanwhile,

@@ -15,34 +15,33 @@ from ...errors import BackendUnavailable, KernelError
 from ..kernels.cache import alone, keep, kept
 from ..kernels.source import Source, compiler_location, dump
 
-_OPTIONS = "-lineinfo"
+_OPTIONS = ("-lineinfo",)
 _LOADING = threading.Lock()
 _THREADS = 16
 _BEGINNING = threading.Lock()
 _BEGUN: weakref.WeakValueDictionary[tuple[str, str], Future[bytes]] = weakref.WeakValueDictionary()
 """What a device of this process waits for, by the source's digest and the architecture."""
-_INSTALLATION = "pip install cuda-core cuda-bindings nvidia-cuda-nvrtc"
+_INSTALLATION = "pip install cuda-bindings nvidia-cuda-nvrtc"
 
 
 def require_compiler() -> None:
     """Check, without importing it, that the compiler's binding is installed."""
-    for name in ("cuda", "cuda.core", "cuda.bindings"):
+    for name in ("cuda", "cuda.bindings"):
         if importlib.util.find_spec(name) is None:
             raise BackendUnavailable(
                 f"CUDA is unavailable: its compiler is not installed (no module {name}); {_INSTALLATION}"
             )
 
 
-def _core() -> tuple[Any, str]:
-    """``cuda.core`` and NVRTC's version; imported by one thread at a time, for another would see it half made."""
+def _nvrtc() -> tuple[Any, str]:
+    """NVRTC's binding and version; imported by one thread at a time, for another would see it half made."""
     with _LOADING:
-        return _imported_core()
+        return _imported_nvrtc()
 
 
 @functools.cache
-def _imported_core() -> tuple[Any, str]:
+def _imported_nvrtc() -> tuple[Any, str]:
     try:
-        from cuda import core
         from cuda.bindings import nvrtc
     except ImportError as error:
         raise BackendUnavailable(
@@ -52,7 +51,7 @@ def _imported_core() -> tuple[Any, str]:
         _, major, minor = nvrtc.nvrtcVersion()
     except RuntimeError as error:
         raise BackendUnavailable(f"CUDA is unavailable: the NVRTC library is not installed; {_INSTALLATION}") from error
-    return core, f"{major}.{minor}"
+    return nvrtc, f"{major}.{minor}"
 
 
 @functools.cache
@@ -72,24 +71,38 @@ def begin_cubin(source: Source, architecture: str, device: str) -> Future[bytes]
 
 def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
     """Machine code of rendered CUDA source for one architecture."""
-    core, version = _core()
-    key = hashlib.sha256(f"{source.digest} {architecture} {version} {_OPTIONS}".encode()).hexdigest()
+    _, version = _nvrtc()
+    key = hashlib.sha256(f"{source.digest} {architecture} {version} {' '.join(_OPTIONS)}".encode()).hexdigest()
     if (binary := kept(f"{key}.cubin")) is not None:
         return binary
     with alone(key):  # another process may be compiling it
-        return kept(f"{key}.cubin") or _compiled(core, key, source, architecture, device)
+        return kept(f"{key}.cubin") or _compiled(key, source, architecture, device)
 
 
-def _compiled(core: Any, key: str, source: Source, architecture: str, device: str) -> bytes:
+def _compiled(key: str, source: Source, architecture: str, device: str) -> bytes:
     if os.environ.get("QUINTET_DUMP_KERNELS"):
         dump(source)
-    options = core.ProgramOptions(arch=architecture, name=f"{source.template}.mako", lineinfo=True)
-    try:
-        code = bytes(core.Program(source.text, "c++", options).compile("cubin").code)
-    except Exception as error:
-        log = str(error)
+    code, log = _machine_code(source.text, f"{source.template}.mako", (f"--gpu-architecture={architecture}", *_OPTIONS))
+    if code is None:
         where = compiler_location(log, source.text)
         message = f"does not compile for {architecture}" + (f" ({where})" if where else "")
-        raise KernelError(source.template, "cuda", device, message, log=log, source_path=dump(source)) from error
+        raise KernelError(source.template, "cuda", device, message, log=log, source_path=dump(source))
     keep(f"{key}.cubin", code)
     return code
+
+
+def _machine_code(text: str, name: str, options: tuple[str, ...]) -> tuple[bytes | None, str]:
+    """Machine code, or None and why there is none."""
+    nvrtc, _ = _nvrtc()
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
+    try:
+        (fault,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
+        if fault != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            log = b" " * nvrtc.nvrtcGetProgramLogSize(program)[1]
+            nvrtc.nvrtcGetProgramLog(program, log)  # writes there
+            return None, f"{fault.name}: {log.rstrip(bytes(1)).decode(errors='replace')}"
+        code = b" " * nvrtc.nvrtcGetCUBINSize(program)[1]
+        nvrtc.nvrtcGetCUBIN(program, code)
+        return code, ""
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)

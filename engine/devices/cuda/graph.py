@@ -1,6 +1,6 @@
 """CUDA graphs: work captured from streams, which the driver then starts with one call.
 
-The capture is that of the driver's own binding (``cuda.bindings``, which ``cuda.core`` needs), on PyCUDA's streams in
+The capture is that of the driver's own binding (``cuda.bindings``), on PyCUDA's streams in
 the context that is current. Kernels, copies and fills become the nodes of a graph, events its edges.
 """
 

@@ -1,6 +1,6 @@
 """Checked kernels on GPUs: buffers lie between addresses that are not mapped; see :mod:`engine.devices.guarded`.
 
-Through the driver's virtual memory management (``cuda.bindings``, which ``cuda.core`` needs), in the context that is
+Through the driver's virtual memory management (``cuda.bindings``), in the context that is
 current. What the driver maps comes in pieces of some 2 MB, of which the buffer is the end (or the beginning, with
 ``QUINTET_CHECKED=begin``); an access elsewhere in them is not noticed. One beyond them ends the context, and the driver
 does not say where it was: ``python -m tools.soak.sanitizer`` does.

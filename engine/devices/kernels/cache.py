@@ -91,7 +91,7 @@ def kept(name: str) -> bytes | None:
 def keep(name: str, binary: bytes) -> None:
     """Keep a binary; a cache that cannot be written is no reason to fail."""
     with contextlib.suppress(OSError):
-        write_whole(folder() / name, hashlib.sha256(binary).digest() + binary)
+        write_whole(folder() / name, hashlib.sha256(binary).digest() + binary, synced=False)
         _shrink_own()
 
 
@@ -235,7 +235,7 @@ class _PoclFiles:
             return {}
 
     def _write_list(self, outer: str, listed: _Listed) -> None:
-        write_whole(self._list_of(outer), json.dumps(listed).encode())
+        write_whole(self._list_of(outer), json.dumps(listed).encode(), synced=False)
 
     def list_soon(self) -> None:
         """List what is there a few seconds from now."""

@@ -74,6 +74,9 @@ class LinearAlgebra(Closing):
     def begin_factor(self) -> None:
         """Begin to compile what factorisations and solutions take."""
 
+    def begin_gram(self, columns: int) -> None:
+        """Begin to compile what :meth:`gram_columns` takes."""
+
     def gram(self, matrix: Buffer, scale: Buffer | None, out: Buffer) -> None:
         """``out = A diag(scale) A^T``, lower triangle."""
         batch, m, n = _matrices("matrix", matrix)

@@ -89,11 +89,10 @@ class Kernels(LinearAlgebra):
         """
         batch, m, n, k = sizes
         shape = self._shape(batch, m, n, lower)
-        constants: dict[str, Any] = {**shape, "value": _TYPES[a[0].dtype.name]}
         tiles = _tiles(m, n, shape["tile"], lower)
         splits, part = self._splits(tiles * batch, k, batch * m * n, shape["depth"])
         partial = self._scratch_of("partial", batch * splits * m * n) if splits > 1 else c[0]
-        program = self.device.program("numerics/product", **constants)
+        program = self.device.program("numerics/product", **shape, value=_TYPES[a[0].dtype.name])
         program.multiply(
             tiles * splits * batch,
             shape["block"],
@@ -146,6 +145,10 @@ class Kernels(LinearAlgebra):
         part = -(-k // splits)
         part = max(depth, -(-part // depth) * depth)
         return max(1, -(-k // part)), part
+
+    def begin_gram(self, columns: int) -> None:
+        """Begin to compile what :meth:`gram_columns` takes for so many columns of float64."""
+        self.device.program("numerics/product", **self._shape(1, columns, columns, True), value="f64")
 
     def begin_factor(self) -> None:
         """Begin to compile what factorisations and solutions take."""

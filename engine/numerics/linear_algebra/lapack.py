@@ -6,6 +6,7 @@ A row-major matrix is the transpose of a column-major one, so the lower triangle
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ _ONE_THREAD = 4e8  # operations up to here go to one thread: others take longer 
 _INDEXABLE_BYTES = 1 << 31
 _OPERATIONS, _LEAST_ROWS = 4_000_000_000, 128  # of a product that is not interrupted, and rows that are the least
 _IN_BLOCKS = 1500  # rows from which a factor that may be cancelled is made in blocks
+_SMALL_GRAM = 1e8  # products up to which NumPy makes a Gram matrix: SciPy takes longer to import than it saves
 _SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
 
 
@@ -33,11 +35,19 @@ class Lapack(LinearAlgebra):
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
-        from scipy.linalg import blas, lapack
-
-        self._blas: Any = blas
-        self._lapack: Any = lapack
         self._kernels = Kernels(device)
+
+    @functools.cached_property
+    def _blas(self) -> Any:
+        from scipy.linalg import blas  # slow to import, and small problems need none of it
+
+        return blas
+
+    @functools.cached_property
+    def _lapack(self) -> Any:
+        from scipy.linalg import lapack
+
+        return lapack
 
     def close(self) -> None:
         """Give the scratch memory back."""
@@ -82,6 +92,9 @@ class Lapack(LinearAlgebra):
         if first:
             c[:] = 0.0  # beta = 0 would keep NaN in some libraries
         _require_indexable(len(c))
+        if columns.size * len(c) <= _SMALL_GRAM:
+            c += columns.T @ columns if trans else columns @ columns.T
+            return
         self._blas.dsyrk(1.0, columns, beta=beta, c=c.T, trans=trans, lower=0, overwrite_c=1)
 
     def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:

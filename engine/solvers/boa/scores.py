@@ -34,8 +34,6 @@ def log_factorials(selected: int) -> NDArray[np.uint32]:
 
 def entropy_table(selected: int) -> NDArray[np.int32]:
     """What a value that c of ``selected`` individuals have adds to the entropy of its gene, for each c; whole units."""
-    from scipy.special import xlogy  # slow to import
-
     share = np.arange(selected + 1) / selected
-    bits = np.asarray(-xlogy(share, share), np.float64) / math.log(2)
+    bits = -share * np.log2(np.maximum(share, 1.0 / selected))
     return np.rint(bits / ENTROPY_UNIT).astype(np.int32)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...base.context import RunContext
 from ...numerics.blas_threads import one_thread
+from ...numerics.lbfgs import minimize
 from ...numerics.philox import uniform_float64_wide, uniform_words
 from .checkpoint import Adaptation, RunState, Start, snapshot_of
 from .design.lines import find_lines
@@ -44,7 +45,6 @@ RIDGE = 1.0
 
 _MODE_SHARE = 0.6  # of a time limit is left at least when the search for a mode ends early
 _ROUNDS = 6
-_MEMORY = 12
 _CLOSE = 0.02  # of a posterior standard deviation
 _ROUNDING = 1e-7  # relative, of a log-likelihood that is added up in float32
 _LEAST_SIGMA = 0.3  # of the target's standard deviation, where the columns can fit every row
@@ -199,12 +199,10 @@ def _maximise(
 ) -> tuple[Floats, bool]:
     """The maximum of log-likelihood - beta' diag(prior) beta / 2, and whether ``between`` ended the search.
 
-    SciPy's L-BFGS-B on u = L' beta / s, where L L' is the factor of the scaled X'X + diag(prior) on the first device,
+    L-BFGS on u = L' beta / s, where L L' is the factor of the scaled X'X + diag(prior) on the first device,
     which bounds the curvature from above. In these coordinates the length of the gradient is about the distance from
     the maximum in posterior standard deviations.
     """
-    from scipy.optimize import minimize
-
     start, passes, ended = beta.copy(), itertools.count(), False
 
     def beta_of(u: Floats) -> Floats:
@@ -217,14 +215,9 @@ def _maximise(
         gradient, value = sampler.score(beta)
         return 0.5 * float(prior @ beta**2) - value, -sampler.solve(gradient - prior * beta, transposed=False)
 
-    def stop(u: Floats) -> None:
-        if ended:
-            raise StopIteration
-
-    options = {"maxcor": _MEMORY, "maxiter": 200, "gtol": _CLOSE / np.sqrt(len(beta)), "ftol": _ROUNDING}
     with one_thread():  # the vectors are short: waking other threads takes longer than all they do
-        found = minimize(objective, np.zeros_like(beta), jac=True, method="L-BFGS-B", options=options, callback=stop)
-    return beta_of(found.x), ended
+        u = minimize(objective, np.zeros_like(beta), 200, _CLOSE / np.sqrt(len(beta)), _ROUNDING, lambda: ended)
+    return beta_of(u), ended
 
 
 def _start_state(sampler: Sampler, mode: Floats) -> dict[str, Floats]:

@@ -222,14 +222,16 @@ def _deviations(design: Design, gram: Floats, means: Floats) -> Floats:
 
 def _null_directions(design: Design, gram: Floats, means: Floats) -> list[_Direction]:
     """Sparse directions v with Xv constant: a reduced row echelon basis in the units of the data, of small supports."""
-    from scipy.linalg import eigh, qr
-
     count = len(means)
     if design.layout.rows <= count or not 1 < count <= _MOST_COLUMNS:
         return []
     deviation = _deviations(design, gram, means)
     correlation = _covariance(design, gram, means, slice(0, count)) / np.outer(deviation, deviation)
     limit = _NULL_EIGENVALUE[design.storage]
+    if _exceeds(correlation, limit):
+        return []
+    from scipy.linalg import eigh, qr  # slow to import, and most data need neither
+
     _, vectors = eigh(correlation, subset_by_value=(-np.inf, limit))
     if not vectors.shape[1]:
         return []
@@ -244,6 +246,15 @@ def _null_directions(design: Design, gram: Floats, means: Floats) -> list[_Direc
         if 2 <= len(columns) <= _MOST_MEMBERS:
             found.append((columns, row[columns] * design.scale[columns]))
     return found
+
+
+def _exceeds(matrix: Floats, limit: float) -> bool:
+    """Whether all eigenvalues are above a limit: then there is a Cholesky factor of what remains."""
+    try:
+        np.linalg.cholesky(matrix - limit * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _rounded(basis: Floats) -> Floats:

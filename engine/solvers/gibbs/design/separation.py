@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ....numerics.blas_threads import one_thread
 from .features import dense_rows
 from .lines import Lines, chunks
 from .matrix import Design
@@ -16,6 +17,7 @@ Floats = NDArray[np.float64]
 _NAMED = 5
 _MOST_WRONG = 0.1  # share of the rows that are on the wrong side at the mode
 _MOST_ENTRIES, _MOST_ITERATIONS = 200_000, 2000  # of the linear program
+_MOST_STEPS = 30
 _MOST_WORK = 4_000_000_000  # multiplications for the inner products of the rows
 
 
@@ -57,13 +59,32 @@ def _largest(design: Design, coefficients: Floats) -> tuple[int, ...]:
 
 def _separating_direction(design: Design) -> Floats:
     """The coefficients of smallest sum of sizes with which every margin is at least 1; zeros if there are none."""
-    from scipy.optimize import linprog
-
     count = len(design.active)
     x = _signed_rows(design)
+    with one_thread():  # others take longer to wake
+        mixed = _are_mixed(x)
+    if mixed:
+        return np.zeros(count)
+    from scipy.optimize import linprog  # slow to import, and most data need no linear program
+
     options = {"maxiter": _MOST_ITERATIONS}
     found = linprog(np.ones(2 * count), A_ub=np.hstack([-x, x]), b_ub=-np.ones(len(x)), options=options)
     return np.asarray(found.x[:count] - found.x[count:] if found.status == 0 else np.zeros(count))
+
+
+def _are_mixed(x: Floats) -> bool:
+    """Whether rows are found to have positive multiples whose sum is 0: then no x b is positive (Gordan, 1873).
+
+    Such are w (1 - x step), where Newton's method for the minimum of the sum of w = exp(-x b) changes no x b by 1.
+    """
+    margins = np.zeros(len(x))
+    for _ in range(_MOST_STEPS):
+        roots = np.exp(-0.5 * (margins - margins.min()))
+        change = x @ np.linalg.lstsq(x * roots[:, None], roots)[0]
+        if change.max() < 0.9:
+            return True
+        margins += change / max(1.0, float(np.abs(change).max()))
+    return False
 
 
 def _interpolating_direction(design: Design) -> Floats:

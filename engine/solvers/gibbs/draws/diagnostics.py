@@ -8,9 +8,11 @@ C. Geyer's initial monotone sequence (1992).
 
 from __future__ import annotations
 
+import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ __all__ = ["CHECKS", "Diagnostics", "Mixing", "check_points", "diagnose", "mixin
 Floats = NDArray[np.float64]
 _VALUES_AT_ONCE = 1 << 20
 _MOST_THREADS = 16
+_SLOW_FROM = 50_000  # ranks, of which Python's functions take as long as SciPy to be imported
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,19 @@ def _split_r_hat(split: Floats, ranked: Floats) -> Floats:
 
 def _rank_normalised(values: Floats) -> Floats:
     """Normal scores of the ranks over all chains, ties at their mean rank."""
-    from scipy.special import ndtri
-
     flat = values.reshape(len(values), -1)
-    scores = ndtri((_mean_ranks(flat) - 0.375) / (flat.shape[1] + 0.25))
-    return np.asarray(scores).reshape(values.shape)
+    return _normal_scores(flat.shape[1])[np.rint(2.0 * _mean_ranks(flat)).astype(np.int64) - 2].reshape(values.shape)
+
+
+@functools.lru_cache(maxsize=2)
+def _normal_scores(count: int) -> Floats:
+    """Those of the ranks 1, 1.5, 2, ... ``count``."""
+    levels = (np.arange(2, 2 * count + 1) / 2.0 - 0.375) / (count + 0.25)
+    if count < _SLOW_FROM:
+        return np.array([NormalDist().inv_cdf(level) for level in levels.tolist()])
+    from scipy.special import ndtri  # slow to import
+
+    return np.asarray(ndtri(levels))
 
 
 def _mean_ranks(rows: Floats) -> Floats:
@@ -162,13 +173,11 @@ def _ess(values: Floats) -> Floats:
 
 def _autocovariance(values: Floats) -> tuple[Floats, Floats]:
     """Means over the chains of the biased autocovariances, at lag 0 and at all lags, by the fast Fourier transform."""
-    from scipy.fft import irfft, next_fast_len, rfft
-
     count = values.shape[2]
-    size = next_fast_len(2 * count, real=True)
-    spectrum = rfft(values - values.mean(axis=2, keepdims=True), n=size, axis=2)
+    size = 1 << (2 * count - 1).bit_length()  # the transform is fast for powers of 2
+    spectrum = np.fft.rfft(values - values.mean(axis=2, keepdims=True), n=size, axis=2)
     power = (spectrum.real**2 + spectrum.imag**2).mean(axis=1)
-    covariance: Floats = irfft(power, n=size, axis=1)[:, :count] / count
+    covariance: Floats = np.fft.irfft(power, n=size, axis=1)[:, :count] / count
     return covariance[:, 0].copy(), covariance
 
 
