@@ -77,29 +77,23 @@ def test_zero_and_copy_are_done_in_order_with_the_kernels(device, trial_template
     assert second.tolist() == [9, 9, 5, 5, 5, 9, 9, 9]
 
 
-REFUSALS = {
-    "put past the end": (
-        lambda d, b: d.put(np.zeros(4, np.int32), into=b, start=7),
-        ValueError,
-        "put: 4 elements from 7 on are not within a buffer of 10",
-    ),
-    "get into gaps": (lambda d, b: d.get(b, out=np.empty(20, np.int32)[::2]), ValueError, "out must be contiguous"),
-    "copy onto itself": (
-        lambda d, b: d.copy(b, b, 2, 0, 5),
-        ValueError,
-        "5 elements at 0 and at 2 of a buffer overlap",
-    ),
-    "copy to another type": (
-        lambda d, b: d.copy(d.empty(10, np.uint32), b),
-        TypeError,
-        "copy to: a buffer of uint32 does not take int32",
-    ),
-}
+FOUR, GAPS = np.zeros(4, np.int32), np.zeros(20, np.int32)[::2]
+REFUSED = [
+    (lambda d, b: d.put(FOUR, into=b, start=7), ValueError, "put: 4 elements from 7 on are not within a buffer of 10"),
+    (lambda d, b: d.get(b, out=GAPS), ValueError, "out must be contiguous"),
+    (lambda d, b: d.copy(b, b, 2, 0, 5), ValueError, "5 elements at 0 and at 2 of a buffer overlap"),
+    (lambda d, b: d.copy(d.empty(10, np.uint32), b), TypeError, "copy to: a buffer of uint32 does not take int32"),
+    (lambda d, b: d.get_async(b, FOUR, 7), ValueError, "get_async: 4 elements from 7 on"),
+    (lambda d, b: d.get_async(b, np.zeros(4, np.float32)), TypeError, "get_async: a buffer of int32"),
+    (lambda d, b: d.get_async(b, GAPS), ValueError, "get_async: out must be contiguous"),
+    (lambda d, b: d.put_async(FOUR, b, 7), ValueError, "put_async: 4 elements"),
+    (lambda d, b: d.put_async(np.zeros(2), b), TypeError, "put_async: a buffer of int32"),
+    (lambda d, b: d.put_async(GAPS, b), ValueError, "put_async: the array must be contiguous"),
+]
 
 
-@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_copy_that_does_not_fit_is_refused_and_changes_nothing(device, refusal):
-    action, kind, message = refusal
+@pytest.mark.parametrize(("action", "kind", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
+def test_a_copy_that_does_not_fit_is_refused_and_changes_nothing(device, action, kind, message):
     array = np.arange(10, dtype=np.int32)
 
     def work(running):

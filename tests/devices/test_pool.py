@@ -75,28 +75,27 @@ def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes):
     assert len(set.union(*threads.values())) == 3
 
 
-def test_a_device_that_does_not_open_closes_the_others(fakes):
+@pytest.mark.parametrize(
+    ("failing", "body", "raised", "order"),
+    [
+        (["open opencl:91"], None, "cannot open opencl:91", [92, 90]),
+        (["close opencl:91", "close opencl:90"], None, "cannot close opencl:91", [92, 91, 90]),
+        (["close opencl:90"], KeyError("body"), "body", [92, 91, 90]),
+    ],
+    ids=["one does not open", "two do not close", "an error on its way out is not replaced"],
+)
+def test_a_device_that_fails_neither_stays_silent_nor_leaves_others_open(fakes, failing, body, raised, order):
     diary, fails = fakes
-    fails.add("open opencl:91")
-    with pytest.raises(RuntimeError, match="cannot open opencl:91"):
-        DevicePool(infos(3))
-    assert closed(diary) == ["opencl:92", "opencl:90"]
+    fails.update(failing)
 
+    def use():
+        with DevicePool(infos(3)):
+            if body:
+                raise body
 
-def test_a_device_that_does_not_close_neither_stays_silent_nor_stops_the_others(fakes):
-    diary, fails = fakes
-    fails.update(("close opencl:91", "close opencl:90"))
-    with pytest.raises(RuntimeError, match="cannot close opencl:91"), DevicePool(infos(3)):
-        pass
-    assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
-
-
-def test_an_error_on_its_way_out_is_not_replaced_by_one_while_closing(fakes):
-    diary, fails = fakes
-    fails.add("close opencl:90")
-    with pytest.raises(KeyError, match="body"), DevicePool(infos(2)):
-        raise KeyError("body")
-    assert closed(diary) == ["opencl:91", "opencl:90"]
+    with pytest.raises((RuntimeError, KeyError), match=raised):
+        use()
+    assert closed(diary) == [f"opencl:{number}" for number in order]
 
 
 def test_a_pool_can_be_closed_twice(fakes):
@@ -169,28 +168,22 @@ def test_one_device_listed_twice_is_two_members_that_share_nothing(device):
     ("needed", "message"),
     [
         ({"opencl:90": 2_000_000_000, "opencl:91": 1}, None),
-        (
-            {"opencl:90": 5_100_000_000},
-            "the population (4 800 x 40 000 genes) needs 5.1 GB on opencl:90, which has 2.0 GB free; "
-            "lower `population` or add devices",
-        ),
+        ({"opencl:90": 5_100_000_000}, "the row needs 5.1 GB on opencl:90, which has 2.0 GB free; split it"),
         (
             {"opencl:91": 1_200_000_000, "opencl:91#2": 1_300_000_000},
-            "the population (4 800 x 40 000 genes) needs 2.5 GB on opencl:91, which has 2.0 GB free; "
-            "lower `population` or add devices",
+            "the row needs 2.5 GB on opencl:91, which has 2.0 GB free; split it",
         ),
     ],
     ids=["fits", "too much", "too much for two members on one device"],
 )
 def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(fakes, needed, message):
     first, second = infos(2)
-    what, advice = "the population (4 800 x 40 000 genes)", "lower `population` or add devices"
     with DevicePool([first, second, second]) as pool:
         if message is None:
-            pool.require_memory(needed, what, advice)
+            pool.require_memory(needed, "the row", "split it")
             return
         with pytest.raises(OutOfDeviceMemory) as caught:
-            pool.require_memory(needed, what, advice)
+            pool.require_memory(needed, "the row", "split it")
         assert str(caught.value) == message
 
 

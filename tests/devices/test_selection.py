@@ -91,11 +91,6 @@ def test_without_a_gpu_the_first_device_is_used():
 @pytest.mark.parametrize(
     ("backend", "name", "message"),
     [
-        (
-            "auto",
-            "cuda:5",
-            "no CUDA device 5; this machine has cuda:0 (NVIDIA H200); cuda:1 (NVIDIA H200); cuda:2 (NVIDIA T4)",
-        ),
         ("auto", "opencl:2", "no OpenCL device 2; this machine has opencl:0 (NVIDIA H200); opencl:1 (AMD EPYC)"),
         ("opencl", "Tesla", "no device 'Tesla'; this machine has opencl:0 (NVIDIA H200); opencl:1 (AMD EPYC)"),
         ("opencl", "cuda:0", 'cuda:0 is not of the backend "opencl"; set backend = "cuda" or "auto"'),
@@ -179,30 +174,18 @@ def test_cuda_without_a_driver_library_says_so(monkeypatch, tmp_path):
     package.__path__ = [str(tmp_path)]
     monkeypatch.setitem(sys.modules, "pycuda", package)
     monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)
-    with pytest.raises(BackendUnavailable) as caught:
+    with pytest.raises(
+        BackendUnavailable, match=r"pycuda is installed, but NVIDIA's driver library \(libcuda\) is not"
+    ):
         cuda.list_devices()
-    assert str(caught.value) == (
-        "CUDA is unavailable: pycuda is installed, but NVIDIA's driver library (libcuda) is not on this machine"
-    )
 
 
 @pytest.mark.usefixtures("fresh_driver")
-@pytest.mark.parametrize(
-    ("count", "message"),
-    [
-        (
-            None,
-            "CUDA is unavailable: NVIDIA's driver is installed, but sees no device "
-            "(cuInit failed: no CUDA-capable device is detected)",
-        ),
-        (0, "CUDA is unavailable: NVIDIA's driver is installed, but sees no device"),
-    ],
-)
-def test_cuda_without_a_device_says_so(monkeypatch, count, message):
+@pytest.mark.parametrize(("count", "why"), [(None, r"device \(cuInit failed: no CUDA-capable .*\)$"), (0, "device$")])
+def test_cuda_without_a_device_says_so(monkeypatch, count, why):
     fake_driver(monkeypatch, count)
-    with pytest.raises(BackendUnavailable) as caught:
+    with pytest.raises(BackendUnavailable, match=f"NVIDIA's driver is installed, but sees no {why}"):
         cuda.list_devices()
-    assert str(caught.value) == message
 
 
 def test_devices_are_grouped_by_backend_in_the_order_given():

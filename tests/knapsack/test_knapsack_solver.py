@@ -25,7 +25,7 @@ from engine.solvers.knapsack.dense.worker import RowWorker
 from engine.solvers.knapsack.programs import Shapes
 from engine.solvers.knapsack.sparse.worker import SparseWorker
 from tests.support.examples import examples
-from tests.support.knapsacks import assert_solved
+from tests.support.knapsacks import assert_solved, assert_stopped
 from tests.support.patience import PATIENCE
 from tests.support.stopping import stop_at
 
@@ -260,9 +260,7 @@ def test_a_profile_of_too_large_profits_is_refused(one_device, options):
 def test_a_time_limit_returns_the_greedy_items_and_a_bound(one_device):
     problem = generate(GeneratorOptions(type="strongly-correlated", n=20_000, seed=1))
     result = one_device.solve(problem, reduce=False, time_limit=0.01)
-    assert result.status is Status.TIME_LIMIT
-    assert result.solution is not None
-    assert problem.evaluate(result.solution)[0] == result.objective
+    assert_stopped(result, problem, Status.TIME_LIMIT)
     assert result.objective < result.bound
 
 
@@ -277,7 +275,7 @@ def test_an_interrupted_run_resumes_to_the_same_optimum(one_device, tmp_path, ph
         stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.phase == phase)
         stopped = one_device.solve(problem, **arguments)
     assert stops
-    assert stopped.status is Status.INTERRUPTED
+    assert_stopped(stopped, problem)
     result = one_device.resume(tmp_path / "run", time_limit=None).wait()
     assert_solved(result, problem, int(whole.objective or 0))
 
@@ -338,8 +336,7 @@ def test_a_stop_without_a_folder_does_not_wait_for_a_table_to_be_read(one_device
     if not stops or stopped.status is Status.OPTIMAL:
         pytest.skip("the device made the table before the stop")
     assert not reads
-    assert stopped.status is Status.INTERRUPTED
-    assert stopped.solution is not None
+    assert_stopped(stopped, problem)
 
 
 @pytest.mark.usefixtures("_nothing_compiled")
@@ -359,11 +356,9 @@ def test_no_kernel_is_compiled_once_time_is_up(device, tmp_path, monkeypatch, va
     monkeypatch.setattr(Device, "_report_compile", last)
     with Engine(devices=[device.info.id]) as engine:
         result = engine.solve(problem, variant=variant, reduce=False, time_limit=1e3, run_folder=tmp_path / "run")
-        assert result.status is Status.TIME_LIMIT
         assert len(compiled) == 1
         monkeypatch.undo()
-        assert result.solution is not None
-        assert problem.evaluate(result.solution)[0] == result.objective <= (result.bound or 0)
+        assert_stopped(result, problem, Status.TIME_LIMIT)
         again = engine.resume(tmp_path / "run").wait()
     assert_solved(again, problem, problem.capacity - 1)
 
@@ -373,13 +368,8 @@ def test_a_time_limit_during_presolve_is_kept_with_the_best_so_far(one_device, m
     random = np.random.default_rng(1)
     problem = Knapsack(random.integers(1, 10**6, 300_000), random.integers(1, 10**6, 300_000), 3 * 10**10)
     result = one_device.solve(problem, time_limit=1e-3)
-    assert result.status is Status.TIME_LIMIT
-    assert result.solution is not None
-    value, weight = problem.evaluate(result.solution)[:2]
-    assert value == result.objective
-    assert result.bound is not None
-    assert weight <= problem.capacity
-    assert result.objective <= result.bound
+    assert_stopped(result, problem, Status.TIME_LIMIT)
+    assert problem.evaluate(result.solution)[1] <= problem.capacity
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,9 @@ REFUSED = [
     ([1, "a"], [5, 5], 9, "the profit of item 1 must be an integer; got 'a'"),
     ([1, None], [5, 5], 9, "the profit of item 1 must be an integer; got None"),
     ([1, 2j], [5, 5], 9, "the profit of item 1 must be an integer; got 2j"),
+    ([0.5, NAN, 2], [5, 5, 5], 9, "the profit of item 1 must be an integer; got nan"),  # not the first with decimals
+    ([0.5, 1, "x"], [5, 5, 5], 9, "the profit of item 2 must be an integer; got 'x'"),
+    ([0.5, True], [5, 5], 9, "the profit of item 1 must be an integer; got True"),
     ([5], [Decimal("1.5")], 9, "the weight of item 0 must be an integer; got 1.5"),
     ([Decimal("NaN")], [5], 9, "the profit of item 0 must be an integer; got NaN"),
     ([True, False], [5, 5], 9, "profits must be integers; got an array of booleans"),

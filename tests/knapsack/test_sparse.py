@@ -24,7 +24,7 @@ from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.examples import examples
-from tests.support.knapsacks import assert_optimal, assert_solved, problems
+from tests.support.knapsacks import assert_optimal, assert_solved, assert_stopped, problems
 from tests.support.stopping import stop_at
 
 
@@ -159,9 +159,8 @@ def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(one_device, 
     with monkeypatch.context() as patch:
         stop_at(patch, lambda event: isinstance(event, Progress) and event.done >= share * event.total)
         stopped = one_device.solve(problem, variant="sparse", reduce=False, run_folder=tmp_path / "run")
-    assert stopped.status is Status.INTERRUPTED
-    assert stopped.solution is not None
-    assert problem.evaluate(stopped.solution)[0] == stopped.objective <= (whole.objective or 0) <= (stopped.bound or 0)
+    assert_stopped(stopped, problem)
+    assert stopped.objective <= whole.objective <= stopped.bound
     checkpoint = RunFolder.open(tmp_path / "run").checkpoint()
     assert checkpoint is not None
     assert checkpoint.state.phase == "tiles"
@@ -185,8 +184,6 @@ def test_no_slice_goes_on_when_its_table_has_grown_much(one_device, monkeypatch)
     monkeypatch.setattr(passes.Pass, "_take", taken)
     problem = lasting(500, 10_000_000)
     result = one_device.solve(problem, variant="sparse", reduce=False)
-    assert result.status is Status.OPTIMAL
-    assert result.solution is not None
-    assert problem.evaluate(result.solution)[0] == result.objective
+    assert_stopped(result, problem, Status.OPTIMAL)
     for (first, few), (last, many) in itertools.pairwise(slices):
         assert last == first + 1 or many <= max(16, 4 * few)

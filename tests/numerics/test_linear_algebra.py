@@ -271,14 +271,11 @@ def test_what_a_device_cannot_do_is_said(device, monkeypatch):
     def ask(running, provider):
         linear_algebra(running, provider)
 
-    if device.info.language == "opencl":
-        with pytest.raises(DeviceError, match=r"opencl:\d is not a CUDA device"):
-            device.submit(ask, "cusolver").result()
-    else:
-        with pytest.raises(DeviceError, match=r"memory of cuda:\d is not the host's"):
-            device.submit(ask, "lapack").result()
-    with pytest.raises(DeviceError, match="unknown provider 'magma'"):
-        device.submit(ask, "magma").result()
+    opencl = device.info.language == "opencl"
+    lacking, why = ("cusolver", "is not a CUDA device") if opencl else ("lapack", "is not the host's")
+    for provider, message in ((lacking, why), ("magma", "unknown provider 'magma'")):
+        with pytest.raises(DeviceError, match=message):
+            device.submit(ask, provider).result()
 
     def without_doubles(running):
         kept = running.capabilities
@@ -315,24 +312,20 @@ def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(device, m
 @each_provider
 def test_shapes_and_types_that_do_not_fit_are_refused(device, provider):
     def work(running, algebra):
-        matrix, square = running.put(numbers(4, 6)), running.put(numbers(4, 4))
-        vector, status = running.put(numbers(6)), running.empty(1, np.int32)
-        with pytest.raises(ValueError, match=r"out must have shape \(4, 4\); got \(4, 6\)"):
-            algebra.gram(matrix, None, matrix)
-        with pytest.raises(ValueError, match=r"scale must have shape \(6,\)"):
-            algebra.gram(matrix, running.put(numbers(4)), square)
-        with pytest.raises(TypeError, match="matrix must be float64 or float32; got int32"):
-            algebra.gram(running.empty((4, 6), np.int32), None, square)
-        with pytest.raises(ValueError, match="matrix must"):
-            algebra.cholesky(matrix, status)
-        with pytest.raises(ValueError, match="status must hold 1 int32"):
-            algebra.cholesky(square, running.empty(2, np.int32))
-        with pytest.raises(ValueError, match="rhs must have shape"):
-            algebra.solve(square, vector)
-        with pytest.raises(ValueError, match="vector must have shape"):
-            algebra.matvec(matrix, running.put(numbers(4)), running.put(numbers(4)))
-        with pytest.raises(ValueError, match="do not fit"):
-            algebra.matmul(matrix, matrix, square)
+        matrix, square, four, six = (running.put(numbers(*shape)) for shape in ((4, 6), (4, 4), (4,), (6,)))
+        status, integers = running.empty(2, np.int32), running.empty((4, 6), np.int32)
+        for method, arguments, message in (
+            (algebra.gram, (matrix, None, matrix), r"out must have shape \(4, 4\); got \(4, 6\)"),
+            (algebra.gram, (matrix, four, square), r"scale must have shape \(6,\)"),
+            (algebra.gram, (integers, None, square), "matrix must be float64 or float32; got int32"),
+            (algebra.cholesky, (matrix, status), "matrix must"),
+            (algebra.cholesky, (square, status), "status must hold 1 int32"),
+            (algebra.solve, (square, six), "rhs must have shape"),
+            (algebra.matvec, (matrix, four, four), "vector must have shape"),
+            (algebra.matmul, (matrix, matrix, square), "do not fit"),
+        ):
+            with pytest.raises((ValueError, TypeError), match=message):
+                method(*arguments)
 
     run(device, provider, work)
 

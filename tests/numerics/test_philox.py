@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.devices import DevicePool, gather
 from engine.numerics import philox
 from tests.support.examples import examples
 
@@ -92,17 +91,6 @@ def test_device_and_reference_make_the_same_numbers_of_the_words(device):
         result = device.submit(filled, numbers.size, output, 7, 1, 2).result()
         assert result.dtype == numbers.dtype
         assert result.tobytes() == numbers.tobytes(), output
-
-
-def test_two_devices_at_once_share_one_sequence(device):
-    with DevicePool([device.info, device.info]) as pool:
-        for step in range(5):
-            futures = [
-                member.submit(filled, 4 * 5000, "u32", 11, 0, step, 5000 * rank)
-                for rank, member in enumerate(pool.members)
-            ]
-            both = np.concatenate(gather(futures))
-            assert np.array_equal(both.reshape(-1, 4), philox.uniform_words(11, 0, step, 0, 10_000))
 
 
 def test_numbers_stay_inside_the_open_interval():

@@ -43,5 +43,11 @@ def assert_solved(result, problem, value=None):
     assert (np.atleast_1d(weights) <= limits).all()
 
 
+def assert_stopped(result, problem, status=Status.INTERRUPTED):
+    """The best so far, with its profit and a bound, of a run that ended for this reason."""
+    assert result.status is status
+    assert problem.evaluate(result.solution)[0] == result.objective <= result.bound
+
+
 def assert_optimal(engine, problem, **options):
     assert_solved(engine.solve(problem, **options), problem)
