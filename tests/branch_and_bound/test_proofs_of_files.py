@@ -24,9 +24,12 @@ class Stopped(Prover):
 
     searched = False
 
-    def _search(self, problem, initial, seconds):
-        if self.searched:
-            super()._search(problem, initial, seconds)
+    def _start(self, *arguments, **options):
+        if not self.searched:
+            raise KeyboardInterrupt
+        return super()._start(*arguments, **options)
+
+    def _record(self, *arguments):
         raise KeyboardInterrupt
 
 

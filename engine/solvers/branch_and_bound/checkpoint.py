@@ -15,8 +15,6 @@ from .schema import SearchState, state_of
 from .search.messages import Found
 from .tree import Tree
 
-__all__ = ["Incumbent", "Progress", "audit", "restore", "save"]
-
 
 @dataclass
 class Incumbent:

@@ -1,7 +1,4 @@
-"""A search divided among the workers of a cluster: batches of intervals out, what is left of them back.
-
-The owner of the run never looks into a batch: it knows the number of leaves in it, exactly, and a lower bound on them.
-"""
+"""A search divided among a cluster's workers: batches of intervals, of known numbers of leaves, out and back."""
 
 from __future__ import annotations
 
@@ -27,8 +24,6 @@ from .options import Options
 from .search.coordinator import Coordinator
 from .tree import PermutationProblem
 from .validate import tree_of
-
-__all__ = ["DividedSearch", "SearchTasks"]
 
 _BATCHES = 8
 _PIECES_PER_WORKER = 2

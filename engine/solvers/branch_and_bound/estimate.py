@@ -25,12 +25,9 @@ from .search.worker import SearchWorker
 from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
 from .validate import tree_of
 
-__all__ = ["estimate"]
-
 _SECONDS = 0.3
 _SAMPLE_SECONDS = 3.0
-_FIRST_SHARE, _TRIAL_SHARE = 0.4, 0.2
-"""How much of a time limit is for the first solution and for the trial."""
+_FIRST_SHARE, _TRIAL_SHARE = 0.4, 0.2  # how much of a time limit is for the first solution and for the trial
 _FEWEST_NODES = 8
 
 

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from .masks import Masks, index_of_lowest
 
-__all__ = ["Units", "cut", "digits_of", "length_of_levels", "positions"]
-
 _AT_ONCE = 1024  # intervals that are read together
 
 Digits = NDArray[np.uint8]

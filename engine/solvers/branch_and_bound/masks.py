@@ -7,11 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    *("Masks", "bits_of", "bytes_for", "dtype_for", "empty"),
-    *("index_of_lowest", "lowest_of", "masks_of", "word_type", "words_for"),
-]
-
 Masks = NDArray[np.unsignedinteger]
 
 

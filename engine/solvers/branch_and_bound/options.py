@@ -8,8 +8,6 @@ from pydantic import Field
 
 from ...base.solver import SolverOptions
 
-__all__ = ["ATSPOptions", "FlowshopOptions", "MinimizationOptions", "Options", "Strategy"]
-
 Strategy = Literal["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"]
 
 

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 from ...errors import RunFolderError
 
-__all__ = ["SCHEMA", "SearchState", "state_of"]
-
 Value = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """A value of the objective, as devices hold it."""
 

@@ -23,8 +23,6 @@ from .search.progress import Remaining
 from .tree import INFINITY, PermutationProblem, Tree
 from .validate import planned_bytes, tree_of
 
-__all__ = ["solve"]
-
 _PIECES_PER_DEVICE = 16
 
 

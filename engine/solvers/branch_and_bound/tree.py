@@ -28,21 +28,14 @@ if TYPE_CHECKING:
     from ...devices import Capabilities, Device
     from .heuristics.chains import ScheduleSearch
 
-__all__ = [
-    "INFINITY",
-    "LARGEST_TREE",
-    "CooperativeTree",
-    "DeviceTree",
-    "PermutationProblem",
-    "Tree",
-    "require_permutation",
-]
-
 INFINITY = 2**31 - 1
 """The upper bound that excludes nothing."""
 
 LARGEST_TREE = 128
 """Items that a set of two machine words holds."""
+
+Kept = tuple[int, list[int]]
+"""The side on which a node is branched, and the items, ascending, whose children are not pruned."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +102,8 @@ class Tree(ABC):
         """The reference's state of a child; ``state`` itself is not changed."""
 
     @abstractmethod
-    def bound(
-        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
-        """The side on which a node is branched, and the items, ascending, whose children are not pruned."""
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
+        """Decompose a node."""
 
     @abstractmethod
     def leaf(self, state: Any, open_items: Sequence[int]) -> int:

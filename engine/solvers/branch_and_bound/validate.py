@@ -17,8 +17,6 @@ from .search.programs import shapes_for
 from .search.stealing import VictimSelection
 from .tree import LARGEST_TREE, PermutationProblem, Tree
 
-__all__ = ["planned_bytes", "tree_of", "validate"]
-
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
     """The search tree that the options ask for."""

@@ -14,8 +14,6 @@ from ....devices.pool.slices import SliceLength
 from ..tree import INFINITY
 from .greedy import GreedyChains, greedy_shape
 
-__all__ = ["Improvement", "ScheduleSearch"]
-
 _EXCHANGE_AFTER = 1_000_000  # divided by the square of the jobs: iterations
 _NOISE = 0.1
 

@@ -1,12 +1,4 @@
-"""Iterated greedy search on one device: many chains, step by step.
-
-References
-----------
-R. Ruiz, T. Stuetzle, "A simple and effective iterated greedy algorithm for the permutation flowshop scheduling
-problem", European Journal of Operational Research 177 (2007) 2033-2049.
-J. Dubois-Lacoste, F. Pagnozzi, T. Stuetzle, "An iterated greedy algorithm with optimization of partial solutions for
-the makespan permutation flowshop problem", Computers & Operations Research 81 (2017) 160-166.
-"""
+"""Iterated greedy search on one device: many chains, step by step."""
 
 from __future__ import annotations
 
@@ -20,8 +12,6 @@ from numpy.typing import NDArray
 
 from ....devices import Capabilities, Device
 from ..problems.flowshop_heuristics import makespan
-
-__all__ = ["MOST_JOBS", "MOST_MACHINES", "GreedyChains", "GreedyShape", "greedy_constants", "greedy_shape"]
 
 MOST_JOBS, MOST_MACHINES = 2000, 100
 """The largest instances whose schedules are improved without a tree."""

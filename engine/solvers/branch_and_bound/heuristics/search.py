@@ -28,8 +28,6 @@ from ..tree import INFINITY, PermutationProblem
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
-__all__ = ["expiry", "first_schedule", "first_solution", "flowshop_bound", "improve", "improves", "solve_without_tree"]
-
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
 _FIRST_SHARE = 0.2
@@ -89,10 +87,7 @@ def _may_improve(options: Options) -> bool:
 
 
 def flowshop_bound(times: NDArray[np.int64], expired: Callable[[], bool] = lambda: False) -> int:
-    """The largest of three bounds: one machine, two machines, and one machine between a first and a last job.
-
-    The last is min over a, b of max over i of h_ia + P_i + t_ib: a before machine i, all jobs on it, b behind it.
-    """
+    """The largest of: one machine; two; min over a, b of max over i of h_ia + P_i + t_ib, with a first and b last."""
     machines, jobs = times.shape
     tree = FlowshopTree(times, "one_machine", "forward")
     found = tree.lower_bound()
@@ -126,10 +121,9 @@ def improve(
     proceed: Callable[[int], bool],
     seconds: float = _TURN_SECONDS,
 ) -> None:
-    """Search on all devices, from ``known`` or from schedules that are built, until ``proceed`` says no.
+    """Search on all devices, from ``known`` or schedules that are built, until ``proceed`` says no.
 
-    ``found`` takes a better schedule, whose makespan has been computed again; ``proceed`` the insertions tried so far.
-    Where a device fails, the others begin again from the best schedule.
+    ``found`` takes a better schedule, computed again; ``proceed`` the insertions so far. Failed devices are left out.
     """
     shapes = [greedy_shape(member.info.capabilities, problem.machines) for member in pool.members]
     first = np.cumsum([0, *(shape.chains for shape in shapes)])

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArcProgram"]
-
 
 class ArcProgram:
     """How much of each arc is taken at the least cost, from 0 to ``most``; ``arcs``, shape (n, n), says which exist."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,9 +16,10 @@ from ....formats.instances import instance_name, located
 from ....util.text import counted
 from ..tree import LARGEST_TREE, PermutationProblem
 
-__all__ = ["ArrayProblem", "order_of_jobs", "permutation", "require_no_choice", "require_size", "whole_matrix"]
+Order = NDArray[np.int64]
 
 _EXACT_FLOAT = 2**53
+_REMOVED = 4
 
 
 class ArrayProblem(PermutationProblem):
@@ -75,6 +76,64 @@ class ArrayProblem(PermutationProblem):
             problem = cls(*found[instance - 1], name)
         problem.instances_in_file = len(found)
         return problem
+
+
+class OrderProblem(ArrayProblem):
+    """A problem of orders of jobs, with a local search for the first one."""
+
+    jobs: int
+    restarts: ClassVar[int] = 30
+
+    @abstractmethod
+    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The objectives, shape (orders,), of several orders of some or all jobs, shape (orders, length)."""
+
+    @abstractmethod
+    def _urgency(self) -> NDArray[np.int64]:
+        """Shape (jobs,): jobs are inserted in this order, ascending."""
+
+    def evaluate(self, jobs: ArrayLike) -> int:
+        """The objective of an order of all jobs; :class:`ProblemError` if it is no permutation of 0 ... jobs - 1."""
+        return int(self.objectives(order_of_jobs(jobs, self.jobs)[None, :])[0])
+
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+        """Jobs inserted one after another, by :meth:`_urgency`, then local search and restarts."""
+        random = np.random.Generator(np.random.PCG64(seed))
+        order = np.zeros(0, np.int64)
+        jobs = np.argsort(self._urgency(), kind="stable")
+        for place, job in enumerate(jobs.tolist()):
+            if expired():
+                return np.concatenate([order, jobs[place:]])
+            order, _ = self._inserted(order, job)
+        best = self._improved(order, random, expired)
+        for _ in range(self.restarts):
+            if expired():
+                break
+            removed = random.permutation(self.jobs)[: min(_REMOVED, self.jobs)]
+            order = best[~np.isin(best, removed)]
+            for job in removed.tolist():
+                order, _ = self._inserted(order, job)
+            best = min(best, self._improved(order, random, expired), key=self.evaluate)
+        return best
+
+    def _inserted(self, order: NDArray[np.int64], job: int) -> tuple[NDArray[np.int64], int]:
+        """An order with one more job at its best place, and the objective."""
+        orders = np.array([np.insert(order, place, job) for place in range(len(order) + 1)], np.int64)
+        values = self.objectives(orders)
+        return orders[int(values.argmin())], int(values.min())
+
+    def _improved(self, order: Order, random: np.random.Generator, expired: Callable[[], bool]) -> Order:
+        """Every job moved to its best place, again and again, until that improves none."""
+        value, better = self.evaluate(order), True
+        while better:
+            better = False
+            for job in random.permutation(self.jobs).tolist():
+                if expired():
+                    return order
+                moved, found = self._inserted(order[order != job], job)
+                if found < value:
+                    order, value, better = moved, found, True
+        return order
 
 
 def whole_matrix(

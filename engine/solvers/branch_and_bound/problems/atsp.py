@@ -14,15 +14,13 @@ from ....base.problem import frozen
 from ....errors import OptionError, ProblemError
 from ....formats import tsplib
 from ....formats.instances import instance_name, located
-from ..tree import INFINITY, LARGEST_TREE, DeviceTree, Tree, require_permutation
+from ..tree import INFINITY, LARGEST_TREE, DeviceTree, Kept, Tree, require_permutation
 from .arrays import ArrayProblem, require_size, whole_matrix
-from .atsp_heuristics import guided, improve, nearest_neighbour, patched, tour_cost
+from .atsp_heuristics import Tour, guided, improve, nearest_neighbour, patched, tour_cost
 from .subtours import SubtourRelaxation
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
-
-__all__ = ["ATSP", "ATSPTree"]
 
 _SUM_LIMIT = 2**30
 _NOISE = 0.1  # of an arc of the tour
@@ -139,9 +137,7 @@ class ATSP(ArrayProblem):
             best = min((best, *self._improved(seed, best, expired)), key=lambda tour: tour_cost(self.costs, tour))
         return np.roll(best, -int(np.flatnonzero(best == 0)[0]))
 
-    def _improved(
-        self, seed: int, first: NDArray[np.int64], expired: Callable[[], bool]
-    ) -> Iterator[NDArray[np.int64]]:
+    def _improved(self, seed: int, first: Tour, expired: Callable[[], bool]) -> Iterator[Tour]:
         """Tours by local search, one after another, until one costs no more than a bound."""
         tree = self.tree()
         least = tree.lower_bound()
@@ -195,9 +191,7 @@ class ATSPTree(Tree):
         return (item + 1, cost + int(self.costs[last, item + 1]), rest - int(self._out[last]))
 
     @override
-    def bound(
-        self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         last, cost, rest = state
         base = cost + rest - int(self._out[last])
         return 0, [item for item in open_items if base + int(self.costs[last, item + 1]) < upper]

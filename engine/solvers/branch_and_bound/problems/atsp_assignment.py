@@ -1,22 +1,4 @@
-"""The asymmetric TSP under the assignment bound, strengthened by a minimum spanning arborescence of the subtours.
-
-A node has a path from city 0 to its last city L, and open cities S. What remains of a tour leaves every city of {L} + S
-and enters every city of S + {0} once: the cheapest assignment is the node's bound, to which the minimum spanning
-arborescence of S from L under the reduced costs may be added (an additive bound).
-
-Where subtour constraints are used, the assignments are of weights that contain their multipliers (see
-:mod:`.subtours`): then the root's bound is that of Held and Karp. A tour that leaves a set k times has its multiplier
-subtracted k times, and added once with the sum of all. Where a path goes from the side of city 0 to the other for the
-k-th time, k > 1, the multiplier is added to the node's bound, for the 64 sets with the largest multipliers.
-
-References
-----------
-G. Carpaneto, M. Dell'Amico, P. Toth, "Exact solution of large-scale, asymmetric traveling salesman problems", ACM
-Transactions on Mathematical Software 21 (1995) 394-409.
-M. Fischetti, P. Toth, "An additive bounding procedure for the asymmetric travelling salesman problem", Mathematical
-Programming 53 (1992) 173-197.
-J. Edmonds, "Optimum branchings", Journal of Research of the National Bureau of Standards 71B (1967) 233-240.
-"""
+"""The asymmetric TSP under the assignment bound, with an arborescence and multipliers of subtour constraints."""
 
 from __future__ import annotations
 
@@ -30,11 +12,9 @@ from typing_extensions import override
 
 from ....devices import Capabilities
 from ..masks import bytes_for
-from ..tree import CooperativeTree, DeviceTree
+from ..tree import CooperativeTree, DeviceTree, Kept
 from .atsp import ATSPTree
 from .subtours import SubtourRelaxation
-
-__all__ = ["LARGEST_COST", "AssignmentTree", "arborescence"]
 
 LARGEST_COST = 2**22
 """Costs up to this leave the kernels' 32-bit duals room for paths through all cities."""
@@ -145,9 +125,7 @@ class AssignmentTree(ATSPTree):
         leaves = np.flatnonzero(self._side[:, last] & ~self._side[:, city]).tolist()
         return sum(int(self._multipliers[number]) for number in leaves if left >> number & 1)
 
-    def bound(
-        self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: tuple[int, ...], depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         """Bounds of the children, by an assignment problem for each."""
         last, _, weight, left = state
         cities = np.array(open_items) + 1

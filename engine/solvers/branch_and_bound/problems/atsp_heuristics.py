@@ -1,14 +1,4 @@
-"""Initial tours of the asymmetric TSP: nearest neighbours, patched assignments, and iterated local search from them.
-
-References
-----------
-R. M. Karp, "A patching algorithm for the nonsymmetric traveling-salesman problem", SIAM Journal on Computing 8 (1979)
-561-573.
-I. Or, "Traveling salesman-type combinatorial problems and their relation to the logistics of blood banking", PhD
-thesis, Northwestern University, 1976.
-O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the traveling salesman problem", Complex Systems 5
-(1991) 299-326 (the double bridge, which keeps the direction of all arcs).
-"""
+"""Initial tours of the asymmetric TSP: nearest neighbours, patched assignments, and iterated local search from them."""
 
 from __future__ import annotations
 
@@ -17,14 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["guided", "improve", "iterate", "nearest_neighbour", "patched", "tour_cost"]
-
 Tour = NDArray[np.int64]
 
-_REACH = 50
-"""Cities that the chains of a double bridge lie among."""
-_EFFORT = 60_000
-"""Starts times the square of the number of cities; at least 5 and at most 25 starts."""
+_REACH = 50  # cities that the chains of a double bridge lie among
+_EFFORT = 60_000  # starts times the square of the number of cities; at least 5 and at most 25 starts
 _FORBIDDEN = 2**40
 
 
@@ -81,10 +67,7 @@ def improve(
     cities: Iterable[int] | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> Tour:
-    """Exchange the two neighbouring chains that save most (Or's moves, of any length) until none does, or time is up.
-
-    One of the three arcs replaced leaves one of ``cities``, or a city whose arc has been replaced before.
-    """
+    """Exchange the two neighbouring chains that save most until none does; begins at the arcs out of ``cities``."""
     n = len(tour)
     later = np.triu(np.ones((n - 1, n - 1), np.bool_), 1)
     left = dict.fromkeys(range(n) if cities is None else cities) if n > 2 else {}
@@ -132,10 +115,7 @@ def guided(
     enough: int,
     expired: Callable[[], bool] = lambda: False,
 ) -> Iterator[Tour]:
-    """Tours from patched assignments of ``weights`` (see :mod:`.subtours`), with ``noise`` from the second tour on.
-
-    They are improved by :func:`iterate`; the last costs no more than ``enough``, or time is up.
-    """
+    """Tours from patched assignments of ``weights`` with noise, improved, until one costs at most ``enough``."""
     random = np.random.Generator(np.random.PCG64(seed))
     n = len(costs)
     for start in range(min(25, max(5, _EFFORT // n**2))):

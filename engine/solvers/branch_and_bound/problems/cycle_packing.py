@@ -1,14 +1,4 @@
-"""Packings of cycles of three items, by which the linear ordering problem is bounded.
-
-An order of the items goes against at least one arc of every cycle. If the weights of the cycles through each arc add up
-to at most the arc's own, the sum over all cycles is a lower bound on the weight that an order goes against. The best
-packing is the dual of the linear program that takes one arc's worth of each cycle; those that are short are added.
-
-References
-----------
-M. Groetschel, M. Juenger, G. Reinelt, "A cutting plane algorithm for the linear ordering problem", Operations Research
-32 (1984) 1195-1220.
-"""
+"""Packings of cycles of three items: an order goes against an arc of each; the best is a linear program's dual."""
 
 from __future__ import annotations
 
@@ -20,13 +10,10 @@ from numpy.typing import NDArray
 
 from .arc_program import ArcProgram
 
-__all__ = ["best_packing", "cycles_of", "greedy_packing", "is_packing"]
-
 _ROUNDS = 40
 _ITERATIONS = 50_000
 _BETWEEN_POLLS = 1000
-_SHORT = 0.999
-"""A cycle of which less is taken is added to the program."""
+_SHORT = 0.999  # a cycle of which less is taken is added to the program
 
 
 def cycles_of(arcs: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -21,8 +21,6 @@ from .flowshop_best_known import SIZES, TIME_SEEDS, published_flowshops
 from .flowshop_heuristics import iterated_greedy, makespan, neh
 from .flowshop_tree import BRANCHINGS, FlowshopTree
 
-__all__ = ["Flowshop"]
-
 _SUM_LIMIT = 2**30
 _FEW_JOBS, _BRIEF_STEPS = 25, 13
 _BOUNDS = ("one_machine", "two_machine", "mixed")

@@ -1,10 +1,4 @@
-"""Beam search for flowshop schedules that are built from both ends.
-
-References
-----------
-L. Libralesso, P. A. Focke, A. Secardin, V. Jost, "Iterative beam search algorithms for the permutation flowshop",
-European Journal of Operational Research 301 (2022) 217-234 (both ends, and guides of bound and idle time).
-"""
+"""Beam search for flowshop schedules that are built from both ends."""
 
 from __future__ import annotations
 
@@ -13,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["beam_search"]
 
 Array = NDArray[np.int64]
 
@@ -38,8 +30,7 @@ class _Nodes:
 def beam_search(times: Array, upper: int, expired: Callable[[], bool]) -> Array | None:
     """A schedule shorter than ``upper``; None if none was found, or the time was up.
 
-    Of each length the most promising partial schedules are kept, by their one-machine bound plus a part, which falls to
-    0 as they grow, of the mean of the machines' bounds, that is, of their idle times.
+    The guide: the one-machine bound, and a part, falling to 0 as schedules grow, of the mean of the machines' bounds.
     """
     machines, jobs = times.shape
     width = min(_MOST_NODES, max(_FEWEST_NODES, _WORK // (jobs * jobs * machines)))

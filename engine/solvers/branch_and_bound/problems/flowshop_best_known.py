@@ -1,9 +1,4 @@
-"""Taillard's flowshops (``ta056``) and those of Vallada, Ruiz and Framinan: seeds, and bounds with their sources.
-
-References
-----------
-E. Taillard, "Benchmarks for basic scheduling problems", European Journal of Operational Research 64 (1993) 278-285.
-"""
+"""Taillard's flowshops (``ta056``) and those of Vallada, Ruiz and Framinan: seeds, and bounds with their sources."""
 
 from __future__ import annotations
 
@@ -12,8 +7,6 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-__all__ = ["SIZES", "TIME_SEEDS", "PublishedFlowshop", "published_flowshops"]
 
 _MACHINES = {20: (5, 10, 20), 50: (5, 10, 20), 100: (5, 10, 20), 200: (10, 20), 500: (20,)}
 

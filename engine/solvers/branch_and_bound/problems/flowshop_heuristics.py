@@ -1,14 +1,4 @@
-"""Initial flowshop schedules: NEH, and iterated greedy.
-
-References
-----------
-M. Nawaz, E. E. Enscore, I. Ham, "A heuristic algorithm for the m-machine, n-job flow-shop sequencing problem",
-Omega 11 (1983) 91-95.
-E. Taillard, "Some efficient heuristic methods for the flow shop sequencing problem", European Journal of Operational
-Research 47 (1990) 65-74 (all insertions of a job in O(jobs machines)).
-R. Ruiz, T. Stuetzle, "A simple and effective iterated greedy algorithm for the permutation flowshop scheduling
-problem", European Journal of Operational Research 177 (2007) 2033-2049.
-"""
+"""Initial flowshop schedules: NEH, with all insertions of a job in O(jobs machines), and iterated greedy."""
 
 from __future__ import annotations
 
@@ -16,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["advanced", "iterated_greedy", "makespan", "neh"]
 
 _SEARCHES = 16
 _DESTROYED = 3

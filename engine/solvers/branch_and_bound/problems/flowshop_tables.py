@@ -14,8 +14,6 @@ from .flowshop_tree import FlowshopTree
 if TYPE_CHECKING:
     from ....devices import Capabilities
 
-__all__ = ["scalar_functions", "vector_functions"]
-
 _LANES = 16
 _COOPERATIVE_LANES = 32
 _LOCAL_BYTES = 48 * 1024
@@ -85,10 +83,7 @@ def _lanes(tree: FlowshopTree, value: np.dtype[Any], lanes: int) -> NDArray[np.i
 
 
 def _words(tree: FlowshopTree, stride: int, packed: bool) -> NDArray[np.int32]:
-    """Columns of all machines by job, at an odd stride; then heads, tails, totals.
-
-    Packed, entry i of a column holds machine i in its low half and m - 1 - i in its high half; likewise the others.
-    """
+    """By job all machines, at an odd stride; heads, tails, totals. Packed: machine i, m - 1 - i in the high half."""
     columns = np.zeros((tree.items, stride), np.int64)
     if not packed:
         columns[:, : tree.machines] = tree.times.T

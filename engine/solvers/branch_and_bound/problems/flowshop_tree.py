@@ -1,19 +1,4 @@
-"""The flowshop's search tree: orders built from the front, or from both ends, under one- and two-machine bounds.
-
-A node has a front F (when each machine is done with the jobs placed in front), a back B (how long each machine needs
-from the first job placed at the back on) and the time R of the open jobs on each machine. While nothing is placed in
-front, F holds the heads (the least time any job needs before it reaches the machine); B likewise the tails.
-
-The one-machine bound of the child with job j in front, from its parent's F, B and R (mirrored for the back), is
-max over i of u_i + R_i + B_i with u_0 = F_0, u_i = max(F_i, u_{i-1} + p_{i-1,j}).
-
-References
-----------
-B. J. Lageweg, J. K. Lenstra, A. H. G. Rinnooy Kan, "A general bounding scheme for the permutation flow-shop problem",
-Operations Research 26 (1978) 53-67.
-S. M. Johnson, "Optimal two- and three-stage production schedules with setup times included", Naval Research Logistics
-Quarterly 1 (1954) 61-68.
-"""
+"""The flowshop's search tree: orders built from the front, or from both ends, under one- and two-machine bounds."""
 
 from __future__ import annotations
 
@@ -25,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ..tree import DeviceTree, Tree
+from ..tree import DeviceTree, Kept, Tree
 from .flowshop_heuristics import advanced, makespan
 
 if TYPE_CHECKING:
     from ....devices import Capabilities, Device
     from ..heuristics.chains import ScheduleSearch
-
-__all__ = ["BRANCHINGS", "FlowshopTree", "MachinePairs"]
 
 Vector = NDArray[np.int64]
 
@@ -40,13 +23,12 @@ BRANCHINGS = ("forward", "backward", "alternating", "max_sum", "max_sum_back", "
 """How a node chooses the end that its children extend."""
 
 _SHORT = 2**15 - 1
-_MOST_CHAINS = 1 << 16
-"""Of a device: each begins with random numbers of its own."""
+_MOST_CHAINS = 1 << 16  # of a device: each begins with random numbers of its own
 
 
 @dataclass(frozen=True)
 class _State:
-    """The times of shape (machines,), and the jobs at the two ends."""
+    """Times, shape (machines,): front (heads if empty), back (tails), of the open jobs; and the jobs at both ends."""
 
     front: Vector
     back: Vector
@@ -77,13 +59,7 @@ class MachinePairs:
 
 
 class FlowshopTree(Tree):
-    """The tree of one instance.
-
-    With cb and ce the bounds of a node's children in front and at the back, over the open jobs, and U the initial upper
-    bound: ``max_sum`` takes the back if the sum of cb is smaller, ``max_sum_back`` also if both sums are equal;
-    ``min_branch`` the side that prunes more children against U, by ``max_sum`` if both prune as many; ``forward``
-    always the front, ``backward`` always the back, ``alternating`` the front on even levels and the back on odd ones.
-    """
+    """The tree of one instance; for the branching rules see ``docs/internals/branch-and-bound.md``."""
 
     def __init__(self, times: NDArray[np.int64], bound: str, branching: str) -> None:
         self.times = times
@@ -170,9 +146,7 @@ class FlowshopTree(Tree):
         return found
 
     @override
-    def bound(
-        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         jobs = list(open_items)
         if self.bound_name == "two_machine":
             front = self.two_machine(state, jobs, 0)

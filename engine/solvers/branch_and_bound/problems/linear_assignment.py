@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_SUM", "assignment", "costs_of_columns"]
-
 LARGEST_SUM = 2**28
 """Costs of whole solutions below this leave the kernels' 32-bit duals room for paths."""
 

@@ -14,14 +14,12 @@ from typing_extensions import override
 from ....base.problem import frozen
 from ....errors import ProblemError
 from ....formats import lolib
-from ..tree import DeviceTree, Tree
+from ..tree import DeviceTree, Kept, Tree
 from .arrays import ArrayProblem, permutation, require_no_choice, require_size, whole_matrix
 from .cycle_packing import best_packing, cycles_of, greedy_packing, is_packing
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
-
-__all__ = ["LinearOrdering", "LinearOrderingTree"]
 
 _THREADS = 512
 _LARGEST_SUM = 2**30
@@ -156,12 +154,7 @@ class _Packing(NamedTuple):
 
 
 class LinearOrderingTree(Tree):
-    """Items are placed from the front. State: the bound, the open items, and those placed, in order.
-
-    A pair's smaller weight is lost in any order; what is left of the larger one is an arc. The bound of a node is the
-    weight that its order goes against so far, and that of a packing's cycles of open items (see :mod:`.cycle_packing`).
-    An item is placed next only where it is not better placed further ahead: the best order has no such item.
-    """
+    """Items are placed from the front. State: the bound, the open items, and those placed, in order."""
 
     def __init__(self, weights: NDArray[np.int64]) -> None:
         self.items = n = len(weights)
@@ -246,9 +239,7 @@ class LinearOrderingTree(Tree):
         return self.bound_of(path), path
 
     @override
-    def bound(
-        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         """Also without items that are better placed further ahead."""
         value, path = state
         is_open = np.zeros(self.items, np.bool_)

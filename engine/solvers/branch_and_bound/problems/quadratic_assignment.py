@@ -13,14 +13,12 @@ from typing_extensions import override
 from ....base.problem import frozen
 from ....errors import ProblemError
 from ....formats import qaplib
-from ..tree import DeviceTree, Tree
+from ..tree import DeviceTree, Kept, Tree
 from .arrays import ArrayProblem, permutation, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
-
-__all__ = ["QuadraticAssignment", "QuadraticAssignmentTree"]
 
 _THREADS = 256
 _LARGEST = 64  # for the assignment problem that a work-item solves in its own memory
@@ -136,14 +134,7 @@ class QuadraticAssignment(ArrayProblem):
 
 
 class QuadraticAssignmentTree(Tree):
-    """Items are locations; the facilities take them in order of falling flow. State: locations so far, and their cost.
-
-    References
-    ----------
-    P. C. Gilmore, "Optimal and suboptimal algorithms for the quadratic assignment problem", Journal of the SIAM 10
-    (1962) 305-313.
-    E. L. Lawler, "The quadratic assignment problem", Management Science 9 (1963) 586-599.
-    """
+    """Items are locations; facilities take them in order of falling flow. State: locations so far, and their cost."""
 
     def __init__(self, flows: NDArray[np.int64], distances: NDArray[np.int64]) -> None:
         self.items = n = len(flows)
@@ -206,9 +197,7 @@ class QuadraticAssignmentTree(Tree):
         return int(own + out + self._flows[:i, i] @ self._distances[placed, location])
 
     @override
-    def bound(
-        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         """The assignment of open facilities in which the next one takes each location."""
         cost, path = state
         values = cost + costs_of_columns(self._costs(path))

@@ -17,13 +17,11 @@ from ....formats.instances import instance_name, located
 from ....formats.source import lines_of, read_text
 from ....formats.text import Numbers
 from ....util.text import counted
-from ..tree import DeviceTree, PermutationProblem, Tree
+from ..tree import DeviceTree, Kept, PermutationProblem, Tree
 from .arrays import require_no_choice
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
-
-__all__ = ["Queens", "QueensTree"]
 
 _LARGEST = 32
 _BOTTOM_LEVELS = 10
@@ -144,9 +142,7 @@ class QueensTree(Tree):
         return (rising | 1 << (depth + item), falling | 1 << (item - depth + self.items - 1), weight)
 
     @override
-    def bound(
-        self, state: tuple[int, int, int], depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         """A column is pruned if a diagonal through its cell is taken, or by mirror symmetry."""
         rising, falling, _ = state
         half = (self.items + 1) // 2

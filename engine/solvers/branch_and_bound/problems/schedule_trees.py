@@ -1,12 +1,4 @@
-"""Search trees of flowshops with total flow time, with blocking, and without waiting; all are branched from the front.
-
-References
-----------
-E. Ignall, L. Schrage, "Application of the branch and bound technique to some flow-shop scheduling problems", Operations
-Research 13 (1965) 400-412.
-D. P. Ronconi, "A branch-and-bound algorithm to minimize the makespan in a flowshop with blocking", Annals of Operations
-Research 138 (2005) 53-65.
-"""
+"""Search trees of flowshops with total flow time, with blocking, and without waiting; branched from the front."""
 
 from __future__ import annotations
 
@@ -18,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from ..tree import DeviceTree, Tree
+from ..tree import DeviceTree, Kept, Tree
 from .atsp import ATSPTree
 from .atsp_assignment import LARGEST_COST, AssignmentTree
 from .flowshop_heuristics import advanced
@@ -26,8 +18,6 @@ from .subtours import SubtourRelaxation
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
-
-__all__ = ["BlockingTree", "FlowTimeTree", "no_wait_tree"]
 
 Vector = NDArray[np.int64]
 
@@ -55,9 +45,7 @@ class _ForwardTree(Tree):
         """The objective of a state with all jobs."""
 
     @override
-    def bound(
-        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         jobs = list(open_items)
         return 0, [job for job in jobs if self.child_bound(state, job, [one for one in jobs if one != job]) < upper]
 
@@ -95,10 +83,7 @@ class _ForwardTree(Tree):
 
 
 class FlowTimeTree(_ForwardTree):
-    """Total flow time; the state is when each machine is done, and the flow time so far.
-
-    The bound is the largest over all machines of the open jobs' completions, the shortest first, and times behind it.
-    """
+    """State: when each machine is done, and the flow time. Bound: by machine, the open jobs in order of their times."""
 
     @override
     def device(self, capabilities: Capabilities) -> DeviceTree:
@@ -136,10 +121,7 @@ class FlowTimeTree(_ForwardTree):
 
 
 class BlockingTree(_ForwardTree):
-    """Makespan with blocking; the state is when the last job leaves each machine.
-
-    The bound is the largest over all machines of that time, the open jobs' times, and the least time behind it.
-    """
+    """State: when the last job leaves each machine. Bound: by machine, that, the open jobs, the least time behind."""
 
     @override
     def device(self, capabilities: Capabilities) -> DeviceTree:

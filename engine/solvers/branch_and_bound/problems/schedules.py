@@ -9,25 +9,22 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from ....base.problem import InstanceOption
 from ....errors import ProblemError
 from ....formats import taillard
 from ....formats.source import read_text
 from ..tree import Tree
-from .arrays import ArrayProblem, order_of_jobs, require_no_choice, require_size
+from .arrays import OrderProblem, require_no_choice, require_size
 from .atsp import ATSP
 from .flowshop import Flowshop
 
-__all__ = ["BlockingFlowshop", "FlowTime", "FlowshopVariant", "NoWaitFlowshop"]
-
-_RESTARTS = 30
-_REMOVED = 4
 _SUM_LIMIT = 2**30
 
 
-class FlowshopVariant(ArrayProblem):
-    """What these problems share: the times, the file, and a local search for the first schedule.
+class FlowshopVariant(OrderProblem):
+    """What these problems share: the times, and the file.
 
     Parameters
     ----------
@@ -75,14 +72,6 @@ class FlowshopVariant(ArrayProblem):
         """Whether the first line of the file is the problem's word."""
         return head.partition("\n")[0].strip().lower() == cls.kind
 
-    @abstractmethod
-    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The objectives, shape (orders,), of several orders of some or all jobs, shape (orders, length)."""
-
-    def evaluate(self, jobs: ArrayLike) -> int:
-        """The objective of an order of all jobs; :class:`ProblemError` if it is no permutation of 0 ... jobs - 1."""
-        return int(self.objectives(order_of_jobs(jobs, self.jobs)[None, :])[0])
-
     def tree(self, bound: str = "auto", branching: str = "auto") -> Tree:
         """Orders built from the front; there is no choice of bounds or branching rules."""
         require_no_choice(f"a {self.title}", bound, branching)
@@ -92,46 +81,10 @@ class FlowshopVariant(ArrayProblem):
     @abstractmethod
     def _tree(self) -> Tree: ...
 
-    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
-        """Jobs inserted one after another, longest first, then local search and restarts."""
-        random = np.random.Generator(np.random.PCG64(seed))
-        order = np.zeros(0, np.int64)
-        jobs = np.argsort(-self.times.sum(axis=0), kind="stable")
-        for place, job in enumerate(jobs.tolist()):
-            if expired():
-                return np.concatenate([order, jobs[place:]])
-            order, _ = self._inserted(order, job)
-        best = self._improved(order, random, expired)
-        for _ in range(_RESTARTS):
-            if expired():
-                break
-            removed = random.permutation(self.jobs)[: min(_REMOVED, self.jobs)]
-            order = best[~np.isin(best, removed)]
-            for job in removed.tolist():
-                order, _ = self._inserted(order, job)
-            best = min(best, self._improved(order, random, expired), key=self.evaluate)
-        return best
-
-    def _inserted(self, order: NDArray[np.int64], job: int) -> tuple[NDArray[np.int64], int]:
-        """An order with one more job at its best place, and the objective."""
-        orders = np.array([np.insert(order, place, job) for place in range(len(order) + 1)], np.int64)
-        values = self.objectives(orders)
-        return orders[int(values.argmin())], int(values.min())
-
-    def _improved(
-        self, order: NDArray[np.int64], random: np.random.Generator, expired: Callable[[], bool]
-    ) -> NDArray[np.int64]:
-        """Every job moved to its best place, again and again, until that improves none."""
-        value, better = self.evaluate(order), True
-        while better:
-            better = False
-            for job in random.permutation(self.jobs).tolist():
-                if expired():
-                    return order
-                moved, found = self._inserted(order[order != job], job)
-                if found < value:
-                    order, value, better = moved, found, True
-        return order
+    @override
+    def _urgency(self) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = -self.times.sum(axis=0)
+        return found
 
 
 class FlowTime(FlowshopVariant):

@@ -1,21 +1,4 @@
-"""Multipliers of subtour constraints, which raise the assignment bound of the asymmetric TSP to that of Held and Karp.
-
-A tour leaves every set S of cities, so it costs at least the cheapest assignment of
-
-    w(i, j) = c(i, j) - sum of y(S) over the sets S with i in S and j outside, plus the sum of all y(S),
-
-whatever the multipliers y(S) >= 0 are. The best are dual values of the linear program over assignments that leave every
-set, whose optimum is the bound of Held and Karp. Sets are added while its solution leaves one of them by less than one.
-
-References
-----------
-G. Dantzig, R. Fulkerson, S. Johnson, "Solution of a large-scale traveling-salesman problem", Journal of the Operations
-Research Society of America 2 (1954) 393-410.
-M. Held, R. M. Karp, "The traveling-salesman problem and minimum spanning trees", Operations Research 18 (1970)
-1138-1162.
-M. Fischetti, P. Toth, "An additive bounding procedure for the asymmetric travelling salesman problem", Mathematical
-Programming 53 (1992) 173-197.
-"""
+"""Multipliers of subtour constraints: duals of the linear program over assignments that leave every set of cities."""
 
 from __future__ import annotations
 
@@ -26,15 +9,10 @@ from numpy.typing import NDArray
 
 from .arc_program import ArcProgram
 
-__all__ = ["SubtourRelaxation"]
-
 _FINEST = 1024
-_LARGEST = 2**21
-"""Of a cost times its scale."""
-_UNITS = 10**6
-"""Capacities of whole numbers stand for these parts of one."""
-_SHORT = 0.999
-"""A set that is left by less is added to the program."""
+_LARGEST = 2**21  # of a cost times its scale
+_UNITS = 10**6  # capacities of whole numbers stand for these parts of one
+_SHORT = 0.999  # a set that is left by less is added to the program
 
 
 class SubtourRelaxation:
@@ -64,7 +42,7 @@ class SubtourRelaxation:
         return self._sets
 
     def weights(self, sets: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-        """The weights w, shape (n, n), for sets as :meth:`multipliers` returns them, and the sum of the multipliers."""
+        """Shape (n, n): scale * c(i, j) - the sum of y(S) over sets S with i inside, j outside; and the sum of y."""
         inside = sets[:, 1:]
         crossed = inside.T @ (sets[:, :1] * (1 - inside))
         return self.scale * self._costs - crossed, int(sets[:, 0].sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,21 +13,18 @@ from typing_extensions import override
 from ....base.problem import InstanceOption, frozen
 from ....errors import ProblemError
 from ....formats import tardiness
-from ..tree import DeviceTree, Tree
-from .arrays import ArrayProblem, order_of_jobs, require_no_choice, require_size, whole_matrix
+from ..tree import DeviceTree, Kept, Tree
+from .arrays import OrderProblem, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
 
 if TYPE_CHECKING:
     from ....devices import Capabilities
 
-__all__ = ["Tardiness", "TardinessTree"]
-
 _THREADS = 256
 _LARGEST = 64  # for the assignment problem that a work-item solves in its own memory
-_RESTARTS = 20
 
 
-class Tardiness(ArrayProblem):
+class Tardiness(OrderProblem):
     """Find the order of jobs with the least total weighted tardiness. A solution lists the jobs, counted from 0.
 
     A job that is done at time C costs its weight times ``max(0, C - due)``. The machine does one job at a time, without
@@ -63,6 +60,7 @@ class Tardiness(ArrayProblem):
     kind: ClassVar[str] = "tardiness"
     title: ClassVar[str] = "total weighted tardiness"
     arrays: ClassVar[tuple[str, ...]] = ("times", "weights", "due")
+    restarts: ClassVar[int] = 60
     read_options = InstanceOption
 
     def __init__(self, times: ArrayLike, weights: ArrayLike, due: ArrayLike, name: str | None = None) -> None:
@@ -107,40 +105,22 @@ class Tardiness(ArrayProblem):
         """Whether the file begins with the word ``tardiness``, or is one of OR-Library's by its name."""
         return tardiness.recognize(path, head)
 
-    def evaluate(self, jobs: ArrayLike) -> int:
-        """Total weighted tardiness of an order of all jobs; :class:`ProblemError` if it is no permutation of them."""
-        return int(_costs(self, order_of_jobs(jobs, self.jobs)[None, :])[0])
-
     def tree(self, bound: str = "auto", branching: str = "auto") -> TardinessTree:
         """The last position first; the bound of an assignment of jobs to positions."""
         require_no_choice("total weighted tardiness", bound, branching)
         require_size(self.jobs, "jobs", self.name, _LARGEST)
         return TardinessTree(self)
 
-    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
-        """The best of several local searches over moves of one job."""
-        random = np.random.Generator(np.random.PCG64(seed))
-        starts = [np.argsort(self.due, kind="stable"), np.argsort(self.times / np.maximum(self.weights, 0.5))]
-        best = min((self._improved(start, expired) for start in starts), key=self.evaluate)
-        for _ in range(_RESTARTS):
-            if expired():
-                break
-            moved = best.copy()
-            chosen = np.sort(random.permutation(self.jobs)[: max(2, self.jobs // 4)])
-            moved[chosen] = random.permutation(moved[chosen])
-            best = min(best, self._improved(moved, expired), key=self.evaluate)
-        return best
+    @override
+    def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Total weighted tardiness."""
+        done = np.cumsum(self.times[orders], axis=1)
+        found: NDArray[np.int64] = (self.weights[orders] * np.maximum(0, done - self.due[orders])).sum(axis=1)
+        return found
 
-    def _improved(self, order: NDArray[np.int64], expired: Callable[[], bool]) -> NDArray[np.int64]:
-        """The best move of one job to another position again and again, until none is better."""
-        while not expired():
-            moves = [np.insert(np.delete(order, i), j, order[i]) for i in range(self.jobs) for j in range(self.jobs)]
-            moved = np.array(moves)
-            costs = _costs(self, moved)
-            if costs.min() >= self.evaluate(order):
-                break
-            order = moved[int(costs.argmin())]
-        return order
+    @override
+    def _urgency(self) -> NDArray[np.int64]:
+        return self.due
 
 
 class TardinessTree(Tree):
@@ -183,9 +163,7 @@ class TardinessTree(Tree):
         return cost + self._cost(item, left), left - int(self._times[item])
 
     @override
-    def bound(
-        self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int
-    ) -> tuple[int, list[int]]:
+    def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
         """The assignment of jobs to positions in which each job takes the last one."""
         values = state[0] + costs_of_columns(self._costs(open_items))
         return 0, [item for item, value in zip(open_items, values.tolist(), strict=True) if value < upper]
@@ -214,12 +192,4 @@ class TardinessTree(Tree):
 
     def evaluate(self, solution: NDArray[np.int64]) -> int:
         """Total weighted tardiness, from the instance alone."""
-        return int(_costs(self._problem, solution[None, :])[0])
-
-
-def _costs(problem: Tardiness, orders: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Total weighted tardiness of several orders, shape (orders, jobs)."""
-    done = np.cumsum(problem.times[orders], axis=1)
-    late = np.maximum(0, done - problem.due[orders])
-    found: NDArray[np.int64] = (problem.weights[orders] * late).sum(axis=1)
-    return found
+        return int(self._problem.objectives(solution[None, :])[0])

@@ -1,8 +1,4 @@
-"""Proving a flowshop's optimal makespan so that it can be checked again: a schedule first, then a search below it.
-
-The proof is a second search, from that schedule's makespan as initial upper bound: it finds nothing, and decomposes the
-same nodes on every device. It is a run with a folder, so that it can be done in parts. Alone it proves a lower bound.
-"""
+"""Proving a flowshop's optimal makespan: a schedule first, then a search below it, in parts, in a run folder."""
 
 from __future__ import annotations
 
@@ -32,8 +28,6 @@ from ..problems.flowshop import Flowshop
 from ..tree import Tree
 from .record import Instance, Proof, Subtree, times_digest
 from .subtrees import SubtreeSearch
-
-__all__ = ["Prover", "sampled_subtrees"]
 
 _SUBTREES = 8
 _SUBTREE_NODES = 100_000

@@ -14,8 +14,6 @@ from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, Po
 from ....errors import ProofError
 from ....util.files import reason_of, write_whole
 
-__all__ = ["Instance", "Proof", "Subtree", "times_digest"]
-
 _LARGEST_FILE = 1 << 26
 
 

@@ -16,8 +16,6 @@ from ..search.messages import Task
 from ..search.worker import SearchWorker
 from ..tree import Tree
 
-__all__ = ["SubtreeSearch"]
-
 T = TypeVar("T")
 
 

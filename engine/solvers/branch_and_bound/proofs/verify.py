@@ -1,8 +1,4 @@
-"""Checking a proof file: everything that can be computed again, and a sample of what cannot.
-
-The makespan, the instance and the sum of the explored intervals are computed again on the host; the subtrees of the
-file, other random ones, and a small tree as a whole, are searched again.
-"""
+"""Checking a proof file: everything that can be computed again, and a sample of what cannot."""
 
 from __future__ import annotations
 
@@ -23,16 +19,11 @@ from .prove import sampled_subtrees
 from .record import Proof, times_digest
 from .subtrees import SubtreeSearch
 
-__all__ = ["check_audit", "check_schedule", "problem_of", "verify"]
-
 _SMALL_TREE = 2_000_000
 
 
 def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: bool = False) -> Iterator[str]:
-    """Check a proof file; yields what has been checked, one sentence each, or raises :class:`ProofError`.
-
-    Random subtrees, ``samples`` of them, are searched besides those of the file; with ``whole`` the whole tree.
-    """
+    """Check a proof file: a sentence for each check, or :class:`ProofError`; ``samples`` random subtrees, or all."""
     proof = Proof.read(path)
     yield "the content matches its digest"
     problem = problem_of(proof)

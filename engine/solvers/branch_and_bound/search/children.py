@@ -9,8 +9,6 @@ from ..tree import DeviceTree
 from .ivms import Ivms
 from .programs import child_constants_of
 
-__all__ = ["ChildBounding"]
-
 _STEPS = 16
 _POLL = 8
 

@@ -35,8 +35,6 @@ from .reporting import Reporting
 from .sharing import Sharing
 from .worker import SearchWorker
 
-__all__ = ["Coordinator"]
-
 T = TypeVar("T")
 
 _POLL_SECONDS = 0.05
@@ -44,8 +42,7 @@ _SLOW_SLICE = 0.01
 _HEAD_START = 0.1
 _LAST_SNAPSHOT_SECONDS = 0.1
 _BETWEEN_RESTORE_POINTS = 30.0
-_STATE_SECONDS = 5e-8
-"""To read one level of one IVM when the search ends."""
+_STATE_SECONDS = 5e-8  # to read one level of one IVM when the search ends
 
 
 @dataclass(frozen=True)

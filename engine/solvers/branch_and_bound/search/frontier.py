@@ -1,9 +1,4 @@
-"""The bound that a search has proved so far: the least lower bound of the nodes that are still open.
-
-The rows of an IVM contain its open nodes: the present one, and the siblings still to be visited at each level. The tree
-of open nodes is searched best first from its root, until time is up: the nodes that remain cover all open ones, and the
-least of their bounds is a lower bound on every open leaf.
-"""
+"""The bound that a search has proved so far: the least bound of open nodes, refined best first from the root."""
 
 from __future__ import annotations
 
@@ -18,8 +13,6 @@ from numpy.typing import NDArray
 from ..intervals import Units
 from ..masks import Masks, bits_of, empty, index_of_lowest, lowest_of
 from ..tree import INFINITY, Tree
-
-__all__ = ["LEVELS", "FrontierSnapshot", "IntervalBounds", "proven_bound"]
 
 LEVELS = 12
 """Levels of the tree that a snapshot contains."""

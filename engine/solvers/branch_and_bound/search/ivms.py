@@ -1,7 +1,4 @@
-"""The IVMs of one device: where they are kept, the kernels that work on all of them, and what they take up and give.
-
-Everything here runs on the device's own thread.
-"""
+"""The IVMs of one device, on its thread: where they are kept, the kernels that work on all of them, what they give."""
 
 from __future__ import annotations
 
@@ -27,17 +24,11 @@ from .messages import Found, IntervalMessage, State
 from .programs import CONTROL, COUNTERS, constants_of, shapes_for, steal_constants_of, template_of
 from .stealing import VictimSelection, doubling
 
-__all__ = ["Ivms"]
-
-_UNIT = 1 << 62
-"""The number of all leaves, in the unit in which kernels measure intervals."""
+_UNIT = 1 << 62  # the number of all leaves, in the unit in which kernels measure intervals
 
 
 class Ivms:
-    """State of the IVMs and of the slots behind them, through which intervals leave.
-
-    With ``candidates`` there are so many IVMs, for launches of one node each.
-    """
+    """State of the IVMs, and of the slots through which intervals leave; ``candidates`` IVMs for single steps."""
 
     def __init__(
         self,
@@ -344,10 +335,7 @@ class Ivms:
         self.device.release(packed)
 
     def give(self, wanted: int, peers: Sequence[bool]) -> Sequence[Units | IntervalMessage]:
-        """Split intervals off, those with open siblings nearest the root first; an entry a receiver, or none.
-
-        ``peers`` says of each receiver whether it can read this device's memory.
-        """
+        """Split intervals off, near the root first; an entry a receiver, or none; ``peers`` read this memory."""
         device, items, shapes = self.device, self.tree.items, self.shapes
         open_before = self.measure() if any(peers) else 0.0
         count = 0

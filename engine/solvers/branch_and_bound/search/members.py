@@ -14,8 +14,6 @@ from ..intervals import Units
 from ..tree import INFINITY
 from .messages import IntervalMessage, Report
 
-__all__ = ["COUNTED", "SnapshotSchedule", "Store", "WorkerState", "share_of"]
-
 _BETWEEN_SNAPSHOTS = 1.0  # seconds, of one device
 _SNAPSHOT_SHARE = 0.1  # of the time
 

@@ -12,8 +12,6 @@ from ....devices import Buffer, Device
 from ..intervals import Units
 from .frontier import FrontierSnapshot
 
-__all__ = ["Found", "IntervalMessage", "Report", "Sample", "State", "Task"]
-
 
 @dataclass(frozen=True)
 class Found:

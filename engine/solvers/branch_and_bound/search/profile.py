@@ -13,8 +13,6 @@ from .frontier import FrontierSnapshot
 from .ivms import Ivms
 from .members import WorkerState
 
-__all__ = ["NAME", "DepthProfiles", "depth_profile", "open_nodes_by_level"]
-
 NAME = "open_nodes_by_level"
 """Of the trace: its values are the open nodes of each level, the root's first."""
 

@@ -17,11 +17,6 @@ from ..heuristics.greedy import greedy_constants, greedy_shape
 from ..masks import bytes_for, word_type
 from ..tree import LARGEST_TREE, DeviceTree, Tree
 
-__all__ = [
-    *("CONTROL", "COUNTERS", "Shapes", "child_constants_of", "constants_of", "kernel_variants"),
-    *("shapes_for", "steal_constants_of", "template_of"),
-]
-
 CONTROL = Record(
     "control",
     active="i32",  # IVMs with work

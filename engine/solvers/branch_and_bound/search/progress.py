@@ -1,9 +1,4 @@
-"""How much of a running search is left: estimates from samples of its open nodes, taken now and then.
-
-In a round every device with work estimates the nodes that are left below its own open nodes. The error of an estimate
-is in proportion to what was left when it was made: the rounds are averaged with weights that are inverse to the square
-of that, and in proportion to the nodes drawn.
-"""
+"""How much of a running search is left: rounds of samples of its open nodes, averaged by what was left at each."""
 
 from __future__ import annotations
 
@@ -19,8 +14,6 @@ from ..intervals import Units
 from .members import WorkerState
 from .messages import Report, Sample
 from .sampling import error_factor
-
-__all__ = ["Remaining", "SearchEstimate"]
 
 _FIRST_SECONDS = 1.0
 _SHARE = 0.05

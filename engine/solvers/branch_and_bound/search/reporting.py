@@ -16,8 +16,6 @@ from .profile import DepthProfiles
 from .progress import SearchEstimate
 from .sharing import Sharing
 
-__all__ = ["Reporting"]
-
 _SNAPSHOT_SECONDS = 0.02
 
 

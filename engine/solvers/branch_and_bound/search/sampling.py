@@ -1,18 +1,4 @@
-"""Tree sizes by stochastic enumeration: some nodes of every level are decomposed, and stand for all of their level.
-
-The children of the nodes drawn on one level, each with its node's weight, are the candidates of the next; the sum of
-all weights is an unbiased estimate of the number of nodes. Nodes are drawn with probabilities, by which weights are
-divided, in proportion to their weights and to estimates of their subtrees: their children under the upper bound and
-under two lower ones. Of a search that is on its way, open nodes are candidates of their levels.
-
-References
-----------
-D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975) 122-136.
-P. C. Chen, "Heuristic sampling: a method for predicting the performance of tree searching programs", SIAM Journal on
-Computing 21 (1992) 295-315.
-R. Rubinstein, "Stochastic enumeration method for counting NP-hard problems", Methodology and Computing in Applied
-Probability 15 (2013) 249-291.
-"""
+"""Tree sizes by stochastic enumeration: some nodes of every level, drawn by weights and scores, stand for all of it."""
 
 from __future__ import annotations
 
@@ -32,8 +18,6 @@ from ..tree import Tree
 from .frontier import FrontierSnapshot
 from .ivms import Ivms
 
-__all__ = ["SamplePlan", "TreeSampler", "error_factor", "plan_for", "short_plan_for"]
-
 Weights = NDArray[np.float64]
 
 _SMALL_TREE = 25
@@ -41,15 +25,13 @@ _CANDIDATES = 8
 _LAUNCHES = 1.7
 _FEWEST = 8
 _IVMS_LOOKED_AT = 4096
-_SHARES = (1 / 3, 1 / 12)
-"""The shares of all children that the two lower upper bounds should leave."""
+_SHARES = (1 / 3, 1 / 12)  # the shares of all children that the two lower upper bounds should leave
 _GAPS = (0.25, 0.5)
 _ADAPTATION = 1.3
 _GAIN = 4.0
 _DEVIATIONS = 1.3
 _PRIOR_VALUES, _PRIOR_ITEMS = 2, 40
-_HOST_RATE = 1e9
-"""Bytes a second, of sets by level, that the host's part of a sample handles."""
+_HOST_RATE = 1e9  # bytes a second, of sets by level, that the host's part of a sample handles
 
 
 class _Halted(Exception):
@@ -121,10 +103,9 @@ def short_plan_for(items: int, simt: bool) -> SamplePlan:
 def error_factor(
     values: Weights, items: int, weights: Weights | None = None, coarseness: Weights | None = None
 ) -> float:
-    """By which factor the mean of estimates, shape (rounds, passes), may be wrong with a probability of about 80 %.
+    """By which factor the mean of estimates, shape (rounds, passes), may be wrong, with a probability of about 80 %.
 
-    Estimates of large trees are skewed: the error is that of the logarithms, where a typical deviation for trees of so
-    many items counts as two values; its square is in inverse proportion to the number of nodes drawn.
+    The error is that of logarithms; a typical deviation for trees of so many items counts as two values.
     """
     logarithms = np.log(np.maximum(values, 1.0))
     weights = np.ones(len(values)) if weights is None else weights
@@ -198,7 +179,7 @@ class TreeSampler:
         weight: float = 1.0,
         halted: Callable[[], bool] = lambda: False,
     ) -> Weights | None:
-        """Independent estimates of the nodes still to be decomposed, shape (passes,); None if halted meanwhile.
+        """Estimates of the nodes left, shape (passes,); None if halted.
 
         ``units`` are intervals that no IVM has, in random order, each of which stands for ``weight`` such.
         """

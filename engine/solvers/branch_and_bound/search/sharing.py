@@ -16,8 +16,6 @@ from ..options import Options
 from .members import Store, WorkerState
 from .messages import IntervalMessage, Report
 
-__all__ = ["KINDS", "Sharing"]
-
 _FEW = 8
 _MUCH_MORE = 4
 _TURNS_TO_ASSESS = 20

@@ -1,10 +1,4 @@
-"""Who steals from whom on one device: the launches of one stealing phase of each strategy.
-
-``ring``, ``search``, ``large``, ``adapt`` and ``hypercube`` are those of Gmys, Mezmaz, Melab and Tuyttens (2017,
-section 3.3): an idle IVM j looks at j - 1, j - 2, and so on, and in a phase none is a victim twice or after it has
-stolen. The paper does not say how much ``ring`` steals; here it is half, as for the others. ``doubling`` is this
-solver's own; ``siblings`` works otherwise (see ``steal.mako``).
-"""
+"""Who steals from whom on one device: the launches of a stealing phase of each strategy (paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -14,8 +8,6 @@ from typing import NamedTuple
 
 from ....errors import OptionError
 from ..options import Options
-
-__all__ = ["Doubling", "Round", "VictimSelection", "doubling", "radices"]
 
 _LARGEST_RADIX = 8
 _ADAPT_IDLE = 10
@@ -66,13 +58,7 @@ def doubling(ivms: int) -> list[Doubling]:
 
 @dataclass
 class VictimSelection:
-    """The launches of phase after phase of one of the paper's strategies.
-
-    ``ring``: the next IVM. ``search``: the next ``window``. ``large``: the same, but only intervals longer than the
-    mean. ``adapt`` (Algorithm 6): the same in [B, B + S], which moves by S in each phase; S is doubled while more than
-    a tenth of the IVMs are idle and S is at most half of them, and else halved. ``hypercube`` (Algorithm 5): along
-    every dimension, only longer intervals. With ``each``, every distance is a launch of its own, as in the paper.
-    """
+    """The launches of phase after phase of one of the paper's strategies; with ``each``, every distance is a launch."""
 
     strategy: str
     ivms: int

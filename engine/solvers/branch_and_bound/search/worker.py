@@ -1,7 +1,4 @@
-"""One device's part of a search, turn by turn: how long its slices are, and which variant searches.
-
-Everything here runs on the device's own thread.
-"""
+"""One device's part of a search, turn by turn on its thread: how long its slices are, and which variant searches."""
 
 from __future__ import annotations
 
@@ -25,8 +22,6 @@ from .ivms import Ivms
 from .messages import Found, IntervalMessage, Report, Sample, State, Task
 from .profile import depth_profile
 from .sampling import TreeSampler, short_plan_for
-
-__all__ = ["SearchWorker"]
 
 _MOST_STEPS = 1 << 18
 _MOST_ROUNDS = 64
@@ -161,10 +156,7 @@ class SearchWorker:
     def turn(
         self, task: Task, interrupted: Callable[[], bool] | None = None, halted: Callable[[], bool] = lambda: False
     ) -> Report:
-        """Take up intervals, search for a while, give some away.
-
-        It ends early where ``interrupted``, asked after every round, or ``halted``, several times a slice, says so.
-        """
+        """Take up intervals, search, give some away; ``interrupted`` ends it after a round, ``halted`` in a slice."""
         ivms = self._ivms
         began = time.perf_counter()
         ivms.release_delivered()
