@@ -47,13 +47,13 @@ def test_what_never_moves_and_what_is_too_short_have_no_diagnostics():
 
 def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_arrays():
     rows = np.random.default_rng(2).standard_normal((37, 3, 5)) * 3 + 7
-    draws = Draws(3, 5, 37, np.array([4, 1]), 1 << 30)
+    draws = Draws(3, 5, np.array([4, 1]), 1 << 30)
     for part in np.split(rows, [1, 1, 9, 20]):
         draws.add(part)
     mean, sd = draws.overall()
     assert mean == pytest.approx(rows.mean(axis=(0, 1)))
     assert sd == pytest.approx(rows.reshape(-1, 5).std(axis=0, ddof=1))
-    again = Draws(3, 5, 37, np.array([4, 1]), 1 << 30)
+    again = Draws(3, 5, np.array([4, 1]), 1 << 30)
     again.restore(draws.arrays_at(draws.mark()))
     for one in (draws, again):
         assert np.array_equal(one.all(), rows.transpose(1, 0, 2))
@@ -63,10 +63,16 @@ def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_
 
 def test_draws_that_do_not_fit_are_thinned_evenly():
     rows = np.arange(200.0).reshape(100, 1, 2)
-    draws = Draws(1, 2, 100, None, 8 * 2 * 30)
+    draws = Draws(1, 2, None, 8 * 2 * 30)
+    marks = []
     for part in np.array_split(rows, 7):
         draws.add(part)
-    assert draws.every == 4
+        marks.append((draws.every, draws.mark()))
+    assert [every for every, _ in marks] == [1, 1, 2, 2, 4, 4, 4]
+    again = Draws(1, 2, None, 8 * 2 * 30)
+    again.restore(draws.arrays_at(marks[1][1]))  # from before they were thinned
+    assert np.array_equal(again.all()[0], rows[:30, 0])
+    assert again.is_whole()
     assert np.array_equal(draws.all()[0], rows[::4, 0])
     assert draws.overall()[0] == pytest.approx([99.0, 100.0])
 
@@ -75,7 +81,7 @@ def test_draws_that_are_thinned_do_not_count_for_more_than_they_are():
     rows = chains((4, 4000), 0.99)[:, :, :1].transpose(1, 0, 2)
     found = []
     for room in (1 << 30, rows.nbytes // 8):
-        draws, statistics = Draws(4, 1, 4000, None, room), Draws(4, 8, 4000, None, 1 << 30)
+        draws, statistics = Draws(4, 1, None, room), Draws(4, 8, None, 1 << 30)
         draws.add(rows)
         statistics.add(np.exp(np.tile(rows, (1, 1, 8))))
         mixing = mixing_of(draws, statistics)
@@ -165,7 +171,7 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst():
 @pytest.mark.parametrize("apart", [False, True])  # the same number in all chains, or one of its own in each
 def test_a_coefficient_that_never_moves_has_not_mixed(apart):
     rows = np.random.default_rng(7).normal(size=(500, 4, 3))  # an intercept and two coefficients
-    draws, statistics = Draws(4, 3, 500, None, 1 << 20), Draws(4, 8, 500, None, 1 << 20)
+    draws, statistics = Draws(4, 3, None, 1 << 20), Draws(4, 8, None, 1 << 20)
     statistics.add(np.exp(np.random.default_rng(8).normal(size=(500, 4, 8))))
     draws.add(rows)
     mixed = mixing_of(draws, statistics)
@@ -173,7 +179,7 @@ def test_a_coefficient_that_never_moves_has_not_mixed(apart):
     assert mixed.reaches(1000, 1.02)
     for value, good in ((0.0, True), (0.1, False)):  # a coefficient that is not sampled is 0
         rows[:, :, 1] = value * (np.arange(4) if apart else 1)
-        stuck = Draws(4, 3, 500, None, 1 << 20)
+        stuck = Draws(4, 3, None, 1 << 20)
         stuck.add(rows)
         found = mixing_of(stuck, statistics)
         assert found is not None

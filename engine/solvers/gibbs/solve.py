@@ -124,13 +124,12 @@ def new_state(design: Design, options: Options) -> RunState:
     """A run before its start."""
     quantities = design.problem.X.shape[1] + 1
     chosen = chosen_coefficients(design.problem, options)
-    most = options.most_draws
-    draws = Draws(options.chains, quantities, most, chosen, options.max_kept)
+    draws = Draws(options.chains, quantities, chosen, options.max_kept)
     reports = len(CHAIN.names) + len(design.auxiliary_names())
-    statistics = Draws(options.chains, reports, most, None, 1 << 40)
+    statistics = Draws(options.chains, reports, None, 1 << 40)
     scales = None
     if options.keep_scales:
-        scales = Draws(options.chains, len(design.active) - design.unpenalized, most, None, options.max_kept)
+        scales = Draws(options.chains, len(design.active) - design.unpenalized, None, options.max_kept)
     return RunState(design, draws, statistics, scales, warmup=options.warmup)
 
 

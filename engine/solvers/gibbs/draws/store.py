@@ -15,20 +15,16 @@ class Draws:
     """Draws of (chains, quantities) numbers at a time.
 
     Moments are of every draw. Of the draws themselves, ``chosen`` quantities are kept whole; of all quantities, every
-    ``every``-th of ``draws`` that will come, where ``every`` is the least that fits ``max_bytes``.
+    ``every``-th, the least power of 2 with which those so far fit ``max_bytes``.
     """
 
-    def __init__(
-        self, chains: int, quantities: int, draws: int, chosen: NDArray[np.int64] | None, max_bytes: int
-    ) -> None:
+    def __init__(self, chains: int, quantities: int, chosen: NDArray[np.int64] | None, max_bytes: int) -> None:
         self.shape = chains, quantities
-        self.draws = draws
         self.chosen = chosen
         self.count = 0
         self.mean, self.squares = np.zeros(self.shape), np.zeros(self.shape)
         budget = max_bytes if chosen is None else min(max_bytes, _MOST_FOR_SUMMARY)
-        each = 8 * chains * quantities
-        self.every = max(1, -(-draws * each // budget))
+        self._most, self.every = max(4, budget // (8 * chains * quantities)), 1
         self._all: list[Floats] = []
         self._some: list[Floats] = []
 
@@ -41,11 +37,21 @@ class Draws:
             self.mean += apart / number
             self.squares += apart * (row - self.mean)
         total = self.count + len(rows)
+        every = self._interval(total)
+        if every > self.every:
+            self._all = [np.concatenate(self._all)[:: every // self.every].copy()] if self._all else []
+            self.every = every
         first = -self.count % self.every
         self._all.append(rows[first :: self.every].copy())
         if self.chosen is not None:
             self._some.append(rows[:, :, self.chosen].copy())
         self.count = total
+
+    def _interval(self, count: int) -> int:
+        every = self.every
+        while -(-count // every) > self._most:
+            every *= 2
+        return every
 
     def all(self) -> Floats:
         """The kept draws of all quantities; shape (chains, draws, quantities)."""
@@ -81,6 +87,7 @@ class Draws:
         """The inverse of :meth:`arrays_at`."""
         self.mean, self.squares = arrays["draws_mean"].copy(), arrays["draws_squares"].copy()
         self.count = int(arrays["draws_count"])
+        self.every = self._interval(self.count)
         self._all = [arrays["draws_all"].transpose(1, 0, 2).copy()]
         self._some = [arrays["draws_some"].transpose(1, 0, 2).copy()] if "draws_some" in arrays else []
 
@@ -101,15 +108,15 @@ class Draws:
 
     def mark(self) -> tuple[Any, ...]:
         """A point that :meth:`arrays_at` can come back to."""
-        return self.count, self.mean.copy(), self.squares.copy(), len(self._all), len(self._some)
+        return self.count, self.mean.copy(), self.squares.copy(), list(self._all), list(self._some)
 
     def arrays_at(self, mark: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
         """Everything as it was at a mark, as arrays."""
-        count, mean, squares, parts, some = mark
+        count, mean, squares, kept, some = mark
         arrays = {"draws_mean": mean, "draws_squares": squares, "draws_count": np.array(count)}
-        arrays["draws_all"] = _stacked(self._all[:parts], self.shape)
+        arrays["draws_all"] = _stacked(kept, self.shape)
         if self.chosen is not None:
-            arrays["draws_some"] = _stacked(self._some[:some], (self.shape[0], len(self.chosen)))
+            arrays["draws_some"] = _stacked(some, (self.shape[0], len(self.chosen)))
         return arrays
 
 

@@ -46,6 +46,7 @@ STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12
 _TARGET = 0.8
 _FIRST_LENGTH = 0.5
 _TRAJECTORY = 1.5  # the length of a trajectory; pi / 2 is a quarter of a period of a standard normal
+_BESIDE_OTHERS, _MANY = 0.8, 0.5  # the same where such a share of the coefficients and more is drawn anew as well
 _FEWEST_STEPS = 2
 FIRST_STEPS = 3
 
@@ -143,7 +144,9 @@ class HamiltonianMoves:
         """The length, and as many steps as make a trajectory; with ``last`` of the averaged length, which is final."""
         control = self._device.get(self.control)
         length = float(math.exp(control["mean_log_length"][0]) if last else control["length"][0])
-        self.steps = min(MOST_STEPS, max(_FEWEST_STEPS, math.ceil(_TRAJECTORY / length)))
+        many = self.independence is not None and control["log_share"][0] > math.log(_MANY)
+        trajectory = _BESIDE_OTHERS if many else _TRAJECTORY
+        self.steps = min(MOST_STEPS, max(_FEWEST_STEPS, math.ceil(trajectory / length)))
         if last:
             control["length"] = length
             self._device.put(control, self.control)
