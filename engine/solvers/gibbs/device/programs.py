@@ -44,7 +44,7 @@ CONJUGATE_BLOCK = 256
 LONG = 4096
 """Columns from which a group of a chain is as large as it can be."""
 
-TWICE = 20_000
+TWICE = 21_000
 """Sums of a pass, columns times vectors, from which GPUs read dense rows twice: registers hold no more."""
 
 _MOST_REGISTERS = 96
