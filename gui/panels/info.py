@@ -15,6 +15,7 @@ from engine.solvers import discover
 from gui.app.theme import Theme
 from gui.plot.listing import Listing
 from gui.problem.command_line import call_of, chosen, solve_words
+from gui.runs.columns import solver_title
 from gui.runs.notes import RunNote
 
 Row = tuple[str, str, str, str]
@@ -33,7 +34,7 @@ class InfoPage:
     def started(self, event: Started, problem: type | None) -> None:
         """The run has started: what is solved, how, and where."""
         self._started = [
-            ("run", "solver", event.solver, ""),
+            ("run", "solver", f"{solver_title(event.solver)} ({event.solver})", ""),
             ("run", "problem", event.description, ""),
             ("run", "seed", str(event.seed), ""),
             ("run", "backend", event.backend, ""),

@@ -23,6 +23,7 @@ from gui.plot.series import Series
 from gui.plot.tables import Table
 
 Floats = NDArray[np.float64]
+_SAME_SHARE = 1e-6
 
 
 class PaintedItem(pg.GraphicsObject):
@@ -139,7 +140,7 @@ class Bars(Picture):
         """Names and parts of the bars."""
         bars = list(self._bars.values())
         rows = [(bar.name, [bar]) for bar in bars]
-        more = self._total is not None and share_text(self._total) != share_text(sum(bar.value for bar in bars))
+        more = self._total is not None and abs(self._total - sum(bar.value for bar in bars)) > _SAME_SHARE
         return [(self._whole, bars), *rows] if self._whole and (len(bars) != 1 or more) else rows
 
     def _heights(self) -> None:
@@ -168,6 +169,8 @@ class Bars(Picture):
             top, height = row + label, min(0.94 - label, 24 * pixel)
             painter.fillRect(QRectF(0, top, 100, height), QColor(theme.raised if theme.dark else theme.grid))
             left, total = 0.0, sum(part.value for part in parts)
+            if self._total is not None and abs(self._total - total) <= _SAME_SHARE:
+                total = self._total  # of which rounding may leave a little out
             for part in parts:
                 painter.fillRect(QRectF(left, top, 100 * part.value, height), QColor(part.colour))
                 left += 100 * part.value

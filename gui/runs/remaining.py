@@ -24,10 +24,10 @@ class RemainingTime:
     def __init__(self) -> None:
         self._points: deque[tuple[float, float]] = deque()
         self._total = 0.0
-        self._given: tuple[float, float] | None = None
+        self.given: tuple[float, float] | None = None
 
     def clear(self) -> None:
-        self._given = None
+        self.given = None
         self._points.clear()
 
     def add(self, time: float, done: float, total: float) -> None:
@@ -40,18 +40,18 @@ class RemainingTime:
 
     def follow(self, event: Progress) -> None:
         """Take a report of progress: the solver's own estimate, where it makes one, is better than an extrapolation."""
-        self._given = None
+        self.given = None
         if event.seconds_left is not None:
             low = event.seconds_left if event.seconds_left_low is None else event.seconds_left_low
             high = event.seconds_left if event.seconds_left_high is None else event.seconds_left_high
-            self._given = (low, high)
+            self.given = (low, high)
         elif not event.limit:
             self.add(event.time, event.done, event.total)
 
     def estimate(self) -> tuple[float, float] | None:
         """Least and most remaining seconds, or None if the rate is unknown or not steady."""
-        if self._given is not None:
-            return self._given
+        if self.given is not None:
+            return self.given
         if len(self._points) < 2 * _SEGMENTS or not 0 < self._total < math.inf:
             return None
         (first, begin), (now, done) = self._points[0], self._points[-1]

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
 
 from engine.util.text import counted, gap_text, seconds_text, value_text
+from gui.runs.columns import solver_title
 from gui.runs.model import NOTE, Index, RunModel
 from gui.runs.notes import RunNote, short_titles
 from gui.runs.view import state_text
@@ -97,7 +98,7 @@ def accessible_text(note: RunNote) -> str:
 
 def _tip(note: RunNote) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(note.created))
-    lines = [note.problem, f"{note.solver}, {when}", note.folder, note.message, *note.warnings]
+    lines = [note.problem, f"{solver_title(note.solver)}, {when}", note.folder, note.message, *note.warnings]
     return "\n".join(line for line in lines if line)
 
 

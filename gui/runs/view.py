@@ -168,7 +168,13 @@ class RunView:
     def remaining_text(self) -> str:
         """The remaining time as a range; empty where it is not known, or nothing runs."""
         running = self.working and self.state == "running"
-        return remaining_text(self.remaining.estimate()) if running else ""
+        return remaining_text(self.remaining.estimate(), self._improving) if running else ""
+
+    @property
+    def _improving(self) -> bool:
+        """Whether better solutions still come: what is expected of a search with the present one is a limit then."""
+        found = self._incumbents
+        return self.remaining.given is not None and len(found) > 1 and found[-1].time > 0.5 * self._time
 
     @property
     def progress_text(self) -> str:
@@ -189,7 +195,7 @@ class RunView:
     @property
     def fraction(self) -> float | None:
         """Progress of the present phase, from 0 to 1; None if it is unknown, or nothing runs."""
-        if not self.working or self.limited or not self.total > 0 or not math.isfinite(self.total):
+        if not self.working or self.limited or not self.total > 0 or not math.isfinite(self.total) or self._improving:
             return None
         return min(1.0, max(0.0, self.done / self.total))
 
@@ -213,10 +219,12 @@ class RunView:
         return None
 
 
-def remaining_text(estimate: tuple[float, float] | None) -> str:
+def remaining_text(estimate: tuple[float, float] | None, improving: bool = False) -> str:
     """A range such as ``40 s to 55 s left``, beyond a month only its order of magnitude; empty if there is none."""
-    if estimate is None:
+    if estimate is None or (improving and max(estimate) > _MONTH):
         return ""
+    if improving:
+        return f"at most {duration(max(1.0, *estimate), 1.0)} left"
     if max(estimate) > _MONTH:
         return "more than a month left" if min(estimate) > _MONTH else f"more than {duration(min(estimate), 1.0)} left"
     low, high = (duration(max(1.0, seconds), 1.0) for seconds in estimate)

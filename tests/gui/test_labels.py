@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
 
 from engine.base.solver import MetricSpec
-from engine.events import Compiling, Finished, Metric, Progress
+from engine.events import Compiling, Finished, Incumbent, Metric, Progress, StateChanged
 from gui.app.theme import LIGHT
 from gui.plot.axes import NumberAxis, TimeAxis
 from gui.plot.live import LivePlot
@@ -48,6 +48,19 @@ def test_progress_without_a_unit_has_no_rate():
     summary.take([STARTED, *(Progress(time=done, phase="first solution", done=done, total=1) for done in (0.0, 1.0))])
     assert summary.rate is None
     assert summary.fraction == 1.0
+
+
+def test_what_a_search_expects_is_a_limit_while_better_solutions_come():
+    view = RunView()
+    expected = {"seconds_left": 2649.0, "seconds_left_low": 2649.0, "seconds_left_high": 16_053.0}
+    view.take([STARTED.model_copy(update={"sense": "minimize"}), StateChanged(time=0.0, state="running")])
+    view.take([Incumbent(time=at, objective=2300 - at, bound=1916, gap=0.2) for at in (0.1, 2.0, 6.0)])
+    view.take([Progress(time=6.2, phase="search", done=1e7, total=1e10, unit="nodes", **expected)])
+    assert (view.remaining_text, view.fraction, view.progress_text) == ("at most 4:27:33 left", None, "")
+    view.take([Progress(time=7.0, phase="search", done=1e7, total=1e20, unit="nodes", seconds_left=1e12)])
+    assert view.remaining_text == ""
+    view.take([Progress(time=13.0, phase="search", done=2e7, total=1e10, unit="nodes", **expected)])
+    assert (view.remaining_text, view.fraction) == ("44:09 to 4:27:33 left", 2e-3)
 
 
 def test_a_count_has_neither_bound_nor_gap():

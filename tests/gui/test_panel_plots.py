@@ -98,6 +98,8 @@ def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot):
     assert [name for name, _ in bars._rows()] == ["opencl:0"]
     bars.put_whole(0.4)
     assert [name for name, _ in bars._rows()] == ["opencl:0"]
+    bars.put_whole(0.4 + 1e-9)  # rounding
+    assert [name for name, _ in bars._rows()] == ["opencl:0"]
     bars.put_whole(0.7)
     assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0"]
     bars.put("opencl:1", 0.3, LIGHT.colour(1))
