@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..util.files import open_regular
-from .source import limit
+from .source import limit, report_read
 
 __all__ = ["read_numbers"]
 
@@ -58,15 +58,16 @@ def read_numbers(
             return None
         if not has_header:
             stream.seek(-len(before[-1]), 1)
-        size = path.stat().st_size - stream.tell()
+        begin, end = stream.tell(), path.stat().st_size
         for part in in_order(parse, _blocks(stream)):
             if part is None or 8 * columns * (rows + len(part)) > limit():
                 return None
             if rows + len(part) > len(values):
-                more = size * len(part) // _BLOCK if rows == 0 else rows // 16
+                more = (end - begin) * len(part) // _BLOCK if rows == 0 else rows // 16
                 values.resize((rows + len(part) + more, columns), refcheck=False)
             values[rows : rows + len(part)] = part
             rows += len(part)
+            report_read(stream.tell() / end)
     values.resize((rows, columns), refcheck=False)
     return values if rows else None
 

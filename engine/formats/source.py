@@ -18,7 +18,7 @@ import io
 import lzma
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -41,7 +41,9 @@ __all__ = [
     "read_bytes",
     "read_head",
     "read_text",
+    "report_read",
     "require_memory",
+    "watched",
     "without_compression",
     "write_text",
 ]
@@ -60,6 +62,7 @@ _HEAD = 4096
 _LONGEST_COMMENTS = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 _limit: contextvars.ContextVar[int | None] = contextvars.ContextVar("limit", default=None)
+_report: contextvars.ContextVar[Callable[[float], object]] = contextvars.ContextVar("report", default=lambda _: None)
 
 
 @contextlib.contextmanager
@@ -70,6 +73,21 @@ def limited(size: int) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+@contextlib.contextmanager
+def watched(report: Callable[[float], object]) -> Iterator[None]:
+    """Within this block, reading a large file reports the share that has been read; what ``report`` raises ends it."""
+    token = _report.set(report)
+    try:
+        yield
+    finally:
+        _report.reset(token)
+
+
+def report_read(share: float) -> None:
+    """Tell who watches that a share of the file, from 0 to 1, has been read."""
+    _report.get()(share)
 
 
 def limit() -> int:

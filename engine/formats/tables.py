@@ -33,6 +33,7 @@ from .source import (
     read_bytes,
     read_head,
     read_text,
+    report_read,
     require_memory,
     without_compression,
 )
@@ -55,10 +56,9 @@ _NUMBER = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*
 _MEMORY_PER_BYTE = 70
 _MEMORY_PER_NAME = 200
 _SPARSE_FROM, _SPARSE_DENSITY = 1 << 22, 0.1  # values, and the largest share that is not 0, of a sparse table
-_ROWS_AT_ONCE = 4096
+_ROWS_AT_ONCE, _LINES_REPORTED = 4096, 16_384
 _LONGEST_WORD, _MOST_CATEGORIES = 1000, 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
-_EMPTY = "has an empty cell; fill it or leave the row out"
 _ENCODE = "encode = true makes a column of 0 and 1 of each of its words"
 
 
@@ -241,10 +241,12 @@ def _lines_with_cells(source: Path | list[str], path: Path) -> Generator[tuple[i
         lines: Any = contextlib.nullcontext(source)
     else:
         require_memory(2 * path.stat().st_size, "reading the table", path)
-        lines = io.TextIOWrapper(open_regular(path), "utf-8")
+        lines = io.TextIOWrapper(stream := open_regular(path), "utf-8")
     try:
         with lines as text:
             for number, line in enumerate(text, 1):
+                if lines is text and number % _LINES_REPORTED == 0:
+                    report_read(stream.tell() / path.stat().st_size)
                 if line.strip()[:1] not in ("", "#"):
                     yield number, line
     except OSError as error:
@@ -298,14 +300,17 @@ def _with_words(
     for number, row in rows:
         if len(row) != len(names):
             raise ProblemError(f"a row has {len(row)} cells; the table has {len(names)} columns", path, number)
+        for name, cell in zip(names, row, strict=True):
+            if not cell.strip() and name != names[chosen]:
+                raise ProblemError(
+                    f"column '{name[:40]}' has an empty cell; fill it or leave the row out", path, number
+                )
     columns: list[Sequence[str]] = list(zip(*(row for _, row in rows), strict=True)) if rows else [()] * len(names)
     lines = [number for number, _ in rows]
     features: dict[str, NDArray[np.float64]] = {}
     for c, name in enumerate(names):
         cells = [cell.strip() for cell in columns[c]] if encode and c != chosen else []
-        if not all(map(_is_number, filter(None, cells))):
-            if "" in cells:
-                raise ProblemError(f"column '{name[:40]}' {_EMPTY}", path, lines[cells.index("")])
+        if not all(map(_is_number, cells)):
             features |= _encoded(cells, name, path, {*names, *features})
         elif c != chosen:
             features[name] = _column(columns[c], name, lines, path)
@@ -364,8 +369,7 @@ def _column(cells: Sequence[str], name: str, lines: Sequence[int], path: Path) -
     place = next((i for i, cell in enumerate(cells) if not _is_number(cell)), None)
     if place is None:
         return np.array(list(map(float, cells)), np.float64)
-    cell = cells[place].strip()
-    what = f"holds text ('{cell[:40]}'); {_ENCODE}" if cell else _EMPTY
+    what = f"holds text ('{cells[place].strip()[:40]}'); {_ENCODE}"
     raise ProblemError(f"column '{name[:40]}' {what}", path, lines[place])
 
 

@@ -112,7 +112,7 @@ class BOAPanel(Panel):
         if event.name == "edges":
             before = self._network_of if event.iteration > self._network_of else 0  # else, of another population
             self._network_of = event.iteration
-            of, since = f"generation {event.iteration}", f"generation {before}" * bool(before)
+            of, since = f"generation {event.iteration} of its population", f"generation {before}" * bool(before)
             self._show_network(np.asarray(event.values, np.int64).reshape(-1, 2), of, since)
         elif event.name == "population" and self._genes:
             words = np.asarray(event.values, np.uint32).reshape(self._genes, -1)

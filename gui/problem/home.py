@@ -1,10 +1,11 @@
-"""The first tab: the start page, the preview of the problem that Run would solve, or why a file cannot be used."""
+"""The first tab: the start page, the preview of the problem that Run would solve, or what is with its file."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from engine.util.text import share_text
 from gui.app.theme import Theme
 from gui.problem.preview import Preview
 from gui.problem.preview_data import PreviewData
@@ -31,13 +32,13 @@ class Home(QStackedWidget):
         page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.error_title, self.error = QLabel(), QLabel()
         self.error_title.setObjectName("big")
-        again = QPushButton("Open another file…")
-        again.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        again.clicked.connect(self.open_requested)
+        self._again = QPushButton("Open another file…")
+        self._again.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._again.clicked.connect(self.open_requested)
         layout = QVBoxLayout(page)
         layout.setContentsMargins(28, 30, 28, 24)
         layout.setSpacing(12)
-        for widget in (self.error_title, self.error, again):
+        for widget in (self.error_title, self.error, self._again):
             layout.addWidget(widget)
         for label in (self.error_title, self.error):
             label.setWordWrap(True)
@@ -47,8 +48,15 @@ class Home(QStackedWidget):
         return page
 
     def show_error(self, name: str, message: str) -> None:
-        self.error_title.setText(f"{name} cannot be used")
-        self.error.setText(message)
+        self._say(f"{name} cannot be used", message, True)
+
+    def show_reading(self, name: str, share: float) -> None:
+        self._say(f"Reading {name}", share_text(share) if share else "", False)
+
+    def _say(self, title: str, text: str, failed: bool) -> None:
+        self.error_title.setText(title)
+        self.error.setText(text)
+        self._again.setVisible(failed)
         self.setCurrentWidget(self._error)
 
     def show_problem(self, data: PreviewData | None) -> None:

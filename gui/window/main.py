@@ -189,6 +189,7 @@ class MainWindow(QMainWindow):
         self.tool_bar.changed.connect(self.launcher.prepare)
         self.problems.previewed.connect(self._on_preview)
         self.problems.refused.connect(self._on_refusal)
+        self.problems.read.connect(self._on_reading)
         self.home.open_requested.connect(self.problems.open_problem)
         self.run_list.held.clicked.connect(self.actions_by_name["queue_hold"].trigger)
         self.run_list.open_requested.connect(self.runs.open_selected)
@@ -301,6 +302,11 @@ class MainWindow(QMainWindow):
         start.setToolTip(f"Solve {name} with these options ({start.shortcut().toString()})" if name else plain("&Run"))
         if requested:
             self.run_tabs.show_home()
+
+    def _on_reading(self, name: str, share: float) -> None:
+        """Show in the first tab how far a large file has been read."""
+        self.home.show_reading(name, share)
+        self.run_tabs.update_home()
 
     def _on_refusal(self, name: str, message: str) -> None:
         """Show in the middle why a file cannot be used."""

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtCore import QObject, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QMessageBox
 
 from engine.api.sweep import is_sweep, read_sweep
 from engine.base.problem import ReadOptions
-from engine.errors import InputError
+from engine.errors import InputError, ProblemError
+from engine.formats.source import watched
 from engine.solvers import problem_classes
 from engine.util.text import counted
 from gui.app.jobs import Job, Jobs
@@ -33,7 +34,7 @@ from gui.runs.archives import unpack_run
 from gui.window.log import LogPane
 from gui.window.tool_bar import ToolBar
 
-_STATUS_MILLISECONDS = 3000
+_STATUS_MILLISECONDS, _PROGRESS_MILLISECONDS = 3000, 300
 
 
 class Problems(QObject):
@@ -44,6 +45,7 @@ class Problems(QObject):
     folder_requested = Signal(Path, float)
     sweep_requested = Signal(object, str)
     refused = Signal(str, str)
+    read = Signal(str, float)
 
     def __init__(
         self,
@@ -62,6 +64,10 @@ class Problems(QObject):
         self._runs, self._settings, self._jobs, self._log = runs, settings, jobs, log
         self.samples: list[Sample] = []
         self.loading: Job | None = None
+        self._token: object = None
+        self._named, self._read_share = "", 0.0
+        self._progress = QTimer(self, interval=_PROGRESS_MILLISECONDS)
+        self._progress.timeout.connect(self._show_progress)
         self.dialog: NewInstance | None = None
         for chooser in (pane, start_page):
             chooser.problem_requested.connect(self.load)
@@ -102,10 +108,18 @@ class Problems(QObject):
         self.pane.show_loading(path)
 
         readers: list[type[ReadOptions] | None] = []
+        token = self._token = object()
+        self._named, self._read_share = path.name, 0.0
+
+        def report(share: float) -> None:
+            if self._token is not token:
+                raise ProblemError("another file is read in place of this one", path)
+            self._read_share = share
 
         def read() -> tuple[Instance, PreviewData]:
             readers.append(reader_of(path, (reading or {}).get(AS)))
-            instance = read_instance(path, reading)
+            with watched(report):
+                instance = read_instance(path, reading)
             return instance, preview_data(instance.problem)
 
         def done(loaded: tuple[Instance, PreviewData]) -> None:
@@ -133,13 +147,20 @@ class Problems(QObject):
             self.changed.emit()
 
         self.loading = self._jobs.start(read, done, failed)
+        self._progress.start()
         self.changed.emit()
+
+    def _show_progress(self) -> None:
+        if self.loading is None:
+            self._progress.stop()
+        else:
+            self.read.emit(self._named, self._read_share)
 
     def cancel(self) -> None:
         """Do not load the file that is being read, and show no problem."""
         if self.loading is not None:
             self._jobs.discard(self.loading)
-            self.loading = None
+            self.loading = self._token = None
             self.pane.show_nothing()
             self.previewed.emit(None, False)
             self.changed.emit()

@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine.errors import ProblemError
 from engine.formats import large_tables, tables
-from engine.formats.source import limited
+from engine.formats.source import limited, watched
 from engine.solvers import recognize
 from tests.support.needs import package
 
@@ -148,6 +148,27 @@ def test_a_large_table_is_read_as_a_small_one(name, tmp_path, monkeypatch):
     assert outcome() == small
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_reading_a_long_table_reports_how_far_it_is_and_can_be_ended(large, tmp_path, monkeypatch):
+    package("pyarrow")
+    path = write(tmp_path / "data.csv", "a,b,y\n" + "1,2,1\n" * 50_000)
+    if large:
+        monkeypatch.setattr(large_tables, "LARGE", 0)
+        monkeypatch.setattr(large_tables, "_BLOCK", 1 << 16)
+    shares = []
+    with watched(shares.append):
+        tables.read(path)
+    assert shares == sorted(shares)
+    assert len(shares) >= 3
+    assert 0.9 < shares[-1] <= 1
+
+    def stop(share):
+        raise ProblemError(f"stopped at {share:.0%}")
+
+    with watched(stop), pytest.raises(ProblemError, match="stopped at"):
+        tables.read(path)
+
+
 def test_lines_of_numbers_are_read_by_several_threads(tmp_path, monkeypatch):
     package("pyarrow")
     path = write(tmp_path / "data.csv", LARGE["a header"])
@@ -199,6 +220,7 @@ def test_frames_keep_their_names_and_refuse_text(library):
     [
         ("a,city,y\n1,Rome,1\n2,Oslo,0\n", r"column 'city' holds text \('Rome'\).*line 2"),
         ("a,b,y\n1,2,1\n2,,0\n", r"column 'b' has an empty cell; fill it.*line 3"),
+        ("a,b,y\n1,,1\n,2,0\n", r"column 'b' has an empty cell; fill it.*line 2"),
         ("a,b,y\n1,2,1\n2,0\n", r"a row has 2 cells; the table has 3 columns.*line 3"),
         ("a,a,y\n1,2,1\n", "two columns are called 'a'"),
         ("y\n1\n", "the table has one column"),

@@ -244,13 +244,13 @@ def test_a_network_says_what_has_changed_since_the_one_before_of_its_population(
         pictures.append(network.to_image(1.0))
         remarks.append((network.unit, [row[2] for row in network.table()[1]], [one.name for one in network.entries]))
     assert remarks == [
-        ("generation 3: 2 edges between 5 genes", ["", ""], []),
+        ("generation 3 of its population: 2 edges between 5 genes", ["", ""], []),
         (
-            "generation 5: 3 edges between 5 genes; 2 new and 1 gone since generation 3",
+            "generation 5 of its population: 3 edges between 5 genes; 2 new and 1 gone since generation 3",
             ["", "new", "new", "gone"],
             ["kept", "new", "gone"],
         ),
-        ("generation 2: 1 edge between 5 genes", [""], []),
+        ("generation 2 of its population: 1 edge between 5 genes", [""], []),
     ]
     panel.feed([Trace(time=2.0, name="edges", iteration=4, values=[0, 3])])
     whole = network.to_image(1.0)

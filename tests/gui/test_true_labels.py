@@ -95,11 +95,13 @@ def test_reading_a_file_can_be_cancelled(qtbot, open_window):
     window = open_window(COUNTING)
     window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
     assert window.pane.cancel.isVisible()
+    window.problems.read.emit("strongly-1000.txt", 0.43)
+    assert (window.home.title, window.home.error.text()) == ("Reading strongly-1000.txt", "43 %")
     qtbot.mouseClick(window.pane.cancel, Qt.MouseButton.LeftButton)
     assert window.problems.loading is None
     qtbot.waitUntil(lambda: not window.jobs.pending, timeout=60_000)
     assert (window.pane.instance, window.pane.cancel.isVisible()) == (None, False)
-    assert window.pane.title.text() == "No problem chosen"
+    assert (window.pane.title.text(), window.home.title) == ("No problem chosen", "Start")
 
 
 def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot, open_window, tmp_path):
