@@ -13,8 +13,6 @@ from ..util.text import counted, number_text
 from .problem import Problem
 from .result import Result, data_frame
 
-__all__ = ["Batch", "BatchControl", "Failure", "Item", "items_of"]
-
 _COLUMNS = ("index", "problem", "seed", "status", "objective", "bound", "seconds", "devices", "message")
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..events import Event
     from .result import Result, Status
 
-__all__ = ["Checkpoint", "QuietContext", "RunContext", "StopRequested"]
-
 
 class StopRequested(Exception):
     """Raised by :meth:`RunContext.poll` when the run must end, with the result's status; a solver returns its best."""

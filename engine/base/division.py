@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from .context import RunContext
     from .result import Result
 
-__all__ = ["ClusterInfo", "DividedRun", "Division", "Rounds", "TaskContext", "TaskControl", "TaskRunner"]
-
-
 Rounds = Callable[[Sequence[Any]], list[Any]]
 """Has works computed by the workers of a cluster; returns the answers in their order."""
 

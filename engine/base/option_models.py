@@ -14,8 +14,6 @@ from pydantic_core import ErrorDetails
 from ..errors import OptionError, nearest
 from ..util.text import number_text
 
-__all__ = ["Given", "Seed", "alternatives", "field_type", "is_flag", "validated", "value_text"]
-
 M = TypeVar("M", bound=BaseModel)
 
 Seed = Annotated[int, Field(ge=0, lt=2**64)]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from .result import Result
 
-__all__ = ["InstanceOption", "Problem", "ReadOptions", "frozen", "require_arrays", "sparse_rows"]
-
 
 class ReadOptions(BaseModel):
     """Base of the models of what a reader takes besides the path; every field has a description."""

@@ -20,17 +20,6 @@ from ..util.files import open_regular, write_whole
 from ..util.text import gap_text, number_text
 from .problem import Problem
 
-__all__ = [
-    "Result",
-    "ResultWarning",
-    "Status",
-    "data_frame",
-    "missing_package",
-    "read_result",
-    "relative_gap",
-    "result_class",
-]
-
 _FORMAT = 1
 
 

@@ -24,8 +24,6 @@ from pydantic import BaseModel, ValidationError
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["HISTORY", "ArraySpec", "CheckpointSpec", "ColumnSpec", "CounterSpec", "Schema", "SchemaError"]
-
 HISTORY = "history"
 """Name of the result array whose columns :attr:`Schema.history` describes."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .result import Result
     from .schema import Schema
 
-__all__ = ["Begun", "Generator", "LazyImport", "MetricSpec", "Reproduction", "Solver", "SolverOptions"]
-
 
 class Begun(Protocol):
     """Work for a run that has not started yet."""

@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from rich.table import Table
 
-__all__ = ["median_seconds", "number_table"]
-
 T = TypeVar("T")
 
 

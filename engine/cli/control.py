@@ -14,8 +14,6 @@ from typing import Any, Self
 from ..runs.replay import Replay
 from ..runs.run import Run
 
-__all__ = ["Controls", "first_line_of_stdin"]
-
 _HANGUP = getattr(signal, "SIGHUP", None)  # the terminal or the connection is gone; none on Windows
 _STOPPING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP) if number is not None]
 _PAUSING = {

@@ -14,8 +14,6 @@ from ..solvers import class_named, discover, solver_named
 from ..util.paths import PACKAGE, load_app
 from .options import debug_option, kind_option
 
-__all__ = ["bench", "gui", "reproduce", "tune"]
-
 
 class _PerSolver(click.Command):
     """A command whose first argument is a solver; what follows is that solver's own. Its help lists the solvers."""

@@ -17,8 +17,6 @@ from .options import backend_option, config_option, debug_option, devices_option
 from .reading import read
 from .solver_options import NoProblem, SolverCommand, problem_file
 
-__all__ = ["estimate"]
-
 _LONG = 1e15
 
 

@@ -35,8 +35,6 @@ from .options import (
 )
 from .samples import Outcome, load, samples
 
-__all__ = ["demo", "generate"]
-
 
 @click.command()
 @options(backend_option, devices_option, time_limit_option, debug_option)

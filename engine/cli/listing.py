@@ -27,8 +27,6 @@ from . import tables
 from .options import backend_option, config_option, debug_option, devices_option, insecure_option, json_option, options
 from .samples import samples
 
-__all__ = ["devices", "solvers"]
-
 
 @click.command()
 @click.option("--explain", is_flag=True, help="Show every setting, its value and where that came from.")

@@ -18,26 +18,6 @@ from ..devices.backends import backends
 from ..errors import OptionError, OutputError, nearest
 from ..util.files import reason_of
 
-__all__ = [
-    "backend_option",
-    "checked_option",
-    "config_option",
-    "debug_option",
-    "devices_option",
-    "has_foreign_options",
-    "insecure_option",
-    "json_option",
-    "kind_option",
-    "options",
-    "own_options",
-    "own_output",
-    "pool_options",
-    "positionals",
-    "run_command",
-    "split_options",
-    "time_limit_option",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -15,8 +15,6 @@ from ..formats.source import read_head, without_compression
 from ..runs.folder.run_folder import read_problem
 from ..solvers import class_named, discover, recognize
 
-__all__ = ["class_of", "read"]
-
 
 def class_of(path: Path, target: bool = False, kind: str | None = None) -> type[Problem]:
     """The problem class of an instance file."""

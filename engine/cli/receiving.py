@@ -7,8 +7,6 @@ import click
 from ..runs.child.far_side import main
 from .options import debug_option
 
-__all__ = ["receive"]
-
 
 @click.command(hidden=True)
 @debug_option

@@ -47,8 +47,6 @@ from .reading import read
 from .solver_options import NoProblem, SolverCommand, problem_file
 from .standby import adopt_standby
 
-__all__ = ["replay", "resume", "solve"]
-
 _PATIENCE = 5.0
 """Seconds after the watchdog of :mod:`engine.runs.child.far_run` until this process ends with a snippet on a GPU."""
 

@@ -13,8 +13,6 @@ from ..runs.folder.run_folder import read_problem
 from ..settings.config import Resolved, resolve
 from ..util.paths import folder_of
 
-__all__ = ["Outcome", "load", "samples"]
-
 
 @dataclass(frozen=True)
 class Outcome:

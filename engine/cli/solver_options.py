@@ -23,8 +23,6 @@ from ..solvers import discover, solver_for_class, solver_named
 from .options import has_foreign_options, own_options, positionals, split_options
 from .reading import class_of
 
-__all__ = ["NoProblem", "SolverCommand", "problem_file"]
-
 
 class NoProblem(OptionError):
     """Neither the command line nor the configuration names a problem."""

@@ -14,8 +14,6 @@ from ..solvers import discover
 from .control import first_line_of_stdin
 from .options import backend_option, config_option, debug_option, devices_option, options
 
-__all__ = ["adopt_standby", "standby"]
-
 _ready: list[Engine] = []
 
 

@@ -23,8 +23,6 @@ from ..util.text import number_text, printable, seconds_text
 from .control import Controls
 from .options import backend_option, debug_option, devices_option, options, time_limit_option
 
-__all__ = ["sweep"]
-
 _SETTINGS = tuple(name for name in Settings.model_fields if name not in ("seed", "run_folder"))
 
 

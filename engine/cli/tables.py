@@ -21,17 +21,6 @@ from ..solvers import solver_for
 from ..util.display import aligned, entries_text
 from ..util.text import bytes_text, counter_text, gap_text, number_text, printable
 
-__all__ = [
-    "describe_devices",
-    "describe_model",
-    "describe_result",
-    "describe_settings",
-    "describe_solver",
-    "print_pairs",
-    "print_table",
-    "solver_to_dict",
-]
-
 _SHOWN = 20
 """Entries of a solution that are printed."""
 

@@ -18,8 +18,6 @@ from ..verification import REFUTED, Verification, is_archive
 from ..verification import verify as verify_run
 from .options import backend_option, config_option, debug_option, devices_option, options
 
-__all__ = ["verify"]
-
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN_FOLDER|PROOF...")

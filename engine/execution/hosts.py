@@ -19,8 +19,6 @@ from ..errors import OptionError
 from ..util.files import read_toml, reason_of, write_whole
 from ..util.paths import user_folder
 
-__all__ = ["Host", "host_named", "save_host", "saved_clusters", "saved_hosts", "ssh_words"]
-
 _NAME = re.compile(r"[^\s\-/\\'\"][^\s/\\'\"]*")
 
 

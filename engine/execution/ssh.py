@@ -25,8 +25,6 @@ from ..util.processes import ChildProcess
 from ..util.text import printable
 from .hosts import host_named, ssh_words
 
-__all__ = ["Ssh"]
-
 _MOST_LINES = 50  # of standard error
 _GRACE = 2.0  # seconds for the process of ssh to end
 

@@ -20,8 +20,6 @@ from .machine import machine_lines
 from .plots import Plot, bars_of, draw_plot
 from .report import Report, Table
 
-__all__ = ["doubt", "front", "page", "plots"]
-
 _ROOT = Path(__file__).resolve().parents[2]
 RECORDS = _ROOT / "docs" / "records"
 _MADE = "<!-- Made by python -m engine.reports.benchmarks: change docs/records. -->\n"

@@ -10,8 +10,6 @@ from typing import Any
 from ..errors import OutputError
 from ..util.files import reason_of
 
-__all__ = ["can_draw", "draw_curves", "draw_svg"]
-
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "quintet",

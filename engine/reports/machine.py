@@ -18,8 +18,6 @@ from ..devices import DeviceInfo
 from ..devices.host import host_cores
 from ..util.version import version
 
-__all__ = ["commit", "describe_machine", "is_busy", "machine_lines"]
-
 _PACKAGES = ("numpy", "scipy", "pyopencl", "pycuda", "cuda-bindings", "highspy")
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,8 +13,6 @@ from ..errors import InputError
 from .figures import draw_svg
 from .report import Report, Table
 
-__all__ = ["Plot", "bars_of", "draw_plot", "leading_number"]
-
 _NUMBER = re.compile(r"[-+]?\d{1,3}(?:[ \u202f]\d{3})+(?:\.\d+)?|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _BAR, _ROW, _MARGIN, _WIDTH = 0.17, 0.24, 1.0, 7.2  # inches
 _MARKERS = "osD^v<"

@@ -20,8 +20,6 @@ from ..util.files import reason_of, write_whole
 from .machine import describe_machine
 from .report import Report, Section, Table, Text
 
-__all__ = ["BenchConsole", "record_table", "recording"]
-
 _CURRENT: ContextVar[Report | None] = ContextVar("record", default=None)
 
 

@@ -15,8 +15,6 @@ from ..util.files import reason_of, write_whole
 from .figures import can_draw, draw_curves
 from .machine import is_busy, machine_lines
 
-__all__ = ["Figure", "Finding", "Report", "Section", "Table", "Text"]
-
 FORMAT = 1
 _HERE = Path(__file__).parent
 

@@ -29,17 +29,6 @@ from .record import BenchConsole, record_table
 from .scaling_model import Exchange, Profile, all_gather_seconds, predicted_seconds, profile_of
 from .timeline import picture, shares_of
 
-__all__ = [
-    "Outcome",
-    "Request",
-    "ScalingCase",
-    "bench_scaling",
-    "mapping_case",
-    "rounded",
-    "scaling_options",
-    "solving_case",
-]
-
 _COLUMNS = ("case", "devices", "seconds", "speedup", "model", "exchanged", "computing", "copying", "waiting", "verdict")
 _WIDTHS = (30, 7, 9, 7, 7, 10, 9, 8, 8, 0)
 

@@ -18,8 +18,6 @@ from ..devices.monitor.timeline import DeviceTimeline
 from ..devices.pool.group import Communicator
 from .timeline import covered
 
-__all__ = ["PEER_BYTES_PER_SECOND", "Exchange", "Profile", "all_gather_seconds", "predicted_seconds", "profile_of"]
-
 PEER_BYTES_PER_SECOND = 390e9
 """Measured between two H200 over NVLink, for copies of 64 MB."""
 

@@ -23,8 +23,6 @@ from .figures import can_draw, draw_svg
 from .machine import describe_machine, is_busy
 from .report import Figure, Finding, Report, Section, Table, Text
 
-__all__ = ["Claim", "Profile", "Study", "run_study"]
-
 Profile = Literal["quick", "cpu", "gpu"]
 """The sizes: ``quick`` takes seconds, ``cpu`` minutes on two cores, ``gpu`` minutes on a GPU."""
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from ..devices.monitor.timeline import Command, DeviceTimeline, Timeline
 
-__all__ = ["Shares", "busiest_window", "covered", "picture", "shares_of"]
-
 _COLUMNS = 360  # into which a lane is cut
 _LEVELS = 6  # of a column's height
 _WIDTH, _LEFT, _LANE, _GAP = 2 * _COLUMNS, 110, 22, 5

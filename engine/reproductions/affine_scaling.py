@@ -9,8 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Factor", "Floats", "Run", "Start", "affine_scaling", "newton_difference", "random_program", "solve_normal"]
-
 Floats = NDArray[np.float64]
 Factor = Literal["cholesky", "updates"]
 

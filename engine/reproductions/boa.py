@@ -19,8 +19,6 @@ from ..solvers.boa.problem import BOA
 from . import serial
 from .papers import Paper
 
-__all__ = ["reproduce"]
-
 _POPULATION = 4800
 SETTING: dict[str, Any] = {
     "population": _POPULATION,

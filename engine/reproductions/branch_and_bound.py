@@ -26,8 +26,6 @@ from ..solvers.branch_and_bound.tree import PermutationProblem
 from . import serial
 from .papers import Paper
 
-__all__ = ["reproduce"]
-
 _SETTING: dict[str, Any] = {"bound": "two_machine", "branching": "max_sum_back"}
 _SOLUTIONS = {9: 352, 10: 724, 11: 2680, 13: 73712, 14: 365596, 15: 2279184, 16: 14772512, 17: 95815104,
               18: 666090624, 19: 4968057848}  # fmt: skip

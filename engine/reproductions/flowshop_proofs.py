@@ -21,8 +21,6 @@ from ..solvers.branch_and_bound.proofs.prove import Prover
 from ..solvers.branch_and_bound.proofs.record import Proof, times_digest
 from ..util.text import number_text, seconds_text
 
-__all__ = ["reproduce"]
-
 _TAILLARD = re.compile(r"ta(\d{1,3})(?:-(?:ta)?(\d{1,3}))?", re.IGNORECASE)
 _DEFAULT = ("ta021-ta030",)
 

@@ -23,8 +23,6 @@ from ..solvers.gibbs.problem import HorseshoeProbit
 from .gibbs_steps import measure_naive, measure_proposals, measure_public_code, slopes
 from .papers import Paper
 
-__all__ = ["reproduce"]
-
 _BLOCK_ROWS = 4096
 _MOST_SECONDS = 26
 _INTERVAL = 1.645  # 90 % of a normal

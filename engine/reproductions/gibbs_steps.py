@@ -14,8 +14,6 @@ from ..references.gibbs import CROSSOVER
 from ..reports.study import Study
 from ..solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["measure_naive", "measure_proposals", "measure_public_code", "slopes"]
-
 Floats = NDArray[np.float64]
 
 

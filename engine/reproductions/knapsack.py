@@ -18,8 +18,6 @@ from ..solvers.knapsack.problem import Knapsack
 from . import serial
 from .papers import Paper
 
-__all__ = ["reproduce"]
-
 _VARIANTS = ("rows", "tiles", "classes")
 _TYPES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
 

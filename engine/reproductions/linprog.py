@@ -16,8 +16,6 @@ from . import serial
 from .affine_scaling import Factor, Floats, Start, affine_scaling, newton_difference, random_program, solve_normal
 from .papers import Paper
 
-__all__ = ["reproduce"]
-
 _STEPS = (0.5, 0.7, 0.9, 0.99)
 _ACCEPTABLE = 1e-6  # this solver's own default
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from ..reports.study import Claim, Study, run_study
 
-__all__ = ["Paper"]
-
 _FILE = Path(__file__).with_name("papers.toml")
 
 

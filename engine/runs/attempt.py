@@ -12,8 +12,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-__all__ = ["GRACE", "LONGEST_GRACE", "SAVING_GRACE", "Attempt", "is_overdue"]
-
 T = TypeVar("T")
 
 GRACE = 0.2

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 import time
 
-__all__ = ["RunClock"]
-
 
 class RunClock:
     """Seconds that a run has worked, from ``before``: pauses are left out. Safe across threads."""

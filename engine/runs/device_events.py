@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..devices import DevicePool
     from ..devices.device import Device
 
-__all__ = ["PoolMonitor"]
-
 _HEALTH_INTERVAL = 0.5
 
 

@@ -21,8 +21,6 @@ from .child.far_run import needs_isolation, solve_in_child
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["Executor", "Local"]
-
 _PATIENCE = 0.05
 """Seconds for the devices of a run that had to end, which a user does not wait for longer."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-__all__ = ["EventLog", "JsonLines", "ProgressBar"]
-
 _LOG = logging.getLogger("quintet")
 
 _CELL_INTERVAL = 0.1

@@ -18,8 +18,6 @@ from collections.abc import Callable, Sequence
 from ..errors import OptionError
 from ..events import Event, Failed, Finished
 
-__all__ = ["PATIENCE", "Observer", "Publisher", "as_observers", "require_other_thread", "works_for"]
-
 Observer = Callable[[Event], None]
 
 PATIENCE = 30.0

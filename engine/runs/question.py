@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ..base.problem import Problem
     from ..base.solver import Solver, SolverOptions
 
-__all__ = ["AlreadyEnded", "Fresh", "FromCheckpoint", "Question", "Restarted", "Start"]
-
 
 @dataclass(frozen=True)
 class Question:

@@ -12,8 +12,6 @@ from typing import Literal
 from ..events import Event, Notice, Started, StateChanged
 from .run import Observer
 
-__all__ = ["Replay"]
-
 _LOOK_SECONDS = 0.2
 """After this time a waiting replay looks whether it was stopped: a signal just before the wait wakes nobody."""
 

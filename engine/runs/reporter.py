@@ -17,8 +17,6 @@ from ..events import Event, Incumbent, Metric, Notice, Progress, Trace
 from .clock import RunClock
 from .publisher import Publisher
 
-__all__ = ["SOLUTION_IN_EVENT", "Reporter", "finite", "plain_number"]
-
 METRIC_INTERVAL = 0.1
 """Seconds between two events of one series."""
 

@@ -12,8 +12,6 @@ from .reporter import SOLUTION_IN_EVENT, finite
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["best_so_far", "failed", "finished", "started"]
-
 
 def started(run: Run, resumed: bool) -> Started:
     """The first event."""

@@ -36,8 +36,6 @@ from ..solvers import discover
 from ..util.files import read_toml
 from ..util.paths import user_folder
 
-__all__ = ["FILE_NAME", "VARIABLES", "Resolved", "Settings", "option_hint", "resolve", "solver_options"]
-
 FILE_NAME = "quintet.toml"
 
 _PREFIX = "QUINTET_"

@@ -12,8 +12,6 @@ from .text import counted, number_text, printable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Display", "Displayed", "aligned", "entries_text"]
-
 ROWS = 20
 """Rows of a table that are shown; where there are more, a line says so."""
 

@@ -16,22 +16,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = [
-    "LARGEST_TEXT",
-    "make_folders",
-    "open_regular",
-    "read_regular",
-    "read_toml",
-    "read_utf8",
-    "reason_of",
-    "remove_temporaries",
-    "sync_folder",
-    "temporary_beside",
-    "whole",
-    "write_to",
-    "write_whole",
-]
-
 LARGEST_TEXT = 1 << 28
 """Bytes of the largest TOML or JSON file that describes something, such as ``run.toml`` or a configuration."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["free_memory", "total_memory"]
-
 
 def total_memory() -> int | None:
     """Bytes of memory that this machine has; None where the system does not say."""

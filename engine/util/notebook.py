@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["CellOutput", "in_notebook"]
-
 
 def in_notebook() -> bool:
     """Whether this process executes the cells of a notebook."""

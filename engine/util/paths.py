@@ -17,8 +17,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Literal, cast
 
-__all__ = ["PACKAGE", "also_called", "folder_of", "load_app", "user_folder"]
-
 PACKAGE = __name__.partition(".")[0]
 """The package's own name: ``"engine"`` in the repository, ``"quintet"`` where the wheel is installed."""
 

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Any, Self
 
-__all__ = ["ChildProcess", "python_environment"]
-
 _GRACE = 2.0
 """Seconds for the threads of a process that may leave others behind which hold its pipes open, as ssh does."""
 

@@ -5,27 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = [
-    "UNLIMITED",
-    "bytes_text",
-    "compiling_text",
-    "counted",
-    "counter_text",
-    "gap_text",
-    "in_utf8",
-    "number_text",
-    "option_text",
-    "printable",
-    "rate_text",
-    "seconds_text",
-    "share_text",
-    "short_number_text",
-    "short_seconds_text",
-    "show_digits",
-    "shown",
-    "value_text",
-]
-
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 _digits = 8

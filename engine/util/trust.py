@@ -22,8 +22,6 @@ from ..errors import UntrustedCode
 from .files import read_regular, write_whole
 from .paths import folder_of, user_folder
 
-__all__ = ["ForeignCode", "allowed", "is_bundled", "is_trusted", "native_code_of", "remember", "require_trust"]
-
 _MOST_REMEMBERED = 10_000
 _allowed: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("allowed", default=frozenset())
 

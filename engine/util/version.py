@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 
-__all__ = ["version"]
-
 
 def version() -> str:
     """The installed version of Quintet; ``"unpackaged"`` where it runs from a source tree that is not installed."""

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ..base.result import Status
 from .findings import Claim, Findings, judge_bound
 
-__all__ = ["check"]
-
 WIDEST = 18
 _LISTED = 16
 Table = NDArray[np.int64]

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Exact", "Program", "dual_value", "outside"]
-
 Vector = NDArray[np.float64]
 _SECONDS = 20.0
 

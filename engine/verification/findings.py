@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..base.result import Result, Status
 from ..util.text import number_text
 
-__all__ = ["Claim", "Findings", "Verification", "judge_bound"]
-
 UNVERIFIED = 6
 REFUTED = 4
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ..base.result import Status
 from .findings import Claim, Findings, judge_bound
 
-__all__ = ["check"]
-
 MOST_CELLS = 500_000_000
 MOST_TABLE = 50_000_000
 _BOUND = "a Lagrangian bound"

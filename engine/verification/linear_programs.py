@@ -16,8 +16,6 @@ from ..base.result import Status
 from .exact import Exact, Program, dual_value, outside
 from .findings import Claim, Findings
 
-__all__ = ["check"]
-
 _ROUNDED = 2.0**-50  # of the sum of all terms: what a sum of rounded products may be wrong by
 _SMALLEST = 1e-6  # objectives below this are compared with this
 _NEAR, _FAR = 1e4, 1e8  # what a certificate of infeasibility that is not exact must reach, and should

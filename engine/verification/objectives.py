@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["VALUES", "Arrays", "Orders", "delays", "size_of"]
-
 Orders = NDArray[np.int64]
 Arrays = Mapping[str, NDArray[Any]]
 

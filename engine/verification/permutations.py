@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from .findings import Claim, Findings, judge_bound
 from .objectives import VALUES, Arrays, Orders, delays, size_of
 
-__all__ = ["QUEENS", "check"]
-
 MOST_TRIED, MOST_SUBSETS, MOST_TOUR, MOST_RECOUNTED = 9, 18, 15, 9
 """Most items of which all orders are tried, all subsets, and all subsets with a last one; most queens counted again."""
 

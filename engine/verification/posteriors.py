@@ -19,8 +19,6 @@ from .diagnostics import diagnostics, effective_size
 from .findings import Claim, Findings
 from .scores import Model
 
-__all__ = ["check"]
-
 CHANCE = 1e-6
 """Probability that draws from the posterior are refuted, over all identities together, as far as they are normal."""
 

@@ -17,8 +17,6 @@ from ..util.files import open_regular
 from ..util.text import bytes_text
 from .findings import Claim
 
-__all__ = ["OWN_CLASS", "claim_of", "is_archive", "run_folder"]
-
 OWN_CLASS = "a class of the user's own"
 _FILES = ("run.toml", "problem.npz", "result.json", "result.npz")
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..base.problem import sparse_rows
 from .findings import Claim
 
-__all__ = ["DEFAULTS", "Model"]
-
 Floats = NDArray[np.float64]
 
 DEFAULTS = {

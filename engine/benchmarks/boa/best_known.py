@@ -13,8 +13,6 @@ from pathlib import Path
 
 from ...formats.source import without_compression
 
-__all__ = ["BestKnown", "best_known", "best_known_values"]
-
 
 @dataclass(frozen=True)
 class BestKnown:

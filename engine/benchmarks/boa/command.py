@@ -31,8 +31,6 @@ from .evaluations import measure_evaluations
 from .hard import hard_problems
 from .scaling import scaling_cases
 
-__all__ = ["bench"]
-
 _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of 10
     100: {"population": 12_000, "max_parents": 4},
     200: {"population": 30_000, "max_parents": 4, "selection_fraction": 0.2},

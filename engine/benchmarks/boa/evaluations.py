@@ -18,8 +18,6 @@ from ...solvers.boa.fitness.tables import built_in
 from ...solvers.boa.pyramid import BitSearch
 from .hard import satisfiable_clauses
 
-__all__ = ["measure_evaluations"]
-
 _MOST = 1_000_000
 _BATCH = 64
 Values = Callable[[NDArray[np.uint8]], NDArray[np.int64]]

@@ -10,8 +10,6 @@ from ...solvers.boa.fitness.formulas import max_sat
 from ...solvers.boa.fitness.tables import max_cut, qubo
 from ...solvers.boa.problem import BOA
 
-__all__ = ["hard_problems", "random_cut", "random_qubo", "satisfiable_clauses"]
-
 
 def hard_problems(quick: bool) -> Iterator[tuple[BOA, float]]:
     """Problems with the value to reach: the optimum where that is known, else the best that long runs came to."""

@@ -10,8 +10,6 @@ from ...reports.scaling import ScalingCase, mapping_case, solving_case
 from ...reports.scaling_model import Exchange
 from ...solvers.boa.problem import BOA
 
-__all__ = ["scaling_cases"]
-
 _ROUNDS = 6  # of a generation
 _REPEATED = (
     "count_pairs",

@@ -17,8 +17,6 @@ from ...errors import OptionError
 from ...solvers.boa.options import MOST_INDIVIDUALS, Options
 from ...solvers.boa.problem import BOA
 
-__all__ = ["Trial", "Tuning", "smallest_population", "tune"]
-
 
 @dataclass(frozen=True)
 class Trial:

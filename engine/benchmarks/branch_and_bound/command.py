@@ -21,8 +21,6 @@ from ...solvers.branch_and_bound.problems.queens import Queens
 from ...solvers.branch_and_bound.tree import PermutationProblem
 from .scaling import scaling_cases
 
-__all__ = ["bench"]
-
 # Number, optimum and decomposed nodes (the root left out) of the one-machine bound with min_branch, and the optimum for
 # upper bound; None where no second program has confirmed a count.
 _TAILLARD = (

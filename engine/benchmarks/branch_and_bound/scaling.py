@@ -11,8 +11,6 @@ from ...solvers.branch_and_bound.problems.flowshop import Flowshop
 from ...solvers.branch_and_bound.problems.queens import Queens
 from ...solvers.branch_and_bound.tree import PermutationProblem
 
-__all__ = ["scaling_cases"]
-
 _TWO_MACHINES = {"bound": "two_machine", "branching": "max_sum"}
 _SECONDS_RECORDED = 1.0  # of a search that is the same all the time
 

@@ -24,8 +24,6 @@ from ...solvers.branch_and_bound.problems.flowshop import Flowshop
 from ...util.text import bytes_text
 from .simulation import Mishaps, SimulatedTransport
 
-__all__ = ["SimulatedSearch", "bench", "simulate"]
-
 _BATCHES = 8
 _COST = struct.Struct("<d")
 

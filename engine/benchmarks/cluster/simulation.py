@@ -20,8 +20,6 @@ from typing_extensions import override
 from ...errors import ClusterError
 from ...execution.dask.transport import Answered, Lost, Message, Reported, Transport
 
-__all__ = ["Compute", "Mishaps", "SimulatedTransport"]
-
 _BEAT_SECONDS = 5.0
 
 Compute = Callable[[str, Any, float, Any], tuple[float, Any]]

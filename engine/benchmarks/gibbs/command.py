@@ -32,8 +32,6 @@ from ...solvers.gibbs.validate import settings_for
 from .mixing import measure_mixing, mixing_problems
 from .peers import compare_peers
 
-__all__ = ["SIZES", "Repeated", "advance", "bench", "chain_state", "check", "repeated", "time_iterations"]
-
 SIZES = ((10_000, 1000), (1_000_000, 1000), (1_295_848, 141))
 HOST_SIZES = ((10_000, 100), (100_000, 1000))
 _BLOCK_ROWS = 4096

@@ -20,8 +20,6 @@ from ...devices import DeviceInfo
 from ...errors import InputError
 from ...solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["KINDS", "measure_mixing", "mixing_problems"]
-
 _Data = tuple[NDArray[np.float64], NDArray[np.bool_]]
 _Random = np.random.Generator
 

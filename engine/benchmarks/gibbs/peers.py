@@ -25,8 +25,6 @@ from ...solvers.gibbs.design.features import column_moments, dense_rows
 from ...solvers.gibbs.draws.diagnostics import diagnose
 from ...solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["SAMPLERS", "compare_peers"]
-
 Floats = NDArray[np.float64]
 
 ESS, CHAINS, WARMUP, DRAWS = 400, 4, 500, 500

@@ -18,8 +18,6 @@ from ...solvers.gibbs.options import Options
 from ...solvers.gibbs.validate import settings_for
 from .command import advance, chain_state, repeated
 
-__all__ = ["scaling_cases"]
-
 _REPEATED = (
     "factor_panel",
     "factor_diagonal",

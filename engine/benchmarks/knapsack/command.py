@@ -30,8 +30,6 @@ from .family import measure_batches, measure_family
 from .mip import measure_beside_highs
 from .scaling import scaling_cases
 
-__all__ = ["bench"]
-
 _JOOKEN = Path("../shared/data/knapsack/jooken")
 _CHU_BEASLEY = Path("../shared/data/knapsack/multiple_constraints/mknapcb1.txt")
 

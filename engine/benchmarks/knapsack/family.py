@@ -21,8 +21,6 @@ from ...generators.multiple_choice import (
 from ...solvers.knapsack.problem import Knapsack
 from ..tables import median_seconds, number_table
 
-__all__ = ["is_proved", "measure_batches", "measure_family"]
-
 _CHECKED = 20  # problems of a batch that are solved alone as well
 _KINDS: tuple[tuple[Any, int], ...] = (
     ("uncorrelated", 100),

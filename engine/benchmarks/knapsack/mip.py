@@ -23,8 +23,6 @@ from ...util.quirks.highspy_banner import quiet_highs
 from ..tables import number_table
 from .family import is_proved
 
-__all__ = ["measure_beside_highs"]
-
 ItemProblem = MultipleChoiceKnapsack | MultidimensionalKnapsack
 
 

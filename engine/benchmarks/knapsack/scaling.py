@@ -11,8 +11,6 @@ from ...reports.scaling import ScalingCase, mapping_case, solving_case
 from ...reports.scaling_model import Exchange
 from ...solvers.knapsack.problem import Knapsack
 
-__all__ = ["scaling_cases"]
-
 _REACH = 3e5  # about the weight between two exchanges of the dense table
 _MOVED = 0.03  # about the share of a sparse table's cells that two devices exchange
 

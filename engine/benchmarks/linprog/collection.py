@@ -23,8 +23,6 @@ from .peers import Answer, Peer
 if TYPE_CHECKING:
     from ...api.engine import Engine
 
-__all__ = ["bench_collection", "programs"]
-
 _SHIFT = 1.0  # seconds, of the shifted geometric mean
 _CLOSE = 1e-6  # relative error up to which an objective is right
 _LARGE = (

@@ -34,8 +34,6 @@ from .collection import bench_collection, programs
 from .peers import HighsRun, highs, highs_apart, peers
 from .scaling import scaling_cases
 
-__all__ = ["bench"]
-
 _CPU_SIZES = ((200, 400), (500, 1000))
 _WHOLE_SIZES = ((5000, 10_000),)
 _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))

@@ -31,8 +31,6 @@ from ...solvers.linprog.problem import LinearProgram
 from ...util import processes
 from ...util.quirks.highspy_banner import quiet_highs
 
-__all__ = ["Answer", "HighsRun", "Peer", "highs", "highs_apart", "peers"]
-
 HighsSolver = Literal["choose", "simplex", "ipm"]
 _GRACE = 10.0  # seconds after its limit at which a process is ended
 _OPTIMAL, _DENIED = 1, (2, 3, 11)  # of cuOpt's statuses: infeasible, unbounded, one of them

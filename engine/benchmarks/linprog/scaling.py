@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from ...generators.linprog import GeneratorOptions, generate
 from ...reports.scaling import ScalingCase, mapping_case
 
-__all__ = ["scaling_cases"]
-
 
 def scaling_cases(quick: bool) -> Iterator[ScalingCase]:
     """A batch of small dense programs."""

@@ -18,8 +18,6 @@ from ...devices.kernels.program import Building
 from ...errors import OptionError
 from ...events import Event, Incumbent, Metric, Progress, Trace
 
-__all__ = ["main"]
-
 _DRAWS = 100
 
 

@@ -21,8 +21,6 @@ from ...cli.samples import samples
 from ...errors import OptionError, QuintetError, nearest
 from ...reports.record import BenchConsole
 
-__all__ = ["bench", "measure", "start"]
-
 _TIMES = {
     "first_wall": "first value (s)",
     "answer_wall": "answer (s)",

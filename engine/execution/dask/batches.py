@@ -23,8 +23,6 @@ from . import columns
 from .connection import Connection
 from .coordinator import Coordinator, Timing
 
-__all__ = ["solve_items_on"]
-
 _LEAST_SECONDS = 0.05  # of a task: Dask takes some milliseconds for each, in one process for all workers
 _MOST_TASKS_A_SECOND = 200
 

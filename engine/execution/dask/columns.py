@@ -18,8 +18,6 @@ import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dump", "load"]
-
 _OWN_PICKLING = ("__new__", "__reduce__", "__reduce_ex__", "__getstate__")
 _INTEGERS = (np.int8, np.int16, np.int32)
 

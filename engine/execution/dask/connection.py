@@ -30,8 +30,6 @@ from . import jobs
 from .dask_transport import DaskTransport, Roster
 from .worker import RunPlugin, SessionPlugin, label_of, session_name, versions
 
-__all__ = ["Connection", "WorkerInfo"]
-
 _CONNECT_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
 _PROBLEM_SECONDS = 15.0

@@ -20,8 +20,6 @@ from ...events import DeviceStatus
 from ...util.text import counted
 from .transport import Answered, Left, Lost, Message, Reported, Transport
 
-__all__ = ["Coordinator", "Timing"]
-
 _WAIT = 0.05
 _LOOK_SECONDS = 0.1
 _OVERDUE_SECONDS = 1.0

@@ -19,8 +19,6 @@ from ...errors import AuditError, ClusterError, DeviceError, InputError, Problem
 from .transport import Answered, Left, Lost, Message, Reported, Transport
 from .worker import compute, control
 
-__all__ = ["DaskTransport", "Roster"]
-
 _ALIVE_INTERVAL = 1.0
 _AVOIDED_SECONDS = 60.0
 _RECONNECT_SECONDS = 20.0

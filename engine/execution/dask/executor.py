@@ -24,8 +24,6 @@ from .connection import Connection, WorkerInfo
 from .coordinator import Timing
 from .solving import part_options, solve_on_cluster
 
-__all__ = ["Dask", "worker_rows"]
-
 
 class Dask(Executor):
     """The workers of a cluster (see :class:`.connection.Connection`), among which a run is divided."""

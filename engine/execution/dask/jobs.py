@@ -43,8 +43,6 @@ from ...devices.host import host_cores
 from ...errors import ClusterError, InputError, OptionError
 from ...util.files import read_toml
 
-__all__ = ["ClusterFile", "Replacement", "local_cluster", "open_cluster", "read_file"]
-
 _MARGIN = 5 * 60
 _SHORTEST_LIFETIME = 60
 _REPLACE_SECONDS = 5.0

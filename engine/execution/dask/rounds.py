@@ -14,8 +14,6 @@ from ...base.result import Result, Status
 from .coordinator import Coordinator, Timing
 from .transport import Transport
 
-__all__ = ["RoundCaller"]
-
 
 class _Round(DividedRun):
     """The works of a round, distinct objects, one a task."""

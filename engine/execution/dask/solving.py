@@ -20,8 +20,6 @@ from .coordinator import Coordinator, Timing
 from .rounds import RoundCaller
 from .whole import WholeRun, WholeRunnerMaker
 
-__all__ = ["part_options", "solve_on_cluster", "undivided"]
-
 
 def undivided(solver: Solver, problem: Problem[Any], options: SolverOptions) -> str | None:
     """Why a run cannot be divided among workers, so that one has it whole; None if it can."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Answered", "Left", "Lost", "Message", "Reported", "Transport"]
-
 
 @dataclass(frozen=True)
 class Answered:

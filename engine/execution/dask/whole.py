@@ -18,8 +18,6 @@ from ...errors import AuditError
 from ...events import Event, Incumbent, Metric, Notice
 from ...runs.run import Run
 
-__all__ = ["WholeRun", "WholeRunnerMaker"]
-
 _LOOK_SECONDS = 0.05
 
 

@@ -23,8 +23,6 @@ from ...util.version import version
 if TYPE_CHECKING:
     from distributed import Worker
 
-__all__ = ["RunPlugin", "SessionPlugin", "compute", "control", "label_of", "versions"]
-
 _IDLE_SECONDS = 120.0
 
 

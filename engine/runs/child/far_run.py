@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from ...devices import DeviceInfo
     from ..run import Run
 
-__all__ = ["WATCHDOG_SECONDS", "FarRun", "needs_isolation", "solve_in_child"]
-
 WATCHDOG_SECONDS = 10.0
 """How long after a stop or the time limit a C snippet may continue before its process is ended."""
 

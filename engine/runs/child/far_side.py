@@ -30,8 +30,6 @@ from ..run import Run
 from . import messages
 from .messages import FORMAT, Message
 
-__all__ = ["main"]
-
 _PLAIN = (str, int, float, type(None))
 _SHARE_OF_SENDING = 0.05
 """Of the time of a run that its checkpoints may take on their way."""

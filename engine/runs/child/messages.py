@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from ..folder.storage import plain
 
-__all__ = ["FORMAT", "Message", "read", "write"]
-
 FORMAT = 2
 """Of the messages; both sides need the same."""
 

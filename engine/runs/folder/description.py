@@ -12,8 +12,6 @@ from ...errors import RunFolderError
 from ...util.files import read_regular, reason_of
 from .storage import text_digest
 
-__all__ = ["FORMAT", "DescribedProblem", "Description", "read_description"]
-
 FORMAT = 1
 """Of run folders."""
 

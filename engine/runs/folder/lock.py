@@ -26,8 +26,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderLock", "writer_of"]
-
 _NAME = "run.lock"
 _LARGEST_PID = (1 << 31) - 1
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -34,8 +34,6 @@ from ...events import Event, Failed, Finished, from_json
 from ...util.files import open_regular, read_regular, reason_of, remove_temporaries, sync_folder, whole, write_whole
 from ...util.parsing import parsed
 
-__all__ = ["RunFiles", "RunStorage", "file_digest", "read_arrays", "text_digest", "write_arrays"]
-
 _FORMAT = 1
 _GENERATIONS = 2
 _LONGEST_LINE = 1 << 26

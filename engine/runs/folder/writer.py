@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...base.result import Result
     from ..run import Run
 
-__all__ = ["FolderWriter"]
-
 FIRST_CHECKPOINT = 2.0
 """Seconds after which the first checkpoint of a run is due, so that a run which is killed early can be resumed."""
 

@@ -12,8 +12,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ENTROPY_UNIT", "entropy_table", "log_factorials"]
-
 _MOST_BITS = 14
 
 ENTROPY_UNIT = 2.0**-20

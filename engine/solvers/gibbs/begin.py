@@ -27,8 +27,6 @@ from .reporting import report_lines
 from .schema import CheckpointState
 from .validate import initial_point
 
-__all__ = ["METRIC_WARMUP", "MOSTLY", "TRACED", "begin", "find_mode", "restore_chains"]
-
 Floats = NDArray[np.float64]
 
 TRACED = 6

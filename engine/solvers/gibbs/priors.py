@@ -12,8 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONJUGATE", "Prior", "PriorName"]
-
 Floats = NDArray[np.float64]
 PriorName = Literal["horseshoe", "regularized", "half_t", "lasso", "ridge"]
 

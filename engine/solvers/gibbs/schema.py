@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 from .families import AUXILIARY
 
-__all__ = ["MOST_STEPS", "SCHEMA", "CheckpointState", "name_in_checkpoints"]
-
 MOST_STEPS = 8
 """Of a trajectory of the kernel ``hmc``."""
 

@@ -55,8 +55,7 @@ SOLVER = Solver(
     bench=LazyImport(f"{PACKAGE}.benchmarks.linprog.command", "bench"),
     reproductions={
         "pdas": Reproduction(
-            "Divakar: primal dual affine scaling on GPUs",
-            LazyImport(f"{PACKAGE}.reproductions.linprog", "reproduce"),
+            "Divakar: primal dual affine scaling on GPUs", LazyImport(f"{PACKAGE}.reproductions.linprog", "reproduce")
         )
     },
 )

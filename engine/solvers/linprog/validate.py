@@ -63,11 +63,7 @@ def validate(problem: LinearProgram, options: Options, devices: Sequence[DeviceI
             f'{problem.nonzeros}, for which there is method = "pdhg"'
         )
     if method == "pdhg":
-        require_fit(
-            devices[:1],
-            *pdhg_bytes(problem.m, problem.n, problem.nonzeros),
-            "the matrix in both orders",
-        )
+        require_fit(devices[:1], *pdhg_bytes(problem.m, problem.n, problem.nonzeros), "the matrix in both orders")
     elif not problem.is_sparse or solver in ("cholesky", "sherman_morrison"):
         _require_dense_fit(problem, options, devices)
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-__all__ = ["before_threads_end"]
-
 
 def before_threads_end(function: Callable[[], None]) -> None:
     """Call a function when the interpreter exits, before it ends the threads of executors."""

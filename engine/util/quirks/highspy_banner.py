@@ -13,8 +13,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-__all__ = ["quiet_highs"]
-
 
 def quiet_highs(**options: Any) -> Any:
     """A new ``highspy.Highs`` without output."""

@@ -14,8 +14,6 @@ import importlib.util
 import re
 from pathlib import Path
 
-__all__ = ["OPTION", "declarations", "is_needed", "needs_whole"]
-
 OPTION = "-D_OPENCL_H_"
 
 _WIDTHS = ("", "2", "3", "4", "8", "16")

@@ -15,8 +15,6 @@ import ctypes
 import os
 from pathlib import Path
 
-__all__ = ["name_processor"]
-
 _SECOND = frozenset(("cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"))
 _THIRD = frozenset(("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"))
 _FOURTH = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))

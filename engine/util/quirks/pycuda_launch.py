@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["launcher"]
-
 
 def launcher(function: Any) -> Callable[[tuple[int, int], tuple[int, int, int], bytes, int, Any], None]:
     """Starts a kernel: grid, block, packed arguments, bytes of dynamic shared memory, stream."""

@@ -11,8 +11,6 @@ import functools
 import importlib
 from typing import Any
 
-__all__ = ["keep_invokers"]
-
 _GENERATE = "_generate_enqueue_and_set_args_module"
 
 

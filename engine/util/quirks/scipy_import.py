@@ -14,8 +14,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["spare_scipy"]
-
 _COPY = "scipy._lib.array_api_compat.numpy"
 _NOTES = "scipy._lib._array_api"
 _UNUSED = {"f2py", "ma", "polynomial", "testing"}

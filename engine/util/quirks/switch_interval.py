@@ -12,8 +12,6 @@ import contextlib
 import sys
 import threading
 
-__all__ = ["PROMPT_THREADS", "shorten"]
-
 
 def shorten(seconds: float) -> None:
     """Let threads be changed at least this often."""

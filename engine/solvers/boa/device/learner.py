@@ -18,11 +18,7 @@ class Learner:
     """Learns on one device from the individuals that are selected there; ``interrupted``: whether the run is to end."""
 
     def __init__(
-        self,
-        memory: PopulationMemory,
-        programs: Programs,
-        parameters: Parameters,
-        interrupted: Callable[[], bool],
+        self, memory: PopulationMemory, programs: Programs, parameters: Parameters, interrupted: Callable[[], bool]
     ) -> None:
         self._memory, self._programs, self._parameters = memory, programs, parameters
         steps = max(1, memory.rows) * parameters.n * memory.chosen_words / _WORDS_A_STEP

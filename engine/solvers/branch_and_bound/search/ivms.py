@@ -31,12 +31,7 @@ class Ivms:
     """State of the IVMs, and of the slots through which intervals leave; ``candidates`` IVMs for single steps."""
 
     def __init__(
-        self,
-        device: Device,
-        tree: Tree,
-        options: Options,
-        initial: int,
-        candidates: int | None = None,
+        self, device: Device, tree: Tree, options: Options, initial: int, candidates: int | None = None
     ) -> None:
         self.device = device
         self.tree = tree

@@ -72,13 +72,7 @@ class SearchWorker:
     """The search of one device, with ``seed`` also beside the tree; it compiles when it is opened or first used."""
 
     def __init__(
-        self,
-        device: Device,
-        tree: Tree,
-        options: Options,
-        initial: int,
-        seed: int | None = None,
-        rank: int = 0,
+        self, device: Device, tree: Tree, options: Options, initial: int, seed: int | None = None, rank: int = 0
     ) -> None:
         self.device = device
         self._tree, self._options, self._initial = tree, options, initial

@@ -24,8 +24,6 @@ from ....numerics.threads import in_order
 from .features import dense_rows, sparse_rows
 from .matrix import Design, stored_values, usual_value
 
-__all__ = ["Lines", "chunks", "find_lines", "usual_values"]
-
 Floats = NDArray[np.float64]
 _Rows = tuple[NDArray[np.int64], NDArray[np.float32]]
 _Direction = tuple[NDArray[np.int64], Floats]  # columns, and how far each moves

@@ -10,8 +10,6 @@ from .features import dense_rows
 from .lines import Lines, chunks
 from .matrix import Design
 
-__all__ = ["missed_differences", "separating_columns", "separating_with_intercept"]
-
 Floats = NDArray[np.float64]
 
 _NAMED = 5

@@ -18,20 +18,6 @@ from ..priors import Prior, PriorName
 from .records import records_of
 from .sparse_programs import sparse_variants
 
-__all__ = [
-    "CONJUGATE_BLOCK",
-    "LONG",
-    "STORAGE",
-    "Mode",
-    "Programs",
-    "SweepShape",
-    "conjugate_constants",
-    "gather_constants",
-    "kernel_variants",
-    "reads_twice",
-    "sweep_shape",
-]
-
 Mode = Literal["draw", "score", "margins"]
 """What a pass over the rows computes; see ``kernels/gibbs/sweep.mako``."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ....devices import Record
 from ..families import AUXILIARY
 
-__all__ = ["AUXILIARIES", "CHAIN", "CONTROL", "RENEWAL", "TRIAL", "records_of"]
-
 CHAIN = Record(
     "chain",
     tau_precision="f64",

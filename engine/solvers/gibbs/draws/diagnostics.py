@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from ..device.records import CHAIN
 from .store import Draws
 
-__all__ = ["CHECKS", "Diagnostics", "Mixing", "check_points", "diagnose", "mixing_of", "never_moved"]
-
 Floats = NDArray[np.float64]
 _VALUES_AT_ONCE = 1 << 20
 _MOST_THREADS = 16

@@ -13,8 +13,6 @@ from ..device.records import RENEWAL
 from ..device.rows import Rows
 from ..options import Options, Settings
 
-__all__ = ["IndependenceMoves", "are_independent"]
-
 STREAM_INDEPENDENCE = 18
 _FEWEST_COLUMNS = 256
 _TARGET = 0.4

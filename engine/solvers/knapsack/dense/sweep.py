@@ -261,8 +261,7 @@ def _cover(pieces: Mapping[int, RowView], lo: int, hi: int) -> Iterator[tuple[in
     at = lo
     while at <= hi:
         giver = max(
-            (index for index, view in pieces.items() if view.lo <= at <= view.hi),
-            key=lambda index: pieces[index].hi,
+            (index for index, view in pieces.items() if view.lo <= at <= view.hi), key=lambda index: pieces[index].hi
         )
         last = min(hi, pieces[giver].hi)
         yield giver, at, last

@@ -322,11 +322,7 @@ def _basis(highs: Any, ranging: bool) -> Point:
 
 
 def simplex(
-    model: Model,
-    options: dict[str, Any],
-    basis: Any = None,
-    ranging: bool | None = None,
-    keeps_basis: bool = False,
+    model: Model, options: dict[str, Any], basis: Any = None, ranging: bool | None = None, keeps_basis: bool = False
 ) -> Point:
     """As :func:`vertex`, by the simplex method from a ``HighsBasis`` or statuses of variables and rows, if given."""
     highs = _kept_highs(options)

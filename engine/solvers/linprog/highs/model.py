@@ -91,11 +91,7 @@ class Scaling:
     def back(self, found: dict[str, Any]) -> dict[str, Any]:
         """Points and rays of the scaled model as those of the program."""
         out = dict(found)
-        for name, factor in (
-            ("x", 1.0 / self.bound),
-            ("row_duals", self.row / self.cost),
-            ("farkas", self.row),
-        ):
+        for name, factor in (("x", 1.0 / self.bound), ("row_duals", self.row / self.cost), ("farkas", self.row)):
             if name in out:
                 out[name] = out[name] * factor
         return out

@@ -176,10 +176,7 @@ class PoolSystem(System):
     """Shards on the members of a pool, a context manager. With one member, :meth:`run` calls whole functions there."""
 
     def __init__(
-        self,
-        data: ShardData,
-        members: Sequence[Member],
-        make: Callable[[Device, ShardData], DeviceShard],
+        self, data: ShardData, members: Sequence[Member], make: Callable[[Device, ShardData], DeviceShard]
     ) -> None:
         self.members = list(members)
         count = len(self.members)

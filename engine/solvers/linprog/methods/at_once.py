@@ -26,10 +26,7 @@ from .start import FIRST_WAIT, SOON_NONZEROS, THREAD_NONZEROS, Begun
 
 _NONZEROS, _DENSE_NONZEROS = 20_000, 100_000  # of programs that are solved so: sparse ones, and others
 _DENSE_SECONDS = 1.2e-8  # that HiGHS takes for a dense program, times nonzeros and rows (or columns, if fewer)
-_DENSE_PATIENCE = (
-    0.03,
-    0.25,
-)  # seconds above which our methods take less, with devices open and without
+_DENSE_PATIENCE = (0.03, 0.25)  # seconds above which our methods take less, with devices open and without
 _IN_A_RUN = 5_000  # and of sparse ones whose run has begun, where a race can go on with what HiGHS has
 _FEW, _PRESOLVED = 8, 1_000  # nonzeros between which, and if zeros are few, presolve takes longer than it saves
 _PATIENCE = 0.5  # seconds that HiGHS has where devices would have to be opened, which takes longer

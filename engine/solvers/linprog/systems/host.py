@@ -17,14 +17,7 @@ from typing_extensions import override
 from ..forms.standard import ShardData, with_slacks
 from ..highs.process import ChildError, new_child
 from ..multifrontal.dissection import Dissection
-from ..multifrontal.form import (
-    MOST_PRODUCTS,
-    Augmented,
-    AugmentedTree,
-    augmented_tree,
-    cheaper_form,
-    products_in,
-)
+from ..multifrontal.form import MOST_PRODUCTS, Augmented, AugmentedTree, augmented_tree, cheaper_form, products_in
 from ..problem import sp
 from ..sparse import factors
 from ..sparse.factors import Factors, Picture

@@ -64,10 +64,7 @@ def polished(problem: LinearProgram, y: Vector) -> Vector:
 
 
 def _mended(
-    matrix: Matrix,
-    vector: Vector,
-    wrong_of: Callable[[Vector], Vector],
-    allowed: Callable[[Vector], Vector],
+    matrix: Matrix, vector: Vector, wrong_of: Callable[[Vector], Vector], allowed: Callable[[Vector], Vector]
 ) -> Vector:
     """A vector v of whose sums ``A v`` fewer are wrong, by least squares on those; zeros stay."""
     at_fault = np.zeros(matrix.shape[0], bool)

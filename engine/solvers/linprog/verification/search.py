@@ -16,12 +16,7 @@ from ..interior.method import LEAST_GOAL
 from ..options import Options
 from ..problem import LinearProgram, sp
 from .audit import infeasibility_of_sides
-from .outcome import (
-    AuditedPoint,
-    Proof,
-    proof_of_infeasibility,
-    proof_of_unboundedness,
-)
+from .outcome import AuditedPoint, Proof, proof_of_infeasibility, proof_of_unboundedness
 from .rays import cleaned
 
 Vector = NDArray[np.float64]

@@ -18,12 +18,7 @@ from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram
 from .audit import infeasibility_of_sides
-from .outcome import (
-    AuditedPoint,
-    Proof,
-    proof_of_infeasibility,
-    proof_of_unboundedness,
-)
+from .outcome import AuditedPoint, Proof, proof_of_infeasibility, proof_of_unboundedness
 
 Vector = NDArray[np.float64]
 
