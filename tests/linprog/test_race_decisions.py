@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ from engine.solvers.linprog.methods import highs as racer
 from engine.solvers.linprog.methods import interior, race, start
 from engine.solvers.linprog.methods.base import unchanged
 from engine.solvers.linprog.methods.highs import HighsMethod
+from engine.solvers.linprog.methods.interior import InteriorMethod
 from engine.solvers.linprog.multifrontal.orders import has_metis
+from engine.solvers.linprog.verification.audit import Audit
 from tests.support.patience import wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
 
@@ -78,6 +81,37 @@ def test_highs_decides_a_race_whatever_the_others_do(owner, monkeypatch, place):
     assert blocked.in_time
     assert all(blocked.in_time)
     assert children() <= before
+
+
+def test_a_race_does_not_wait_long_to_better_a_good_point(owner, monkeypatch):
+    """HiGHS has no answer; the interior-point method's is good, but never as good as the tolerance."""
+    error = Audit.error.fget
+    monkeypatch.setattr(Audit, "error", property(lambda audit: max(1e-7, error(audit))))
+    ended = threading.Event()
+
+    collected = InteriorMethod.collect
+
+    def collect(method):
+        update = collected(method)
+        return update if update.point is None else dataclasses.replace(update, final=True, ended=True)
+
+    monkeypatch.setattr(InteriorMethod, "collect", collect)
+
+    def request(highs):
+        highs.future = start_thread(lambda: {"status": "not set", "iterations": ended.wait(30.0)})
+
+    monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(HighsMethod, "_request", request)
+    monkeypatch.setattr(HighsMethod, "close", lambda highs: ended.set())
+    problem = sparse_program(7)
+    began = time.perf_counter()
+    result = owner.solve(problem, method="race")
+    assert time.perf_counter() - began < 20.0
+    assert result.status == "optimal"
+    assert result.arrays["racers"][0] == "interior point"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    settle(owner)
 
 
 def test_a_race_finds_its_child_processes_ready(device, monkeypatch):

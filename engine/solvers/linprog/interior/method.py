@@ -27,7 +27,8 @@ Vector = NDArray[np.float64]
 
 LEAST_GOAL = 1e-13
 """The smallest error that a method is asked for."""
-_RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T
+_RELATIVE, _ABSOLUTE = 1e-13, 1e-10  # what is added to the diagonal of A Theta A^T, the second
+_LEAST_ABSOLUTE, _BY_ERROR = 1e-13, 1e-9  # goes down with the error: near an optimum rows have tiny entries there
 _RHO, _RHO_FREE = 1e-10, 1e-7  # what is added to 1 / theta, and what stands for it where there is no bound
 _PATIENCE = {"mpc": 25, "pdas": 120}  # iterations without a better point, or one that is closer to feasible by
 _CLOSER = 0.5  # this factor
@@ -258,7 +259,7 @@ class InteriorPoint:
             self._spread = self.system.scale(self._rho, self._rho_free)
         spread = float(self._spread[1] / self._spread[0])
         self.system.form()
-        if self._factor(_RELATIVE, _ABSOLUTE):
+        if self._factor(_RELATIVE, min(max(_BY_ERROR * self._error, _LEAST_ABSOLUTE), _ABSOLUTE)):
             return
         dy, primal, dual = self._predict_and_correct() if self.settings.method == "mpc" else self._affine()
         self.system.advance(primal, dual)

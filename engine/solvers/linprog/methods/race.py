@@ -34,6 +34,7 @@ WAIT_SECONDS = 0.05
 """Seconds between two looks at the run's controls."""
 _MOST_REFUSALS = 3  # points that fail the audit before presolve is given up
 _HOPELESS = 0.1  # error of a restored point after which it is given up at once: presolve has lost the duals
+_SETTLING, _PART_SETTLING = 0.5, 0.25  # seconds, or a part of those until then, in which a good point may be bettered
 _LAST_AUDITS = 0.3  # seconds that a run which is stopped waits for points that are being audited
 
 
@@ -88,6 +89,8 @@ class Race:
         self.is_solved = False
         self.lacks_presolve = False
         self.is_stopping = False
+        self._began, self._settles = time.perf_counter(), math.inf  # when what has found a good point wins
+        self._settler: Method | None = None
 
     @property
     def has_work(self) -> bool:
@@ -136,6 +139,8 @@ class Race:
         for method in [method for method in at_work if method.future.done()]:
             if not self.is_decided and method in self.methods:
                 self._take_update(method)
+        if not self.is_decided and time.perf_counter() >= self._settles:
+            self.winner = self._settler
 
     def poll_updates(self, *others: Future[Any]) -> None:
         """:meth:`listen` while something is prepared."""
@@ -220,6 +225,10 @@ class Race:
         self.verdict.take(point)
         error = method.error = point.audit.error
         good = error <= self.options.acceptable
+        if good and self.is_race:
+            now = time.perf_counter()
+            self._settles = min(self._settles, now + max(_SETTLING, _PART_SETTLING * (now - self._began)))
+            self._settler = method if self.verdict.best is point else self._settler
         if error <= self.options.tolerance or (good and (update.original or (update.final and not update.ended))):
             self.winner = method
             return False
