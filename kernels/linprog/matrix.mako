@@ -1,3 +1,4 @@
+<%namespace name="reduce" file="/common/reduce.mako"/>
 // The matrix A with its slacks, and the normal equations M = A diag(theta) A^T + slacks.
 //
 // Slack j of row slack_row[j] has the coefficient slack_sign[j]; those of row i are slack_start[i] .. slack_start[i + 1] - 1,
@@ -52,15 +53,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_long(const GLOBAL i32* long_lines, co
     f64 sum = 0.0;
     for (i32 k = starts[i] + LOCAL_ID; k < starts[i + 1]; k += ${block})
         sum += values[k] * v[indices[k]];
-    sums[LOCAL_ID] = sum;
-    BARRIER();
-    for (i32 others = ${block} / 2; others > 0; others /= 2) {
-        if (LOCAL_ID < others)
-            sums[LOCAL_ID] += sums[LOCAL_ID + others];
-        BARRIER();
-    }
+    ${reduce.group_reduce("sums", "f64", block, [("sum", "sum")])}
     if (LOCAL_ID == 0)
-        out[i] = sums[0];
+        out[i] = sum;
 }
 
 // Row i of M, lower triangle, for a sparse A: for each entry (i, j), column j times a_ij theta_j. A column has each row once,

@@ -1,3 +1,4 @@
+<%namespace name="reduce" file="/common/reduce.mako"/>
 // Reflected, restarted Halpern iterations of the primal-dual hybrid gradient method for
 //
 //   minimize c x  subject to  row_lower <= A x <= row_upper,  lower <= x <= upper
@@ -70,32 +71,15 @@
 </%def>
 <%def name="write(sums, greatest=())">
 <% names = [*sums, *greatest] %>
-% if block == 1:
-% for place, name in enumerate(names):
-    results[GROUP_ID * ${len(names)} + ${place}] = ${name};
-% endfor
-% else:
+% if block > 1:
     LOCAL_ARRAY(f64, found, ${len(names) * block});
-% for place, name in enumerate(names):
-    found[${place * block} + LOCAL_ID] = ${name};
-% endfor
-    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
-        BARRIER();
-        if (LOCAL_ID < reach) {
-% for place, name in enumerate(names):
-% if name in sums:
-            found[${place * block} + LOCAL_ID] += found[${place * block} + LOCAL_ID + reach];
-% else:
-            if (!(found[${place * block} + LOCAL_ID + reach] <= found[${place * block} + LOCAL_ID]))
-                found[${place * block} + LOCAL_ID] = found[${place * block} + LOCAL_ID + reach];
 % endif
+    ${reduce.group_reduce("found", "f64", block, [(name, "sum" if name in sums else "max") for name in names])}
+    if (LOCAL_ID == 0) {
+% for place, name in enumerate(names):
+        results[GROUP_ID * ${len(names)} + ${place}] = ${name};
 % endfor
-        }
     }
-    BARRIER();
-    if (LOCAL_ID < ${len(names)})
-        results[GROUP_ID * ${len(names)} + LOCAL_ID] = found[LOCAL_ID * ${block}];
-% endif
 </%def>
 // v[behind + g] = the sum of entry times v over the entries starts[g] .. starts[g + 1] - 1: pieces of long lines, whose own entries
 // are then ones at these places. Launch: a group of ${block} for each piece.
@@ -106,19 +90,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces(const GLOBAL i64* starts, const GLO
     f64 sum = 0;
     for (i64 k = starts[GROUP_ID] + LOCAL_ID; k < end; k += ${block})
         sum += values[k] * v[indices[k]];
-% if block == 1:
-    v[behind + GROUP_ID] = sum;
-% else:
+% if block > 1:
     LOCAL_ARRAY(f64, part, ${block});
-    part[LOCAL_ID] = sum;
-    for (i32 reach = ${block // 2}; reach > 0; reach /= 2) {
-        BARRIER();
-        if (LOCAL_ID < reach)
-            part[LOCAL_ID] += part[LOCAL_ID + reach];
-    }
-    if (LOCAL_ID == 0)
-        v[behind + GROUP_ID] = part[0];
 % endif
+    ${reduce.group_reduce("part", "f64", block, [("sum", "sum")])}
+    if (LOCAL_ID == 0)
+        v[behind + GROUP_ID] = sum;
 }
 
 // x -> the next x; reflected = 2 x^ - x. Lines are columns, v is y.

@@ -1,3 +1,4 @@
+<%namespace name="reduce" file="/common/reduce.mako"/>
 // One pass over the variables of a batch of programs: residuals, scaling, right-hand sides, directions, steps.
 //
 // A variable x >= 0 has a dual s; a bounded one (kind 1) has an upper slack w = u - x with a dual z; a free one (kind 2) has
@@ -23,35 +24,15 @@
         const i64 i = e < n ? p * n + e : batch * n + p * slacks + (e - n);
 </%def>
 <%def name="write(names)">
-% if block == 1:
-% for place, (name, operation) in enumerate(names):
-    results[GROUP_ID * ${len(names)} + ${place}] = ${name};
-% endfor
-% else:
-<% count = len(names) %>
-    LOCAL_ARRAY(f64, part, ${count * block});
-% for place, (name, operation) in enumerate(names):
-    part[${place * block} + LOCAL_ID] = ${name};
-% endfor
-    for (i32 width = ${block // 2}; width > 0; width /= 2) {  // all of them level by level; a NaN wins
-        BARRIER();
-        if (LOCAL_ID < width) {
-% for place, (name, operation) in enumerate(names):
-            const f64 ${name}_other = part[${place * block} + LOCAL_ID + width];
-% if operation == "sum":
-            part[${place * block} + LOCAL_ID] += ${name}_other;
-% else:
-<% than = "<" if operation == "min" else ">" %>\
-            if (${name}_other ${than} part[${place * block} + LOCAL_ID] || ${name}_other != ${name}_other)
-                part[${place * block} + LOCAL_ID] = ${name}_other;
+% if block > 1:
+    LOCAL_ARRAY(f64, part, ${len(names) * block});
 % endif
+    ${reduce.group_reduce("part", "f64", block, names)}
+    if (LOCAL_ID == 0) {
+% for place, (name, operation) in enumerate(names):
+        results[(i64)GROUP_ID * ${len(names)} + ${place}] = ${name};
 % endfor
-        }
     }
-    BARRIER();
-    if (LOCAL_ID < ${count})
-        results[(i64)GROUP_ID * ${count} + LOCAL_ID] = part[LOCAL_ID * ${block}];
-% endif
 </%def>
 
 // Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).

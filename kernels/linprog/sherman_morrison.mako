@@ -65,24 +65,12 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
         a${r} += v[i] * mine${r}[i];
 % endfor
     }
-    part[LOCAL_ID] = b;
-% for r in range(rows):
-    part[${(r + 1) * block} + LOCAL_ID] = a${r};
-% endfor
-    for (i32 width = ${block // 2}; width > 0; width /= 2) {
-        BARRIER();
-        if (LOCAL_ID < width) {
-% for r in range(rows + 1):
-            part[${r * block} + LOCAL_ID] += part[${r * block} + LOCAL_ID + width];
-% endfor
-        }
-    }
-    BARRIER();
-    b = 1.0 / (1.0 + part[0]);
+    ${reduce.group_reduce("part", "f64", block, [("b", "sum"), *((f"a{r}", "sum") for r in range(rows))])}
+    b = 1.0 / (1.0 + b);
     if (GROUP_ID == 0 && LOCAL_ID == 0)
         inverses[l] = b;
 % for r in range(rows):
-    a${r} = b * part[${(r + 1) * block}];
+    a${r} *= b;
 % endfor
 % for k in range(items):
     if (LOCAL_ID + ${k * block} < m) {

@@ -1,3 +1,4 @@
+<%namespace name="reduce" file="/common/reduce.mako"/>
 // Products, factors and sums of one group for linprog/together: row i is a work-item's, and each function is between barriers.
 <%def name="functions(block, rows, space, matrix_space, stride)">\
 % if block == 1:
@@ -48,27 +49,12 @@ FUNCTION void inner_by_four(i64 count, const GLOBAL f64* a, const GLOBAL f64* b,
 #define SYNCHRONIZE() BARRIER()
 % endif
 
-<% greatest = "if (other > part[LOCAL_ID] || other != other) part[LOCAL_ID] = other;" %>
-% for name, take in (("sum_of", "part[LOCAL_ID] += other;"), ("greatest_of", greatest)):
+% for name, operation in (("sum_of", "sum"), ("greatest_of", "max")):
 // Over all work-items of the group; each gets it. A NaN wins.
 FUNCTION_APART f64 ${name}(LOCAL f64* part, f64 value)
 {
-% if block == 1:
+    ${reduce.group_reduce("part", "f64", block, [("value", operation)])}
     return value;
-% else:
-    part[LOCAL_ID] = value;
-    for (i32 width = ${block // 2}; width > 0; width /= 2) {
-        SYNCHRONIZE();
-        if (LOCAL_ID < width) {
-            const f64 other = part[LOCAL_ID + width];
-            ${take}
-        }
-    }
-    SYNCHRONIZE();
-    const f64 found = part[0];
-    SYNCHRONIZE();
-    return found;
-% endif
 }
 
 % endfor
