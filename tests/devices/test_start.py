@@ -13,7 +13,7 @@ from engine.solvers import discover
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 MOST = {
-    "boa": (16, 31, 24),
+    "boa": (16, 28, 24),
     "branch_and_bound": (3, 11, 7),
     "gibbs": (12, 34, 26),
     "knapsack": (3, 3, 3),

@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from compileall import compile_dir
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +46,17 @@ def _start(names: tuple[str, ...], backend: str, repeat: int) -> int:
 
     Times are seconds, and CPU seconds of all threads: to the first value that is shown, to the answer (of a regression:
     to 100 draws of a chain) and to the end. Kernels are those of all programs that were compiled, and those of them
-    that were used. Python's own files are compiled before anything is measured.
+    that were used. Each sample is started once before anything is measured: Python has the bytecode of all files then.
     """
     paths = {path.stem: path for path in samples()}
     for name in names:
         if name not in paths:
             raise OptionError(f"unknown sample '{name}'{nearest(name, paths)} (known: {', '.join(paths)})")
-    compile_dir(Path(__file__).parents[2], quiet=2)
+    chosen = names or tuple(paths)
+    for name in chosen:
+        start(paths[name], backend)
     table = Table("sample", "caches", *_TIMES.values(), *_COUNTS, title="Starts of the samples")
-    for name in names or tuple(paths):
+    for name in chosen:
         for caches, found in measure(paths[name], backend, repeat).items():
             times = [f"{found[key]:.2f}" for key in _TIMES]
             table.add_row(name, caches, *times, *(str(found[key]) for key in _COUNTS))
