@@ -13,9 +13,8 @@ from gui.panels.base import Panel
 from gui.pictures.board import Board, queens_placement
 from gui.pictures.gantt import Gantt
 from gui.pictures.tour import Tour
-from gui.plot.charts import Bars, Pixels
+from gui.plot.charts import Bars, LevelBars, Pixels
 from gui.plot.figure import Figure
-from gui.plot.levels import LevelBars
 from gui.plot.listing import Listing
 from gui.plot.live import NOTHING_REPORTED, LivePlot
 from gui.plot.stacked import StackedPlot

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,24 @@ def print_size(millimetres: int = TWO_COLUMNS) -> QSize:
 def caption_of(figure: Any) -> str:
     """What is written under it: title, unit, and what it means."""
     return f"{figure.title} ({figure.unit}). {figure.caption}".replace(" ()", "")
+
+
+def write_plots(plots: Sequence[Any], kind: str, folder: Path) -> list[Path]:
+    """Write each plot with data to a file named after its title: ``png``, ``svg``, ``pdf``, or ``csv`` with tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = [plot for plot in plots if (kind == "csv" or plot.pictured) and plot.table()[1]]
+    words = [_word(plot.title) for plot in wanted]
+    written: list[Path] = []
+    for number, (plot, word) in enumerate(zip(wanted, words, strict=True), start=1):
+        if words.count(word) > 1:  # titles that may differ in their signs alone
+            word = _word(re.sub(r"[^\w\s-]", lambda sign: f" {unicodedata.name(sign[0], '')} ", plot.title))
+        written.append(folder / f"{number:02}-{word or 'plot'}.{kind}")
+        plot.export.write(written[-1])
+    return written
+
+
+def _word(title: str) -> str:
+    return re.sub(r"[^\w-]+", "-", title.lower()).strip("-")
 
 
 class FigureExport:

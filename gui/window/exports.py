@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QFileDialog
 from engine.errors import RunFolderError
 from engine.util.text import counted
 from gui.app.widgets import ask_folder, open_once
+from gui.plot.export import write_plots
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
-from gui.report.plot_files import write_plots
 from gui.report.report import write_report
 from gui.runs.archives import write_zip
 from gui.runs.notes import RunNote

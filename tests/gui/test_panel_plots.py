@@ -20,11 +20,11 @@ from gui.pictures.network import NetworkView, network_places
 from gui.pictures.tour import Tour, places_from_costs
 from gui.plot.axes import LogAxis
 from gui.plot.charts import BandPlot, Bars, Pixels
+from gui.plot.export import write_plots
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
 from gui.plot.stacked import StackedPlot
-from gui.report.plot_files import write_plots
 
 SVG = "{http://www.w3.org/2000/svg}"
 
