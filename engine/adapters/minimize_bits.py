@@ -159,8 +159,7 @@ def minimize_bits(
         As for :func:`engine.solve`; the pyramid needs no device.
     **options
         ``target``: the value to stop at. All others are of the Bayesian optimization algorithm, which is then used in
-        place of the pyramid: with a budget its population follows from that, and without noise the best individual of
-        each generation is improved by flips of single bits (``local_search="none"``: as in the paper).
+        place of the pyramid: with a budget its population follows from that.
 
     Returns
     -------
@@ -254,8 +253,7 @@ def _optimize(
     if options.get("target") is not None:
         target = sign * options["target"]
         options = options | {"target": target}
-    options = _defaults(n, budget, samples) | options
-    population = options.pop("population")
+    population = options.pop("population", _population(n, budget, samples))
     end = math.inf if time_limit is None else time.monotonic() + time_limit
     until = archive.until = end if time_limit is None or samples == 1 else end - _RESERVE * time_limit
     known, edges = seeds, np.zeros((0, 2), np.int32)
@@ -384,17 +382,6 @@ def _checked_samples(noise: bool | int, budget: int | None) -> int:
     if budget is not None and budget < least:
         raise OptionError(f"budget must be at least {least} evaluation{'s' * (least > 1)}; got {budget}")
     return 1 if noise is False else _SAMPLES if noise is True else int(noise)
-
-
-def _defaults(n: int, budget: int | None, samples: int) -> dict[str, Any]:
-    """Options for few evaluations.
-
-    Without noise the best individual of every generation is improved by single flips.
-    """
-    options: dict[str, Any] = {"population": _population(n, budget, samples)}
-    if budget is not None and samples == 1:
-        options["local_search"] = "first"
-    return options
 
 
 def _population(n: int, budget: int | None, samples: int) -> int | str:

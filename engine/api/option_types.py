@@ -20,7 +20,7 @@ class BOAOptions(TypedDict, total=False):
     flips: int | None
     initial: Sequence[int] | NDArray[Any] | None
     islands: Literal["devices"] | int
-    local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"]
+    local_search: Literal["auto", "none", "steepest", "tabu", "anneal", "walk"]
     local_search_share: float | None
     max_evaluations: int | None
     max_generations: int
@@ -98,7 +98,7 @@ class AnyOptions(TypedDict, total=False):
     kernel: Literal["auto", "gibbs", "px", "hmc", "cg"]
     linear_solver: Literal["auto", "cholesky", "sparse_cholesky", "multifrontal", "augmented", "sherman_morrison"]
     local_degrees: float
-    local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"]
+    local_search: Literal["auto", "none", "steepest", "tabu", "anneal", "walk"]
     local_search_share: float | None
     max_draws: int
     max_evaluations: int | None

@@ -2,38 +2,23 @@
 //
 // key = base + sum over levels l and blocks without gaps of ${arity}^l * worth[ones in the block]
 //
-// Launch: one work-item an individual; of evaluate_flips one a flip: item i is individual i / each, its gene flipped[i]
-// flipped. It reads the genes from the left and closes a block as soon as it is full, so it
+// Launch: one work-item an individual. It reads the genes from the left and closes a block as soon as it is full, so it
 // keeps only how many symbols (`held`), ones (`ones`) and gaps (`gaps`) the open block of each level has.
 ${status.declaration()}
-% if flips:
-KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate_flips(const GLOBAL u32* RESTRICT planes, i32 stride, i32 count, i32 each,
-    const GLOBAL i32* RESTRICT flipped, GLOBAL i64* RESTRICT keys, i32 n)
-{
-    const i64 item = GLOBAL_ID;
-    if (item >= count)
-        return;
-    const i64 individual = item / each;
-% else:
 KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count,
     GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status, i32 n)
 {
     if (status->reason != 0)
         return;
     const i64 individual = first + GLOBAL_ID;
-    const i64 item = individual;
     if (individual >= count)
         return;
-% endif
     i32 held[${levels + 1}], ones[${levels + 1}], gaps[${levels + 1}];
     for (i32 level = 0; level <= ${levels}; ++level)
         held[level] = ones[level] = gaps[level] = 0;
     i64 key = ${base};
     for (i32 gene = 0; gene < n; ++gene) {
         i32 one = (i32)((planes[(i64)gene * stride + individual / 32] >> (individual & 31)) & 1u);
-% if flips:
-        one ^= gene == flipped[item];
-% endif
         i32 gap = 0;
         i64 weight = ${arity};
         for (i32 level = 1; level <= ${levels}; ++level) {
@@ -56,5 +41,5 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i3
             weight *= ${arity};
         }
     }
-    keys[item] = key;
+    keys[individual] = key;
 }

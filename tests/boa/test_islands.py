@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import engine
 from engine.devices import DevicePool, Member
 from engine.errors import DeviceLost
 from engine.references.boa import ReferenceRun, migrate
 from engine.solvers.boa import islands as islands_module
-from engine.solvers.boa.device.state import CONVERGED, STALLED, Ending
+from engine.solvers.boa.device.state import CONVERGED, MOST_GENERATIONS, STALLED, STATUS, Ending, Slice
+from engine.solvers.boa.division import _advanced
 from engine.solvers.boa.fitness.tables import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
-from engine.solvers.boa.network import individuals
+from engine.solvers.boa.network import bit_planes, individuals
 from engine.solvers.boa.options import Migration, Options, resolve
 from engine.solvers.boa.schema import COLUMNS
 from engine.solvers.boa.validate import migration_for
@@ -30,6 +34,23 @@ from tests.support.stopped_runs import history, stopped_and_resumed
 def running(device: Member) -> Iterator[engine.Engine]:
     with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
+
+
+@given(count=st.integers(1, 70), n=st.integers(1, 9), seed=st.integers(0, 9))
+def test_bit_planes_are_the_inverse_of_individuals(count: int, n: int, seed: int) -> None:
+    bits = np.random.default_rng(seed).integers(0, 2, (count, n)).astype(np.uint8)
+    planes = bit_planes(bits, 3)
+    assert planes.shape == (n, 3)
+    assert np.array_equal(individuals(planes, count), bits)
+    assert not individuals(planes, 96)[count:].any()
+
+
+def test_a_long_slice_of_an_island_has_every_generation() -> None:
+    def advance(count: int) -> Callable[[], Slice]:
+        return lambda: Slice(np.zeros(count, STATUS.dtype), means=[0.5] * count)
+
+    total = _advanced(cast(Any, SimpleNamespace(reason=0, advance=advance)), MOST_GENERATIONS + 6)
+    assert len(total.history) == len(total.means) == MOST_GENERATIONS + 6
 
 
 def test_the_last_island_that_goes_on_may_be_given_up(device: Member) -> None:

@@ -32,7 +32,6 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
         (TRAP, {"local_search": "anneal"}, [BIG], OptionError, "anneal needs functions of at most two genes"),
         (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "given by tables; got hiff"),
-        (TRAP, {"local_search": "first"}, [BIG], OptionError, "known by evaluation only; use steepest"),
         (
             engine.BOA("trap-5", 20, seeds=np.zeros((50, 20), int)),
             {"population": 40},

@@ -191,8 +191,6 @@ CASES: dict[str, Callable[[list[str]], None]] = {
     "boa tensor": _boa(lambda: engine.BOA("onemax", 64), counting="tensor"),
     "boa hierarchy": _boa(lambda: engine.BOA("hiff", 32)),
     "boa snippet": _boa(lambda: engine.BOA.snippet(SNIPPET, 30)),
-    "boa snippet, flips": _boa(lambda: engine.BOA.snippet(SNIPPET, 30), local_search="first"),
-    "boa hierarchy, flips": _boa(lambda: engine.BOA("hiff", 32), local_search="first"),
     "boa local search": _boa(lambda: engine.BOA.nk(30, 3), local_search="steepest"),
     "boa walk": _boa(lambda: engine.BOA.nk(30, 3), local_search="walk"),
     "boa annealing": _boa(lambda: engine.BOA.ising(6), local_search="anneal"),

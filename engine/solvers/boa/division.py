@@ -22,7 +22,6 @@ from ...devices import DevicePool
 from ...devices.pool.slices import SliceLength
 from .device.memory import SAMPLE_WORDS
 from .device.state import MOST_GENERATIONS, Ending, Migrants, PopulationState, Slice
-from .host import choose_host_improvement
 from .islands import ISLAND_STRIDE, Islands
 from .options import Migration, Options, Parameters
 from .population import Population, Snapshot, permutations
@@ -44,11 +43,6 @@ def refusal(problem: BOA, options: Options) -> str | None:
         return (
             "one population is not divided among the workers of a cluster, because each generation would wait for "
             "all; set islands to a number or to devices (one for each worker), or use engine.map with several seeds"
-        )
-    if options.max_evaluations is not None and choose_host_improvement(problem.fitness, options) is not None:
-        return (
-            f"workers cannot keep max_evaluations together with local_search = {options.local_search} of a function "
-            "that is not given by tables, because each does several generations by itself"
         )
     return None
 
@@ -219,7 +213,7 @@ class IslandTasks(TaskRunner):
         problem, options = reduced_problem(problem, options)
         self._problem, self._options, self._pool = problem, options, pool
         self._closing = contextlib.ExitStack()
-        self._host = self._closing.enter_context(host_evaluation(problem.fitness, options))
+        self._host = self._closing.enter_context(host_evaluation(problem.fitness))
         self._kept: dict[int, tuple[int, int, Parameters, Population]] = {}
 
     def close(self) -> None:

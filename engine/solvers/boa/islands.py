@@ -21,8 +21,7 @@ from ...devices.pool.slices import SLICE_SECONDS, SliceLength
 from ...errors import DeviceError, DeviceLost
 from .device.memory import required_bytes
 from .device.state import MOST_GENERATIONS, STATUS, TARGET, Ending, PopulationState, Slice, longest
-from .fitness import Fitness
-from .host import HostEvaluation
+from .fitness import Evaluate, Fitness
 from .options import Counting, Migration, Parameters
 from .population import Population, Snapshot
 from .validate import nodes_at_once
@@ -58,7 +57,7 @@ class Islands:
         counting: Sequence[Counting],
         ending: Ending,
         migration: Migration,
-        host: HostEvaluation | None = None,
+        host: Evaluate | None = None,
         on_loss: Callable[[DeviceLost], None] = lambda error: None,
         interrupted: Callable[[], bool] = lambda: False,
         share: bool = True,
@@ -74,8 +73,7 @@ class Islands:
         device_groups = [[pool.members[i % len(pool)]] for i in range(count)] if count > 1 else [one]
         slots = _slots(pool, parameters, device_groups)
         counting_of = {member.label: kind for member, kind in zip(pool.members, counting, strict=True)}
-        # A user's function may fail, so that what came before is reported at once; and the evaluations of a local
-        # search that the host directs are known after each generation only.
+        # A user's function may fail, so that what came before is reported at once.
         self._most = MOST_GENERATIONS if host is None else 1
         stops = interrupted if count == 1 else (lambda: False)
         peers = count == 1 and len(one) > 1 and pool.enable_peers()
@@ -206,17 +204,14 @@ class Islands:
         order = np.lexsort((islands, steps))
         order = order[kept[order]]
         means = np.concatenate([part.means for part in parts.values()])
-        extra = np.concatenate([np.array(part.extra, np.int64) for part in parts.values()])
         np.maximum.at(self._best_keys, islands[order], history["best"][order])
         left = next((part for part in parts.values() if part.best is not None), None)
         return Round(
             history[order],
             means=means[order].tolist() if means.size else [],
-            extra=extra[order].tolist() if extra.size else [],
             seconds=longest(parts.values()),
             is_interrupted=any(part.is_interrupted for part in parts.values()),
             best=None if left is None else left.best,
-            best_key=None if left is None else left.best_key,
             undone=sum(part.undone for part in parts.values()),
             islands=islands[order],
         )

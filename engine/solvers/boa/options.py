@@ -35,8 +35,8 @@ __all__ = [
 
 Counting = Literal["popcount", "histogram", "tensor"]
 
-Rule = Literal["steepest", "first", "tabu", "anneal", "walk"]
-"""Of local search; first improvement is only for functions that are not given by tables."""
+Rule = Literal["steepest", "tabu", "anneal", "walk"]
+"""Of local search."""
 
 STREAM_INITIAL, STREAM_PERMUTATION, STREAM_OFFSPRING = 1, 2, 4
 STREAM_IMPROVE_INITIAL, STREAM_IMPROVE, STREAM_MIX, STREAM_PAIRS = 6, 7, 8, 9
@@ -82,28 +82,21 @@ class Options(SolverOptions):
         description="how pairs are counted, with the same result: popcount, 1-bit tensor cores (NVIDIA, compute "
         "capability 8.0 or more), or the histograms of the paper",
     )
-    local_search: Literal["auto", "none", "steepest", "first", "tabu", "anneal", "walk"] = Field(
+    local_search: Literal["auto", "none", "steepest", "tabu", "anneal", "walk"] = Field(
         "auto",
-        description="local search that improves individuals: steepest (steepest ascent), tabu, anneal (simulated "
-        "annealing; functions of pairs of genes), walk (over unsatisfied clauses), or none, as in the paper. Functions "
-        "that are not given by tables can have first (first improvement), where each flip costs an evaluation. auto: "
-        "by the kind of function; without tables first for Python functions that take individuals one by one in one "
-        "process, else none",
+        description="local search that improves individuals of functions given by tables: steepest (steepest ascent), "
+        "tabu, anneal (simulated annealing; functions of pairs of genes), walk (over unsatisfied clauses), or none, as "
+        "in the paper. auto: by the kind of function",
     )
     flips: int | None = Field(
         None,
         ge=1,
         le=(1 << 31) - 1,
         description="maximum number of flips per individual; default: 20 per gene, 4 per gene for ascents. Annealing "
-        "counts the flips it tries (default: 1000 per gene, 4000 where genes have more than 6 neighbours), and so do "
-        "functions that are not given by tables, where each is an evaluation (default: 4 per gene)",
+        "counts the flips it tries (default: 1000 per gene, 4000 where genes have more than 6 neighbours)",
     )
     local_search_share: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="fraction of the individuals that local search improves; default: all. For functions that are not "
-        "given by tables it improves the best ones; default: the best one alone",
+        None, gt=0, le=1, description="fraction of the individuals that local search improves; default: all"
     )
     mixing: Literal["auto", "none", "partition"] = Field(
         "auto",

@@ -22,14 +22,11 @@ from .device.peers import Rank, finish_by_peers, offspring_by_peers
 from .device.programs import shapes_for
 from .device.state import MOST_GENERATIONS, STATUS, Ending, Migrants, PopulationState, Slice, Snapshot
 from .device.worker import DevicePopulation
-from .fitness import Bits, Fitness, Function, Keys
-from .host import Evaluated, HostEvaluation
-from .network import Network, bit_planes, individuals
+from .fitness import Evaluate, Fitness, Function
+from .network import Network, individuals
 from .options import PHASES, STREAM_PERMUTATION, Counting, Parameters
 
 __all__ = ["Population", "Snapshot", "permutations"]
-
-_HOST = -1  # in place of a member's index
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,7 +57,7 @@ class Population:
         counting: Mapping[str, Counting],
         slots: Mapping[str, int],
         ending: Ending,
-        host: HostEvaluation | None = None,
+        host: Evaluate | None = None,
         on_loss: Callable[[DeviceLost], None] = lambda error: None,
         interrupted: Callable[[], bool] = lambda: False,
         peers: bool = False,
@@ -71,7 +68,6 @@ class Population:
         self._on_loss, self._interrupted = on_loss, interrupted
         self._balance = Balance(parameters, len(members))
         self._flips: dict[int, int] = {}
-        self._extra_evaluations = 0
         self._is_alone = len(members) == 1 and host is None
         rows = MOST_GENERATIONS if self._is_alone else 1
         arguments = [
@@ -147,50 +143,20 @@ class Population:
     def _begin_shared(self, seeds: NDArray[np.uint8]) -> Slice:
         self._group.each(DevicePopulation.draw, seeds)
         finished = self.parameters.improvement is None or self._improve_shared()
-        if self._host is None or not self._host.evaluates:
+        if self._host is None:
             finished &= all(self._group.each(lambda worker: worker.evaluation.evaluate_population()))
-        if self._host is not None:
-            finished &= self._begin_on_host(self._host)
-        rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
-        return Slice(self._with_all_flips(rows), self._means(), self._extra(), is_interrupted=not finished)
-
-    def _begin_on_host(self, host: HostEvaluation) -> bool:
-        """Evaluation, local search or both of the initial population; False if the search was interrupted."""
-        planes, keys = self._group.first(DevicePopulation.population)
-        found = self._evaluated(host, individuals(planes, self.parameters.population), keys, None)
-        self._count(found)
-        if host.improves:
-            self._group.each(DevicePopulation.set_planes, bit_planes(found.bits, planes.shape[1]))
-        self._group.each(DevicePopulation.set_keys, found.keys)
-        return not found.is_interrupted
-
-    def _evaluated(self, host: HostEvaluation, bits: Bits, keys: Keys, generation: int | None) -> Evaluated:
-        """What the host does with individuals; ``keys`` are those that devices found."""
-        flipped_keys = None
-        if host.evaluates:
-            keys = host.evaluate(bits)
         else:
-            flipped_keys = self._flipped_keys
-        return host.improve(bits, keys, self.parameters, generation, flipped_keys, self._interrupted)
-
-    def _flipped_keys(self, bits: Bits, genes: NDArray[np.int64]) -> Keys:
-        """Keys of the individuals with one bit flipped; every device takes a part of the individuals."""
-        parts = {i: (bits[first:last], genes[first:last]) for i, first, last in self._parts(len(bits)) if first < last}
-        return np.concatenate(self._map(lambda worker, *own: worker.evaluation.flipped_keys(*own), parts))
+            planes, _ = self._group.first(DevicePopulation.population)
+            keys = self._host(individuals(planes, self.parameters.population))
+            self._group.each(DevicePopulation.set_keys, keys)
+        rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
+        return Slice(self._with_all_flips(rows), self._means(), is_interrupted=not finished)
 
     def _parts(self, count: int) -> list[tuple[int, int, int]]:
         """Of so many items the same share for every device: its index, the first, and the one after the last."""
         alive = self._group.alive
         ends = [count * place // len(alive) for place in range(len(alive) + 1)]
         return list(zip(alive, ends, ends[1:], strict=False))
-
-    def _count(self, found: Evaluated) -> None:
-        """Count what a local search directed by the host did."""
-        self._flips[_HOST] = self._flips.get(_HOST, 0) + found.flips
-        self._extra_evaluations = found.evaluations
-
-    def _extra(self) -> list[int]:
-        return [self._extra_evaluations] if self._host is not None and self._host.improves else []
 
     def _improve_shared(self) -> bool:
         """Local search of the initial population, of which every device does a part; False if it was interrupted."""
@@ -307,8 +273,8 @@ class Population:
         Up to the replacement nothing of the population is changed, so that it can be repeated when a device fails.
         """
         offspring = self._repeated(self._offspring_by_peers if self._peers else self._offspring)
-        if offspring is None or isinstance(offspring, Evaluated):
-            return _left_undone(offspring)
+        if offspring is None:
+            return Slice(np.zeros(0, STATUS.dtype), is_interrupted=True)
         seconds, learned, sampled = offspring
         began = time.perf_counter()
         try:
@@ -321,7 +287,7 @@ class Population:
             if len(rows) > 1:
                 self._balance.note(learned, sampled)
         seconds["replacement"] = time.perf_counter() - began
-        return Slice(self._with_all_flips(rows), self._means(), self._extra(), seconds)
+        return Slice(self._with_all_flips(rows), self._means(), seconds)
 
     def _finished_rows(self) -> list[NDArray[np.void]]:
         """Replacement on every device, and its row of the history."""
@@ -345,11 +311,8 @@ class Population:
         seconds = dict.fromkeys(PHASES, 0.0) | done[0].seconds
         return seconds, [one.seconds.get("learning", 0.0) for one in done], sampled
 
-    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | Evaluated | None:
-        """Seconds by phase up to the evaluated offspring, and each device's for learning and sampling.
-
-        If it was interrupted, the offspring as far as they are evaluated, or None.
-        """
+    def _offspring(self) -> tuple[dict[str, float], list[float], list[float]] | None:
+        """Seconds by phase up to the evaluated offspring, and each device's for learning and sampling, or None."""
         generation = self.generation
         order = permutations(self.parameters, generation, 1)
         seconds = dict.fromkeys(PHASES, 0.0)
@@ -370,7 +333,7 @@ class Population:
         phases: dict[str, Callable[[DevicePopulation, int, int], bool]] = {
             "sampling": lambda worker, first, last: worker.sample(generation, first, last)
         }
-        if self._host is None or not self._host.evaluates:
+        if self._host is None:
             if self.parameters.improvement is not None:
                 phases["improvement"] = lambda worker, first, last: worker.improve(generation, first, last)
             phases["evaluation"] = lambda worker, first, last: worker.evaluation.evaluate_offspring(first, last)
@@ -381,10 +344,8 @@ class Population:
                 return None
             sampled = [sum(pair) for pair in zip(sampled, taken, strict=True)]
             lap(phase)
-        found = self._exchange_offspring()
-        lap("improvement" if self._host is not None and self._host.improves else "evaluation")
-        if found is not None and found.is_interrupted:
-            return found
+        self._exchange_offspring()
+        lap("evaluation")
         return seconds, learned, sampled
 
     def _learn(self) -> list[float] | None:
@@ -400,36 +361,17 @@ class Population:
             self._group.each(lambda worker: worker.learner.set_network(joined))
         return seconds
 
-    def _exchange_offspring(self) -> Evaluated | None:
-        """Combine the shares of the offspring for all devices; what the host did, if anything."""
-        several, found = len(self._group) > 1, None
+    def _exchange_offspring(self) -> None:
+        """Combine the shares of the offspring for all devices; the host evaluates them, if it does."""
+        several = len(self._group) > 1
         if not several and self._host is None:
-            return None
+            return
         parts = self._group.each(DevicePopulation.offspring)
         planes, keys = parts[0]
         for (other_planes, other_keys), (_, share) in zip(parts[1:], self._shares()[1:], strict=True):
             planes[:, share.first_word : share.last_word] = other_planes[:, share.first_word : share.last_word]
             own = slice(32 * share.first_word, 32 * share.last_word)
             keys[own] = other_keys[own]
-        changed = several
         if self._host is not None:
-            bits = individuals(planes, self.parameters.offspring)
-            found = self._evaluated(self._host, bits, keys, self.generation)
-            if found.is_interrupted:
-                return found
-            self._count(found)
-            keys = found.keys
-            if self._host.improves:
-                planes, changed = bit_planes(found.bits, planes.shape[1]), True
-        self._group.each(DevicePopulation.set_offspring, planes if changed else None, keys)
-        return found
-
-
-def _left_undone(offspring: Evaluated | None) -> Slice:
-    """Of a generation that was interrupted: the best of its offspring, if they are known, and their evaluations."""
-    done = Slice(np.zeros(0, STATUS.dtype), is_interrupted=True)
-    if offspring is not None:
-        place = int(offspring.keys.argmax())
-        done.best, done.best_key = offspring.bits[place], int(offspring.keys[place])
-        done.undone = len(offspring.keys) + offspring.evaluations
-    return done
+            keys = self._host(individuals(planes, self.parameters.offspring))
+        self._group.each(DevicePopulation.set_offspring, planes if several else None, keys)

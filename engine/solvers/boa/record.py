@@ -112,14 +112,13 @@ class Record:
         """Take over what a slice did, and report it."""
         self.undone += done.undone
         if done.best is not None:
-            self._take_individual(run, done.best, done.best_key)
+            self._take_individual(run, done.best)
         if not len(done.history):
             return
         parameters, fitness = islands.parameters, self.fitness
         for place, (row, island) in enumerate(zip(done.history.tolist(), done.islands.tolist(), strict=True)):
             values = dict(zip(STATUS.names, row, strict=True))
             self.evaluations += parameters.offspring if values["generation"] else parameters.population
-            self.evaluations += done.extra[place] if done.extra else 0
             self.generations += values["generation"] > 0
             self.flips += values["flips"] - self._island_flips.get(island, 0)
             self._island_flips[island] = values["flips"]
@@ -144,9 +143,9 @@ class Record:
         if run.elapsed - self._snapshot_at >= max(_SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * run.elapsed):
             self.take_snapshot(run, islands)
 
-    def _take_individual(self, run: RunContext, bits: NDArray[np.uint8], key: int | None) -> None:
+    def _take_individual(self, run: RunContext, bits: NDArray[np.uint8]) -> None:
         """Keep an individual that is in no population, if it is better than all before."""
-        key = int(self.fitness.keys(bits[None])[0]) if key is None else key
+        key = int(self.fitness.keys(bits[None])[0])
         if self.best_key is None or key > self.best_key:
             self.best_key, self.best = key, bits
             run.incumbent(self.value, self.bound)

@@ -18,10 +18,9 @@ from .black_box import search_black_box
 from .checkpoint import audit, restore, save
 from .device.local_search import choose_improvement
 from .device.state import Ending, PopulationState
-from .fitness import Fitness, Function
+from .fitness import Evaluate, Fitness, Function
 from .fitness.reduction import Reduced
 from .fitness.tables import Decomposable
-from .host import HostEvaluation, choose_host_improvement
 from .islands import TARGET, Islands
 from .options import MOST_INDIVIDUALS, Migration, Options, Parameters
 from .problem import BOA
@@ -56,7 +55,7 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> 
         with _mapping(problem.fitness) as mapped:
             return search_black_box(problem, options, run, mapped)
     counting = [counting_for(options, member.info) for member in pool.members]
-    with host_evaluation(problem.fitness, options) as host:
+    with host_evaluation(problem.fitness) as host:
 
         def make(parameters: Parameters, ending: Ending, migration: Migration) -> Islands:
             return Islands(
@@ -66,22 +65,20 @@ def solve(problem: BOA, options: Options, pool: DevicePool, run: RunContext) -> 
                 share=shares_population(options, [member.info for member in pool.members], parameters),
             )
 
-        return search(problem, options, run, make, len(pool), host)
+        return search(problem, options, run, make, len(pool))
 
 
 MakeIslands = Callable[[Parameters, Ending, Migration], Islands]
 
 
-def search(
-    problem: BOA, options: Options, run: RunContext, make: MakeIslands, devices: int, host: HostEvaluation | None = None
-) -> Result:
+def search(problem: BOA, options: Options, run: RunContext, make: MakeIslands, devices: int) -> Result:
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     additions = [addition for addition, _ in _additions(problem, options)]
     record = Record(problem.fitness, "; with ".join(["Bayesian optimization algorithm", *additions]))
     run.offer(lambda status: problem.answer(record.result(status)))
     target = problem.fitness.best_key if options.target is None else problem.fitness.key(options.target)
     try:
-        status = _populations(problem, options, run, record, make, devices, host, target)
+        status = _populations(problem, options, run, record, make, devices, target)
     except StopRequested as stop:
         status = stop.status
     except ProblemError as error:
@@ -110,8 +107,6 @@ def search(
 def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
     """Where the run differs from the algorithm of the paper, and the option that makes it the same."""
     improvement = choose_improvement(problem.fitness, options)
-    mixes = improvement is not None and mixes_parts(problem.fitness, options)
-    improvement = improvement or choose_host_improvement(problem.fitness, options)
     found = []
     if isinstance(problem.fitness, Reduced):
         whole = problem.fitness.function.n
@@ -121,7 +116,7 @@ def _additions(problem: BOA, options: Options) -> list[tuple[str, str]]:
             found.append((f"all strings of {counted(problem.n, 'gene')} evaluated", "local_search"))
     if improvement is not None:
         found.append((f"local search ({improvement.rule}, at most {improvement.flips:,} flips each)", "local_search"))
-    if mixes:
+    if improvement is not None and mixes_parts(problem.fitness, options):
         found.append(("partition crossover of the offspring", "mixing"))
     return found
 
@@ -150,14 +145,13 @@ def _reached(record: Record, target: int | None) -> str | None:
 
 
 @contextlib.contextmanager
-def host_evaluation(fitness: Fitness, options: Options) -> Iterator[HostEvaluation | None]:
-    """How the host evaluates, where it has to, with the processes that takes, and what local search it directs."""
-    improvement = choose_host_improvement(fitness, options)
+def host_evaluation(fitness: Fitness) -> Iterator[Evaluate | None]:
+    """How the host evaluates, where it has to, with the processes that takes."""
     if not isinstance(fitness, Function):
-        yield None if improvement is None else HostEvaluation(None, improvement)
-    else:
-        with _mapping(fitness) as mapped:
-            yield HostEvaluation(lambda bits: fitness.keys(bits, mapped), improvement)
+        yield None
+        return
+    with _mapping(fitness) as mapped:
+        yield lambda bits: fitness.keys(bits, mapped)
 
 
 @contextlib.contextmanager
@@ -181,7 +175,6 @@ def _populations(
     record: Record,
     make: MakeIslands,
     devices: int,
-    host: HostEvaluation | None,
     target: int | None,
 ) -> Status:
     """One population (or one an island), or ever larger ones, until the target or a limit."""
@@ -212,7 +205,7 @@ def _populations(
             return Status.ITERATION_LIMIT
         with islands:
             record.begin(parameters, migration.islands)
-            reason = _evolve(problem, options, run, record, islands, host, restored)
+            reason = _evolve(problem, options, run, record, islands, restored)
             restored = None
         record.end()
         if reason == TARGET:
@@ -243,7 +236,6 @@ def _evolve(
     run: RunContext,
     record: Record,
     islands: Islands,
-    host: HostEvaluation | None,
     restored: tuple[int, dict[int, PopulationState]] | None,
 ) -> int:
     """One population to its end; why it ended, 0 for a limit of generations or evaluations."""
@@ -252,15 +244,12 @@ def _evolve(
         record.continue_from(restored[1])
     else:
         run.poll()
-        if host is not None and options.max_evaluations is not None:
-            planned = islands.parameters.population * islands.active
-            host.left = max(0, options.max_evaluations - record.evaluations - planned)
         begun = islands.begin(initial_individuals(problem, options))
         record.take(run, islands, begun)
         if begun.is_interrupted:  # the population is not the one that a resumed run would begin with
             run.poll()
     try:
-        reason = _generations(options, run, record, islands, host)
+        reason = _generations(options, run, record, islands)
     except (StopRequested, ProblemError):
         record.take_snapshot(run, islands)
         raise
@@ -268,9 +257,7 @@ def _evolve(
     return reason
 
 
-def _generations(
-    options: Options, run: RunContext, record: Record, islands: Islands, host: HostEvaluation | None
-) -> int:
+def _generations(options: Options, run: RunContext, record: Record, islands: Islands) -> int:
     while islands.reason == 0:
         try:
             run.poll()
@@ -283,8 +270,6 @@ def _generations(
         if options.max_evaluations is not None:
             each = islands.parameters.offspring * islands.active
             left = min(left, (options.max_evaluations - record.evaluations) // each)
-            if host is not None:
-                host.left = options.max_evaluations - record.evaluations - each
         if left <= 0:
             return 0
         run.progress("generations", islands.step, options.max_generations, "generations", limit=True)

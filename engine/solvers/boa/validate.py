@@ -151,18 +151,14 @@ def _check_local_search(problem: BOA, options: Options) -> None:
             raise OptionError(f"local_search = {rule} is not for sequences of low autocorrelation; use tabu or auto")
         return
     if isinstance(fitness, Decomposable):
-        if rule == "first":
-            raise OptionError("local_search = first is for functions that are known by evaluation only; use steepest")
         if rule == "anneal" and not fitness.is_pairwise:
             raise OptionError(
                 "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
             )
         return
-    if rule != "first":
-        raise OptionError(
-            f"local_search = {rule} needs a function given by tables; got {fitness.text}, which is known by evaluation "
-            "only and can have first"
-        )
+    raise OptionError(
+        f"local_search = {rule} needs a function given by tables; got {fitness.text}, which is known by evaluation only"
+    )
 
 
 def shares_population(options: Options, devices: Sequence[DeviceInfo], parameters: Parameters) -> bool:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ....devices import Buffer, Launcher
-from ....numerics.memory import Memory
 from ..fitness import Fitness
 from ..fitness.tables import Decomposable
-from ..network import bit_planes
 from ..options import Parameters
 from .memory import PopulationMemory
 from .parts import Parts
@@ -69,23 +64,3 @@ class Evaluation:
             self._launch(evaluate.evaluate, groups, programs.fitness_block, **part)
 
         return self._parts.launch(launch, first, last)
-
-    def flipped_keys(self, bits: NDArray[np.uint8], genes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keys (m, flips) of individuals (m, n) with one of their genes (m, flips) flipped at a time."""
-        block, words = self._programs.shapes.block, -(-len(bits) // 32)
-        device = self._memory.device
-        buffers = Memory(device)
-        try:
-            keys = buffers.empty(genes.size, np.int64)
-            self._launch(
-                *(self._programs.flips.evaluate_flips, -(-genes.size // block), block),
-                planes=buffers.put(bit_planes(bits, words).ravel()),
-                stride=words,
-                count=genes.size,
-                each=genes.shape[1],
-                flipped=buffers.put(genes.astype(np.int32).ravel()),
-                keys=keys,
-            )
-            return device.get(keys).reshape(genes.shape)
-        finally:
-            buffers.release()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 from ....devices import Capabilities, Device, Kernel, Program, Record
@@ -138,17 +137,17 @@ def _specs(shapes: Shapes, max_parents: int, laplace: bool, pair_table: bool = T
     }
 
 
-def _fitness_spec(fitness: Fitness, shapes: Shapes, flips: bool = False) -> Spec:
-    """The program that evaluates a fitness on devices; with ``flips``, of individuals with one gene flipped."""
+def _fitness_spec(fitness: Fitness, shapes: Shapes) -> Spec:
+    """The program that evaluates a fitness on devices."""
     if isinstance(fitness, Decomposable):
         width = fitness.width if fitness.width <= 8 else 0
         sum_type = "i32" if fitness.fits_i32 else "i64"
         return _spec("evaluate_tables", block=shapes.evaluate_block, sum=sum_type, width=width)
     if isinstance(fitness, Hierarchy):
-        return _spec("evaluate_hierarchy", block=shapes.block, flips=flips, **fitness.constants)
+        return _spec("evaluate_hierarchy", block=shapes.block, **fitness.constants)
     assert isinstance(fitness, (Autocorrelation, Snippet))
     sign = "-" if fitness.minimize else ""
-    return _spec("evaluate_snippet", block=shapes.block, flips=flips, n=fitness.n, code=fitness.code, sign=sign)
+    return _spec("evaluate_snippet", block=shapes.block, n=fitness.n, code=fitness.code, sign=sign)
 
 
 def _partition_spec(shapes: Shapes, fitness: Decomposable) -> Spec:
@@ -186,7 +185,7 @@ class Programs:
         max_parents = parameters.max_parents
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
-        self.shapes, self._device, self._fitness = shapes, device, fitness
+        self.shapes, self._device = shapes, device
         self._max_parents = max_parents
         self._counting: Counting = counting
         self.by_node = counting == "histogram"  # rows are counted, not each by itself
@@ -212,11 +211,6 @@ class Programs:
     def _made(self, spec: Spec) -> Program:
         template, constants = spec
         return self._device.program(f"boa/{template}", **constants)
-
-    @cached_property
-    def flips(self) -> Program:
-        """Evaluates flips of single genes, of a fitness that is not given by tables."""
-        return self._made(_fitness_spec(self._fitness, self.shapes, flips=True))
 
     def count(self, mode: str, lines: int, n: int) -> tuple[Kernel, int, int]:
         """What counts pairs, or the rows of a level: kernel, groups, work-items a group."""
@@ -312,8 +306,6 @@ def _wanted(capabilities: Capabilities) -> Iterator[Spec]:
         yield _fitness_spec(fitness, shapes)
         if isinstance(fitness, Decomposable):
             yield _partition_spec(shapes, fitness)
-        elif not isinstance(fitness, Autocorrelation):
-            yield _fitness_spec(fitness, shapes, flips=True)
     countings: list[Counting] = ["histogram", "popcount"]
     if capabilities.bit_tensor_cores or capabilities.inline_ptx:
         countings.append("tensor")

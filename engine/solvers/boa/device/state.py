@@ -80,26 +80,23 @@ class PopulationState:
 class Slice:
     """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
 
-    ``extra``: evaluations by local search on the host for each row. Of a last generation that was left undone
-    (``is_interrupted``): ``best``, ``best_key`` of its offspring, where known, and ``undone``, the evaluations known.
+    Of a last generation that was left undone (``is_interrupted``): the ``best`` of its offspring, where known, and
+    ``undone``, the evaluations known.
     """
 
     history: NDArray[np.void]
     means: list[float] = field(default_factory=list)
-    extra: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
     best: NDArray[np.uint8] | None = None
-    best_key: int | None = None
     undone: int = 0
 
     def extend(self, later: Slice) -> None:
         """Add the generations that followed."""
         self.history = np.concatenate([self.history, later.history])
-        self.means, self.extra = self.means + later.means, self.extra + later.extra
+        self.means = self.means + later.means
         self.seconds = longest([self, later])
-        self.is_interrupted, self.undone = later.is_interrupted, later.undone
-        self.best, self.best_key = later.best, later.best_key
+        self.is_interrupted, self.undone, self.best = later.is_interrupted, later.undone, later.best
 
 
 def longest(slices: Iterable[Slice]) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from .functions import (
     Bits,
+    Evaluate,
     Fitness,
     Function,
     Hierarchy,
@@ -11,4 +12,4 @@ from .functions import (
     real_values,
 )
 
-__all__ = ["Bits", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes", "real_values"]
+__all__ = ["Bits", "Evaluate", "Fitness", "Function", "Hierarchy", "Keys", "Snippet", "check_genes", "real_values"]

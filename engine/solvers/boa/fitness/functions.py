@@ -23,6 +23,7 @@ from ....util.text import shown
 
 __all__ = [
     "Bits",
+    "Evaluate",
     "Fitness",
     "Function",
     "Hierarchy",
@@ -36,6 +37,8 @@ __all__ = [
 
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
+Evaluate = Callable[[Bits], Keys]
+"""From individuals (m, n) to keys (m,), by the host."""
 
 _MOST_GENES = 1 << 20
 _FARTHEST_KEY = 1 << 62  # beyond every key; targets past it mean the same
