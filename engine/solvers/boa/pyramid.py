@@ -5,8 +5,9 @@ level of the pyramid after another; a string that a level improved joins the nex
 W. F. Punch, "Fast and efficient black box optimization using the parameter-less population pyramid", Evolutionary
 Computation 23 (2015) 451-479; D. Thierens, P. A. N. Bosman, "Optimal mixing evolutionary algorithms", GECCO 2011,
 617-624. Added here: no string is evaluated twice; flips that made a string worse are tried last, and equal ones are
-kept; climbers that are behind earlier ones after a try of each flip are left; several climbers ask at once when there
-have been many.
+kept; climbers that are behind earlier ones after a try of each flip are left. Climbers come in generations, whose m-th
+has 2 m - 1 of them: all are improved by flips before they are mixed, and rise level by level together, so that more
+strings are asked for at once as the search goes on, and levels learn less often.
 
 A string is an int while it is searched with, bit i of it gene i: a flip or a mixture is one operation on all words.
 """
@@ -35,7 +36,6 @@ from .linkage import Linkage
 
 __all__ = ["BitSearch"]
 
-_RESTARTS_A_CLIMBER = 32  # restarts so far for each climber that searches at once
 _SELECTIVE, _MOST_LEFT = 64, 0.85  # earlier climbers at which half are left early; the largest share that is left
 _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
@@ -104,6 +104,7 @@ class BitSearch:
         self._passes: list[float] = []  # sorted values of climbers that have tried each flip
         self._ready: deque[int] = deque()
         self._restarts = self._climbers = self._unseen = 0
+        self._waiting: list[tuple[int, float, int]] = []  # strings of a generation, values, and levels to mix with next
         self._best: tuple[float, int] | None = None
         self._asked: tuple[NDArray[np.uint8] | None, list[int]] = None, []
         self._events, self._told, self._values = array("q"), list[int](), array("d")
@@ -171,10 +172,16 @@ class BitSearch:
 
     def _ask(self, count: int | None) -> list[int]:
         self._events.append(0 if count is None else count)
-        width = max(self.parallel, self._restarts // _RESTARTS_A_CLIMBER)
+        to_begin = 0
         while len(self._known) < 1 << self.n:
-            if len(self._ready) >= (1 if count is None else count) and (count or self._climbers >= width):
-                break
+            if to_begin == 0:
+                if len(self._ready) >= (count or 1) and (count or self._climbers >= self.parallel):
+                    break
+                if self._waiting:
+                    self._rise()
+                    continue
+                to_begin = 1 if self._climbers else 1 + 2 * math.isqrt(self._restarts)
+            to_begin -= 1
             self._restarts += 1
             self._climbers += 1
             self._advance(self._climb().send, None)
@@ -232,21 +239,27 @@ class BitSearch:
     # --- the search ---------------------------------------------------------------------------------------------
 
     def _climb(self) -> Generator[int, float, None]:
-        """One iteration of the pyramid."""
+        """From a new string to the lowest level."""
         string = self._start()
-        value = yield string
-        climbed = yield from self._flip(string, value)
-        if climbed is None:
-            return
-        string, value = climbed
-        self._add(string, value, 0)
-        level = 0
-        while level < len(self._levels):
-            before = value
-            string, value = yield from self._mix(string, value, self._levels[level])
-            level += 1
-            if value > before:
-                self._add(string, value, level)
+        climbed = yield from self._flip(string, (yield string))
+        if climbed is not None:
+            self._add(*climbed, 0)
+            self._waiting.append((*climbed, 0))
+
+    def _rise(self) -> None:
+        """Mix the strings that wait with their next levels."""
+        waiting, self._waiting = self._waiting, []
+        for string, value, level in waiting:
+            if level < len(self._levels):
+                self._climbers += 1
+                self._advance(self._mixed(string, value, level).send, None)
+
+    def _mixed(self, string: int, value: float, level: int) -> Generator[int, float, None]:
+        before = value
+        string, value = yield from self._mix(string, value, self._levels[level])
+        if value > before:
+            self._add(string, value, level + 1)
+        self._waiting.append((string, value, level + 1))
 
     def _start(self) -> int:
         if self._starts:
