@@ -152,8 +152,8 @@ def test_several_devices_visit_what_one_visits(device, sharing, devices):
     assert flowshop.counters["nodes"] == 2_415_747
 
 
-@pytest.mark.parametrize("strategy", ["siblings", "doubling", "hypercube", "torus", "adapt", "large", "search", "ring"])
-def test_every_strategy_proves_the_same_optimum(device, strategy):
+@pytest.mark.parametrize("strategy", ["adapt", "ring"])
+def test_a_strategy_proves_the_optimum_and_ring_is_warned_of(device, strategy):
     problem = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (5, 9)))
     best = search(problem.tree("auto", "auto")).best
     events = []
