@@ -20,8 +20,6 @@ VERBS = {"solve": ("solve",), "validate": ("validate",), "checkpoint": ("save", 
 SLOTS = {
     "gibbs/sweep.mako": 1,
     "gibbs/sweep_serial.mako": 1,
-    "linprog/matrix.mako": 1,
-    "linprog/point.mako": 5,
     "numerics/cholesky.mako": 2,
 }
 CONDITIONAL = {}

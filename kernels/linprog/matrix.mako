@@ -1,30 +1,28 @@
 <%namespace name="reduce" file="/common/reduce.mako"/>
 // The matrix A with its slacks, and the normal equations M = A diag(theta) A^T + slacks.
 //
-// Slack j of row slack_row[j] has the coefficient slack_sign[j]; those of row i are slack_start[i] .. slack_start[i + 1] - 1,
-// the same for all programs of a batch. Vectors are as in point.mako. A sparse A (one program) is in compressed rows and in
-// compressed columns, its slacks among them.
+// Slack j of row slack_row[j] has the coefficient slack_sign[j]; those of row i are slack_start[i] .. slack_start[i + 1] - 1.
+// Vectors of variables have the n columns, then the slacks. A sparse A is in compressed rows and in compressed columns, its
+// slacks among them.
 
-// out[p][i] += what the slacks add to A v. Launch: a work-item for each row of each program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_slacks(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_start,
-    const GLOBAL f64* slack_sign, const GLOBAL f64* v, GLOBAL f64* out)
+// out[i] += what the slacks add to A v. Launch: a work-item a row.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_slacks(i64 m, i64 n, const GLOBAL i32* slack_start, const GLOBAL f64* slack_sign,
+    const GLOBAL f64* v, GLOBAL f64* out)
 {
-    for (i64 e = GLOBAL_ID; e < batch * m; e += GLOBAL_SIZE) {
-        const i64 p = e / m;
-        const i64 i = e % m;
+    for (i64 i = GLOBAL_ID; i < m; i += GLOBAL_SIZE) {
         f64 sum = 0.0;
         for (i32 j = slack_start[i]; j < slack_start[i + 1]; ++j)
-            sum += slack_sign[j] * v[batch * n + p * slacks + j];
-        out[e] += sum;
+            sum += slack_sign[j] * v[n + j];
+        out[i] += sum;
     }
 }
 
-// The slacks' part of A^T y. Launch: a work-item for each slack of each program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) slack_columns(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_row,
-    const GLOBAL f64* slack_sign, const GLOBAL f64* y, GLOBAL f64* out)
+// The slacks' part of A^T y. Launch: a work-item a slack.
+KERNEL LAUNCH_BOUNDS(${block}, 1) slack_columns(i64 n, i64 slacks, const GLOBAL i32* slack_row, const GLOBAL f64* slack_sign,
+    const GLOBAL f64* y, GLOBAL f64* out)
 {
-    for (i64 e = GLOBAL_ID; e < batch * slacks; e += GLOBAL_SIZE)
-        out[batch * n + e] = slack_sign[e % slacks] * y[e / slacks * m + slack_row[e % slacks]];
+    for (i64 j = GLOBAL_ID; j < slacks; j += GLOBAL_SIZE)
+        out[n + j] = slack_sign[j] * y[slack_row[j]];
 }
 
 // out[i] = sum of values[k] v[indices[k]] over line i of a compressed matrix, unless it has more than `longest` entries. Launch:
@@ -95,53 +93,39 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_chunks(i64 m, const GLOBAL i32* long_rows,
     }
 }
 
-// The diagonal of M: the slacks' theta. Launch: a work-item for each row of each program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_slack_diagonal(i64 batch, i64 m, i64 n, i64 slacks, const GLOBAL i32* slack_start,
-    const GLOBAL f64* slack_sign, const GLOBAL f64* theta, GLOBAL f64* M)
+// The diagonal of M: the slacks' theta. Launch: a work-item a row.
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_slack_diagonal(i64 m, i64 n, const GLOBAL i32* slack_start, const GLOBAL f64* slack_sign,
+    const GLOBAL f64* theta, GLOBAL f64* M)
 {
-    for (i64 e = GLOBAL_ID; e < batch * m; e += GLOBAL_SIZE) {
-        const i64 p = e / m;
-        const i64 i = e % m;
+    for (i64 i = GLOBAL_ID; i < m; i += GLOBAL_SIZE) {
         f64 sum = 0.0;
         for (i32 j = slack_start[i]; j < slack_start[i + 1]; ++j)
-            sum += slack_sign[j] * slack_sign[j] * theta[batch * n + p * slacks + j];
-        M[(p * m + i) * m + i] += sum;
+            sum += slack_sign[j] * slack_sign[j] * theta[n + j];
+        M[i * m + i] += sum;
     }
 }
 
-// M_ii += relative M_ii + absolute, per program. Launch: a work-item for each row of each program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) regularise(i64 batch, i64 m, const GLOBAL f64* amounts, GLOBAL f64* M)
+// M_ii += relative M_ii + absolute. Launch: a work-item a row.
+KERNEL LAUNCH_BOUNDS(${block}, 1) regularise(i64 m, f64 relative, f64 absolute, GLOBAL f64* M)
 {
-    for (i64 e = GLOBAL_ID; e < batch * m; e += GLOBAL_SIZE) {
-        const i64 p = e / m;
-        const i64 at = e * m + e % m;
-        M[at] += amounts[2 * p] * M[at] + amounts[2 * p + 1];
-    }
+    for (i64 i = GLOBAL_ID; i < m; i += GLOBAL_SIZE)
+        M[i * m + i] += relative * M[i * m + i] + absolute;
 }
 
-// The lower triangle of M row after row, program after program: packed[p m (m + 1) / 2 + i (i + 1) / 2 + j] = M_ij, j <= i.
-// Launch: any; a group a row at a time.
-KERNEL LAUNCH_BOUNDS(${block}, 1) pack_lower(i64 batch, i64 m, const GLOBAL f64* M, GLOBAL f64* packed)
+// The lower triangle of M row after row: packed[i (i + 1) / 2 + j] = M_ij, j <= i. Launch: any; a group a row at a time.
+KERNEL LAUNCH_BOUNDS(${block}, 1) pack_lower(i64 m, const GLOBAL f64* M, GLOBAL f64* packed)
 {
-    for (i64 row = GROUP_ID; row < batch * m; row += GROUP_COUNT) {
-        const i64 i = row % m;
-        const GLOBAL f64* from = M + row * m;
-        GLOBAL f64* to = packed + row / m * (m * (m + 1) / 2) + i * (i + 1) / 2;
+    for (i64 i = GROUP_ID; i < m; i += GROUP_COUNT)
         for (i64 j = LOCAL_ID; j <= i; j += ${block})
-            to[j] = from[j];
-    }
+            packed[i * (i + 1) / 2 + j] = M[i * m + j];
 }
 
 // M_ij += the like of another M, packed as by pack_lower. Launch: any; a group a row at a time.
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_lower(i64 batch, i64 m, const GLOBAL f64* packed, GLOBAL f64* M)
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_lower(i64 m, const GLOBAL f64* packed, GLOBAL f64* M)
 {
-    for (i64 row = GROUP_ID; row < batch * m; row += GROUP_COUNT) {
-        const i64 i = row % m;
-        const GLOBAL f64* from = packed + row / m * (m * (m + 1) / 2) + i * (i + 1) / 2;
-        GLOBAL f64* to = M + row * m;
+    for (i64 i = GROUP_ID; i < m; i += GROUP_COUNT)
         for (i64 j = LOCAL_ID; j <= i; j += ${block})
-            to[j] += from[j];
-    }
+            M[i * m + j] += packed[i * (i + 1) / 2 + j];
 }
 
 // values = value. Launch: any.

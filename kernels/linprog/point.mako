@@ -1,8 +1,8 @@
 <%namespace name="reduce" file="/common/reduce.mako"/>
-// One pass over the variables of a batch of programs: residuals, scaling, right-hand sides, directions, steps.
+// One pass over the variables of a program, columns and then slacks: residuals, scaling, right-hand sides, directions, steps.
 //
 // A variable x >= 0 has a dual s; a bounded one (kind 1) has an upper slack w = u - x with a dual z; a free one (kind 2) has
-// neither. Program p of `batch` has its n columns at p * n of every vector, and its `slacks` slacks at batch * n + p * slacks.
+// neither.
 //
 //   rd = c - A^T y - s + z       ru = u - x - w
 //   1 / theta = s / x + z / w + rho                                     (rho_free alone for a free variable)
@@ -10,18 +10,16 @@
 //   ds = (rxs - s dx) / x        dw = ru - dx        dz = (rwz - z dw) / w
 //
 // where rxs, rwz are the right-hand sides of complementarity: s dx + x ds = rxs, z dw + w dz = rwz.
-// Launch: `parts` groups of ${block} a program, each with `span` variables; part q of program p writes its sums, minima and
-// maxima to results[(p * parts + q) * width ...], and the host combines them in order.
-<%def name="arguments()">i32 batch, i64 n, i64 slacks, i64 parts, i64 span</%def>
+// Launch: groups of ${block}, each with `span` variables; group q writes its sums, minima and maxima to results[q * width ...], and
+// the host combines them in order.
+<%def name="arguments()">i64 variables, i64 span</%def>
 <%def name="vectors(names)">${", ".join(f"const GLOBAL f64* {name}" for name in names.split())}</%def>
 <%def name="point()">${vectors("x s w z")}, const GLOBAL u8* kind</%def>
 <%def name="step()">${vectors("dx ds dw dz")}</%def>
 <%def name="each_variable()">
-    const i64 p = GROUP_ID / parts;
-    const i64 q = GROUP_ID % parts;
-    const i64 end = MIN((q + 1) * span, n + slacks);
-    for (i64 e = q * span + LOCAL_ID; e < end; e += ${block}) {
-        const i64 i = e < n ? p * n + e : batch * n + p * slacks + (e - n);
+    const i64 q = GROUP_ID;
+    const i64 end = MIN((q + 1) * span, variables);
+    for (i64 i = q * span + LOCAL_ID; i < end; i += ${block}) {
 </%def>
 <%def name="write(names)">
 % if block > 1:
@@ -36,15 +34,15 @@
 </%def>
 
 // Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).
-KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, const GLOBAL f64* c, const GLOBAL f64* u,
-    const GLOBAL f64* aty, const GLOBAL f64* rho, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
+KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, f64 rho, f64 rho_free, const GLOBAL f64* c,
+    const GLOBAL f64* u, const GLOBAL f64* aty, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
     GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results)
 {
     f64 products = 0.0, cost = 0.0, above = 0.0, worst_d = 0.0, worst_u = 0.0, least = 1.0e300, most = 0.0;
 ${each_variable()}
         f64 d = c[i] - aty[i];
         f64 more = 0.0;
-        f64 inverse = kind[i] == 2 ? rho[2 * p + 1] : rho[2 * p] + s[i] / x[i];
+        f64 inverse = kind[i] == 2 ? rho_free : rho + s[i] / x[i];
         cost += c[i] * x[i];
         if (kind[i] != 2) {
             const f64 product = x[i] * s[i];
@@ -78,11 +76,12 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
          ("most", "max")])}
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, ${point()}, const GLOBAL f64* rho, GLOBAL f64* theta, GLOBAL f64* results)
+KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, ${point()}, f64 rho, f64 rho_free, GLOBAL f64* theta,
+    GLOBAL f64* results)
 {
     f64 least = 1.0e300, most = 0.0;
 ${each_variable()}
-        f64 inverse = kind[i] == 2 ? rho[2 * p + 1] : rho[2 * p] + s[i] / x[i];
+        f64 inverse = kind[i] == 2 ? rho_free : rho + s[i] / x[i];
         if (kind[i] == 1)
             inverse += z[i] / w[i];
         const f64 t = 1.0 / inverse;
@@ -101,15 +100,12 @@ FUNCTION f64 toward_centre(f64 v, f64 m)
     return change < -10.0 * m ? -10.0 * m : change;
 }
 
-// mode 0: rxs = m - x s; 1: rxs = m - x s - dx ds; 2: rxs += toward_centre((x + a dx)(s + b ds)); rwz alike. m, a, b per program.
-KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, i32 mode, const GLOBAL f64* wanted,
+// mode 0: rxs = m - x s; 1: rxs = m - x s - dx ds; 2: rxs += toward_centre((x + a dx)(s + b ds)); rwz alike.
+KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, i32 mode, f64 m, f64 a, f64 b,
     const GLOBAL f64* rd, const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
     GLOBAL f64* weighed)
 {
 ${each_variable()}
-        const f64 m = wanted[3 * p];
-        const f64 a = wanted[3 * p + 1];
-        const f64 b = wanted[3 * p + 2];
         f64 sum = -rd[i];
         if (kind[i] != 2) {
             f64 r = mode == 2 ? rxs[i] + toward_centre((x[i] + a * dx[i]) * (s[i] + b * ds[i]), m) : m - x[i] * s[i];
@@ -176,11 +172,9 @@ ${write([("primal", "max"), ("dual", "max"), ("by_primal", "sum"), ("by_dual", "
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,
-    const GLOBAL u8* kind, ${step()}, const GLOBAL f64* steps)
+    const GLOBAL u8* kind, ${step()}, f64 a, f64 b)
 {
 ${each_variable()}
-        const f64 a = steps[2 * p];
-        const f64 b = steps[2 * p + 1];
         if (a != 0.0)
             x[i] += a * dx[i];
         if (kind[i] != 2 && b != 0.0)

@@ -76,9 +76,9 @@ class HostMemoryShard(DeviceShard):
     def session(self) -> contextlib.AbstractContextManager[None]:
         return self.algebra.one_thread()
 
-    def _run(self, key: Any, prepare: Callable[[], Launch]) -> None:
+    def _run(self, key: Any, prepare: Callable[[], Launch], **scalars: float) -> None:
         self._busy = True
-        super()._run(key, prepare)
+        super()._run(key, prepare, **scalars)
 
     def _over(self, entry: str, items: int, **arguments: Any) -> None:
         self._busy = True
@@ -107,11 +107,6 @@ class HostMemoryShard(DeviceShard):
             assert seen is not None
             found = self._arrays[name] = seen.reshape(buffer.shape[1:]) if len(buffer.shape) == 3 else seen
         return found
-
-    def _scalars(self, *values: float) -> Any:
-        self._sync()
-        self._array("scalars")[: len(values)] = values
-        return self._buffers["scalars"]
 
     def _results(self, width: int) -> Vector:
         self._sync()

@@ -10,19 +10,19 @@ from typing import Any
 
 from ....devices import Device, Program
 
-Launch = Callable[[], None]
+Launch = Callable[..., None]
 
 
-def launch_new(device: Device, prepare: Callable[[], Launch]) -> Launch:
+def launch_new(device: Device, prepare: Callable[[], Launch], **scalars: float) -> Launch:
     """Launch what ``prepare`` returns, and return it; drivers for CPUs compile at a kernel's first launch."""
     before = device.building.compiling
     launch = prepare()
     if device.building.compiling == before:
-        launch()
+        launch(**scalars)
         return launch
     device.sync()
     began = time.perf_counter()
-    launch()
+    launch(**scalars)
     device.sync()
     device.building.compiling += time.perf_counter() - began
     return launch
@@ -35,13 +35,13 @@ class Launches:
         self._device = device
         self._launches: dict[Any, Launch] = {}
 
-    def run(self, key: Any, prepare: Callable[[], Launch]) -> None:
-        """Launch what ``prepare`` returns."""
+    def run(self, key: Any, prepare: Callable[[], Launch], **scalars: float) -> None:
+        """Launch what ``prepare`` returns, with these scalars."""
         launch = self._launches.get(key)
         if launch is None:
-            self._launches[key] = launch_new(self._device, prepare)
+            self._launches[key] = launch_new(self._device, prepare, **scalars)
         else:
-            launch()
+            launch(**scalars)
 
     def clear(self) -> None:
         """Forget all."""

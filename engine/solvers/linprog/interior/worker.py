@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
@@ -76,7 +77,6 @@ class DeviceShard:
         b["rows_out"] = device.empty((1, m), np.float64)
         b["rhs"] = device.empty((1, m), np.float64)
         b["results"] = device.empty(self._parts * MEASURES, np.float64)
-        b["scalars"] = device.empty(3, np.float64)
         b["status"] = device.empty(1, np.int32)
         self._heads: dict[str, Buffer] = {}
         self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
@@ -122,17 +122,16 @@ class DeviceShard:
 
     # --- launching ----------------------------------------------------------------------------------------------
 
-    def _run(self, key: Any, prepare: Callable[[], Launch]) -> None:
-        """Launch what ``prepare`` returns, which is called only the first time for a key."""
-        self._launches.run(key, prepare)
+    def _run(self, key: Any, prepare: Callable[[], Launch], **scalars: float) -> None:
+        """Launch what ``prepare`` returns, which is called only the first time for a key, with these scalars."""
+        self._launches.run(key, prepare, **scalars)
 
     def _pass(self, entry: str, *names: str, **others: Buffer | int) -> Launch:
         """One pass of ``point.mako`` with the buffers of these names, and with others."""
         kernel = self._point_kernels.kernel(entry)
-        sizes = {"batch": 1, "n": self._n, "slacks": self._slacks, "parts": self._parts, "span": self._span}
         buffers = {name: self._buffers[name] for name in names}
-        bound = kernel.bind(**sizes, **buffers, **others)
-        return lambda: bound(self._parts, self._block)
+        bound = kernel.bind(variables=self._n + self._slacks, span=self._span, **buffers, **others)
+        return functools.partial(bound, self._parts, self._block)
 
     def _results(self, width: int) -> Vector:
         """What the last pass with results has found in each part, (parts, width)."""
@@ -151,15 +150,8 @@ class DeviceShard:
         """The sparse A by rows, or A^T by its columns, times a vector."""
         self._run((side, values), lambda: self._sparse_matrix.multiplication(side, items, values, out))
 
-    @property
-    def _slack_sizes(self) -> dict[str, int]:
-        return {"batch": 1, "m": self._m, "n": self._n, "slacks": self._slacks}
-
     def _step(self) -> dict[str, Buffer]:
         return {name: self._buffers[f"{name}{self._slot}"] for name in _STEPS}
-
-    def _scalars(self, *values: float) -> Buffer:
-        return self.device.put(np.array(values, np.float64), self._buffers["scalars"])
 
     # --- products with A ----------------------------------------------------------------------------------------
 
@@ -173,7 +165,7 @@ class DeviceShard:
         self.algebra.matvec(b["A"], self._head(name), out)
         if self._slacks:
             given = {name: b[name] for name in ("slack_start", "slack_sign")}
-            self._over("add_slacks", self._m, **self._slack_sizes, **given, v=b[name], out=out)
+            self._over("add_slacks", self._m, m=self._m, n=self._n, **given, v=b[name], out=out)
         return self._row_values(out)
 
     def _row_values(self, buffer: Buffer) -> Vector:
@@ -189,7 +181,8 @@ class DeviceShard:
         self.algebra.matvec(b["A"], b["rows_in"], self._head("aty"), transposed=True)
         if self._slacks:
             given = {name: b[name] for name in ("slack_row", "slack_sign")}
-            self._over("slack_columns", self._slacks, **self._slack_sizes, **given, y=b["rows_in"], out=b["aty"])
+            sizes = {"n": self._n, "slacks": self._slacks}
+            self._over("slack_columns", self._slacks, **sizes, **given, y=b["rows_in"], out=b["aty"])
 
     def transposed(self, y: Vector) -> Vector:
         """``A^T y``."""
@@ -211,9 +204,8 @@ class DeviceShard:
         what follows.
         """
         self._transposed(y)
-        self._scalars(rho, rho_free)
         names = ("c", "u", "aty", "rd", "ru", "theta", "rxs", "rwz", "g", "weighed", "results")
-        self._run("assess", lambda: self._pass("assess", *self._point_names, *names, rho=self._buffers["scalars"]))
+        self._run("assess", lambda: self._pass("assess", *self._point_names, *names), rho=rho, rho_free=rho_free)
         ax = self._times("x")
         parts = self._results(MEASURES)
         self._affine_target_ready = True
@@ -222,9 +214,8 @@ class DeviceShard:
     def scale(self, rho: float, rho_free: float) -> Vector:
         """Theta of the present point for other ``rho``; its smallest and largest value (2,)."""
         self._affine_target_ready = False
-        self._scalars(rho, rho_free)
         names = (*self._point_names, "theta", "results")
-        self._run("scale", lambda: self._pass("scale", *names, rho=self._buffers["scalars"]))
+        self._run("scale", lambda: self._pass("scale", *names), rho=rho, rho_free=rho_free)
         parts = self._results(2)
         return np.array([parts[:, 0].min(), parts[:, 1].max()])
 
@@ -259,7 +250,7 @@ class DeviceShard:
         self.algebra.gram(b["A"], self._head("theta"), normal)
         if self._slacks:
             given = {name: b[name] for name in ("slack_start", "slack_sign", "theta")}
-            self._over("add_slack_diagonal", self._m, **self._slack_sizes, **given, M=normal)
+            self._over("add_slack_diagonal", self._m, m=self._m, n=self._n, **given, M=normal)
 
     def form_lower(self, is_sent: bool) -> Vector | None:
         """Form M; its lower triangle, packed, for :meth:`add_lower` of the first shard."""
@@ -270,7 +261,7 @@ class DeviceShard:
         if "packed" not in self._buffers:
             self._buffers["packed"] = self.device.empty(count, np.float64)
         packed = self._buffers["packed"]
-        self._over("pack_lower", count, batch=1, m=self._m, M=self._matrix("M"), packed=packed)
+        self._over("pack_lower", count, m=self._m, M=self._matrix("M"), packed=packed)
         return self.device.get(packed)
 
     def add_lower(self, others: list[Vector]) -> None:
@@ -278,15 +269,14 @@ class DeviceShard:
         scratch, normal = self._matrix("L"), self._matrix("M")
         for packed in others:
             self.device.put(packed, scratch)
-            self._over("add_lower", packed.size, batch=1, m=self._m, packed=scratch, M=normal)
+            self._over("add_lower", packed.size, m=self._m, packed=scratch, M=normal)
         self.device.sync()
 
     def factor(self, relative: float, absolute: float) -> int:
         """Factorise ``M + diag(relative M_ii + absolute)``; 0 or the failing pivot."""
         factor = self._matrix("L")
         self.device.copy(factor, self._matrix("M"))
-        amounts = self._scalars(relative, absolute)
-        self._over("regularise", self._m, batch=1, m=self._m, amounts=amounts, M=factor)
+        self._over("regularise", self._m, m=self._m, relative=relative, absolute=absolute, M=factor)
         status = self._buffers["status"]
         self.algebra.cholesky(factor, status)
         return int(self.device.get(status)[0])
@@ -308,13 +298,13 @@ class DeviceShard:
         """Right-hand sides of complementarity for products ``sigma_mu`` and longer steps; ``A Theta g``."""
         if not (self._affine_target_ready and kind == "affine" and sigma_mu == 0.0):
             self._affine_target_ready = False
-            wanted = self._scalars(sigma_mu, primal, dual)
             names = ("rd", "ru", "theta", "rxs", "rwz", "g", "weighed")
             self._run(
                 ("target", kind, self._slot),
-                lambda: self._pass(
-                    "target", *self._point_names, *names, **self._step(), mode=MODES[kind], wanted=wanted
-                ),
+                lambda: self._pass("target", *self._point_names, *names, **self._step(), mode=MODES[kind]),
+                m=sigma_mu,
+                a=primal,
+                b=dual,
             )
         return self._times("weighed")
 
@@ -332,8 +322,8 @@ class DeviceShard:
     def advance(self, primal: float, dual: float) -> None:
         """Take steps of these lengths."""
         self._affine_target_ready = False
-        given = {**self._step(), "steps": self._scalars(primal, dual)}
-        self._run(("advance", self._slot), lambda: self._pass("advance", *self._point_names, **given))
+        key = "advance", self._slot
+        self._run(key, lambda: self._pass("advance", *self._point_names, **self._step()), a=primal, b=dual)
 
     def session(self) -> contextlib.AbstractContextManager[None]:
         """A context to hold while many of these methods are called in a row."""

@@ -167,10 +167,8 @@ class ShermanMorrison:
 
     def _regularise(self, amount: float) -> None:
         matrix = self.device.program("linprog/matrix", block=self._group_size)
-        amounts = self.device.put(np.array([0.0, amount]))
         grid = -(-self._m // 256)
-        matrix.regularise(grid, self._group_size, batch=1, m=self._m, amounts=amounts, M=self._factor)
-        self.device.release(amounts)
+        matrix.regularise(grid, self._group_size, m=self._m, relative=0.0, absolute=amount, M=self._factor)
 
     def update(self, d: Vector) -> None:
         """Take D (N,), above zero: all updates, by descending d, which is from the last row stored to the first."""
