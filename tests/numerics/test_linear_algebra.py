@@ -36,6 +36,8 @@ PAIRS = [
     for name in PROVIDERS
     if _can_use(info, name) and (name != "cusolver" or find_spec("cupy"))
 ]
+OF_CUDA = [pytest.param(info, id=info.id) for info in DEVICES if info.language == "cuda"]
+NO_CUDA = pytest.param(None, marks=pytest.mark.skip(reason="only CUDA devices can use cuSOLVER"))
 each_provider = pytest.mark.parametrize(("device", "provider"), PAIRS, indirect=["device"])
 """A provider, or one of the two kinds of kernels whatever the device's own choice is."""
 
@@ -289,9 +291,8 @@ def test_what_a_device_cannot_do_is_said(device, monkeypatch):
         device.submit(without_doubles).result()
 
 
+@pytest.mark.parametrize("device", OF_CUDA or [NO_CUDA], indirect=True)
 def test_cusolver_without_cupy_falls_back_to_the_kernels_with_a_notice(device, monkeypatch):
-    if device.info.language != "cuda":
-        pytest.skip("only CUDA devices can use cuSOLVER")
     from engine.numerics.linear_algebra import cusolver
 
     monkeypatch.setattr(cusolver, "missing", lambda: "cuSOLVER needs the package cupy")
