@@ -47,14 +47,18 @@ typedef ${value} value_t;
 % if vectors:
 typedef ${vector} vector_t;
 % endif
-// Of places with the same makespan, a random one.
-#define KEEP_SHORTEST(length, k) \
-    if ((length) <= least) { \
-        equal = (length) < least ? 1 : equal + 1; \
-        word = word * 1664525u + 1013904223u; \
-        if (MULTIPLY_HIGH_U32(word, equal) == 0) \
-            place = (k); \
-        least = (length); \
+// Of places with the same makespan the one with the least sum of f(k, i) + q(k, i), and of those a random one.
+#define KEEP_SHORTEST(length, total, k) \
+    { \
+        const i32 longer = (length) - least, more = (i32)(${"value_t" if vectors else "i32"})((total) - sum); \
+        if (longer < 0 || (longer == 0 && more <= 0)) { \
+            equal = longer < 0 || more < 0 ? 1 : equal + 1; \
+            word = word * 1664525u + 1013904223u; \
+            if (MULTIPLY_HIGH_U32(word, equal) == 0) \
+                place = (k); \
+            least = (length); \
+            sum = (total); \
+        } \
     }
 % if not vectors:
 #define WITHIN(k) ((k) >= 0 && (k) < others)
@@ -70,7 +74,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRI
 % if width > 1:
     LOCAL_ARRAY(i32, shared, ${3 * per_group});
 % if not shuffle:
-    LOCAL_ARRAY(i32, passed, ${6 * lanes});
+    LOCAL_ARRAY(i32, passed, ${8 * lanes});
 % endif
     const i32 lane = LOCAL_ID % ${width}, slot = LOCAL_ID / ${width};
     const i32 chain = GROUP_ID * ${per_group} + slot;
@@ -138,7 +142,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRI
         const i32 skipped = from < 0 ? length : from;
         const i32 others = from < 0 ? length : length - 1;
 
-        i32 least = 0x7fffffff, place = 0;
+        i32 least = 0x7fffffff, sum = 0, place = 0;
         u32 equal = 0, word = random.w3 ^ (u32)stage * 0x9E3779B9u;
 % if vectors:
 ${sweeps.vector_sweeps()}\

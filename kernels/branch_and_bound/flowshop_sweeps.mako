@@ -52,7 +52,8 @@
 % endfor
             }
         }
-        vector_t done[${vectors}], before[${vectors}], reach[${vectors}], longest[${vectors}], inserted[${vectors}];
+        vector_t done[${vectors}], before[${vectors}], reach[${vectors}], longest[${vectors}], total[${vectors}];
+        vector_t inserted[${vectors}];
         value_t own[${row}];
         for (i32 i = 0; i < ${row}; ++i)
             own[i] = i < ${machines} ? (value_t)times[job * ${machines} + i] : (value_t)0;
@@ -71,25 +72,28 @@
 % endfor
         }
 % for v in range(vectors):
-        done[${v}] = reach[${v}] = longest[${v}] = (vector_t)(value_t)0;
+        done[${v}] = reach[${v}] = longest[${v}] = total[${v}] = (vector_t)(value_t)0;
 % endfor
         for (i32 r = 0; r < others + ${machines}; ++r) {
 % for v in reversed(range(vectors)):
             {
                 const vector_t reach_in = ${shifted("reach", v, vectors, False)};
                 const vector_t longest_in = ${shifted("longest", v, vectors, False)};
+                const vector_t total_in = ${shifted("total", v, vectors, False)};
                 before[${v}] = ${shifted("done", v, vectors, False)};
                 reach[${v}] = MAX(reach_in, done[${v}]) + inserted[${v}];
                 const vector_t through = reach[${v}] + tail_rows[r * ${vectors} + ${v}];
                 longest[${v}] = MAX(longest_in, through);
+                total[${v}] = total_in + through;
             }
 % endfor
 % for v in range(vectors):
             done[${v}] = MAX(before[${v}], done[${v}]) + rows[r * ${vectors} + ${v}];
 % endfor
             if (r >= ${machines - 1}) {
-                const i32 length_here = longest[${(machines - 1) // 16}].s${"0123456789abcdef"[(machines - 1) % 16]};
-                KEEP_SHORTEST(length_here, r - ${machines - 1});
+<% last = f"[{(machines - 1) // 16}].s{'0123456789abcdef'[(machines - 1) % 16]}" %>\
+                const i32 length_here = longest${last}, total_here = total${last};
+                KEEP_SHORTEST(length_here, total_here, r - ${machines - 1});
             }
         }
 </%def>\
@@ -143,7 +147,7 @@ ${exchange(["reach"], 1, "s")}\
         behind[${q}] = TAIL_AT(-lane, 0, ${q});
 % endfor
 ${fetch("-lane", "1 - lane")}\
-        i32 ends = 0, longest = 0;
+        i32 ends = 0, longest = 0, total = 0;
         reach = 0;
         for (i32 s = 0; s < jobs + ${used}; ++s) {
             const i32 k = s - lane;
@@ -153,23 +157,25 @@ ${fetch("-lane", "1 - lane")}\
             behind[${q}] = TAIL_AT(k + 1, s + 1, ${q});
 % endfor
 ${fetch("k + 1", "k + 2")}\
-${exchange(["reach", "ends", "longest"], -1, "s")}\
+${exchange(["reach", "ends", "longest", "total"], -1, "s")}\
             if (k >= 0 && k <= others && lane < ${used}) {
 % if width > 1:
                 ends = lane ? ends_in : 0;
                 reach = lane ? reach_in : 0;
                 longest = lane ? longest_in : 0;
+                total = lane ? total_in : 0;
 % else:
-                ends = reach = longest = 0;
+                ends = reach = longest = total = 0;
 % endif
 % for q in range(each):
                 reach = MAX(reach, done[${q}]) + inserted[${q}];
                 longest = MAX(longest, reach + after[${q}]);
+                total += ${f"lane * {each} + {q} >= {machines} ? 0 : " if machines % each else ""}reach + after[${q}];
                 ends = MAX(ends, done[${q}]) + now[${q}];
                 done[${q}] = ends;
 % endfor
                 if (lane == ${used - 1}) {
-                    KEEP_SHORTEST(longest, k);
+                    KEEP_SHORTEST(longest, total, k);
                 }
             }
         }
