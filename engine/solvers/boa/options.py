@@ -11,28 +11,6 @@ from pydantic import Field, field_validator, model_validator
 from ...base.solver import SolverOptions
 from ...errors import OptionError
 
-__all__ = [
-    "GENE_STRIDE",
-    "MOST_INDIVIDUALS",
-    "MOST_ISLANDS",
-    "PHASES",
-    "STREAM_IMPROVE",
-    "STREAM_IMPROVE_INITIAL",
-    "STREAM_INITIAL",
-    "STREAM_MIX",
-    "STREAM_OFFSPRING",
-    "STREAM_PAIRS",
-    "STREAM_PERMUTATION",
-    "Counting",
-    "Improvement",
-    "Migration",
-    "Options",
-    "Parameters",
-    "Rule",
-    "padded_words",
-    "resolve",
-]
-
 Counting = Literal["popcount", "histogram", "tensor"]
 
 Rule = Literal["steepest", "tabu", "anneal", "walk"]

@@ -34,8 +34,6 @@ from ...util.text import shown
 from .fitness import check_genes, real_values
 from .linkage import Linkage
 
-__all__ = ["BitSearch"]
-
 _SELECTIVE, _MOST_LEFT = 64, 0.85  # earlier climbers at which half are left early; the largest share that is left
 _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned anew: that takes n^2 operations
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it

@@ -24,8 +24,6 @@ from .population import Snapshot
 from .schema import COLUMNS, GRAPH_GENES, SCHEMA, SNAPSHOT_GENES, CheckpointState
 from .scores import ENTROPY_UNIT
 
-__all__ = ["Record", "gene_entropies"]
-
 _SNAPSHOT_SECONDS, _SNAPSHOT_SHARE = 0.2, 0.02  # of the run's time, so that long runs do not drown in snapshots
 _SNAPSHOT_INDIVIDUALS = 64
 _ISLAND = SCHEMA.column_index("island")

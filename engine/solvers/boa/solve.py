@@ -37,8 +37,6 @@ from .validate import (
     uses_pyramid,
 )
 
-__all__ = ["host_evaluation", "search", "solve"]
-
 _STAGNANT_DOUBLINGS = 2
 _PATIENCE_OF_ROUNDS = 15  # generations: annealing in rounds and partition crossover bring most of what they can in few
 _TIMES_ALL = 16  # individuals for each bit string there is, beyond which no larger population finds more
@@ -169,13 +167,7 @@ def _mapping(fitness: Fitness) -> Iterator[Callable[..., Any]]:
 
 
 def _populations(
-    problem: BOA,
-    options: Options,
-    run: RunContext,
-    record: Record,
-    make: MakeIslands,
-    devices: int,
-    target: int | None,
+    problem: BOA, options: Options, run: RunContext, record: Record, make: MakeIslands, devices: int, target: int | None
 ) -> Status:
     """One population (or one an island), or ever larger ones, until the target or a limit."""
     fitness, n = problem.fitness, problem.n

@@ -22,21 +22,6 @@ from .fitness.tables import Decomposable
 from .options import MOST_INDIVIDUALS, Counting, Migration, Options, Parameters, Rule, resolve
 from .problem import BOA
 
-__all__ = [
-    "ReducedProblem",
-    "counting_for",
-    "first_population",
-    "initial_individuals",
-    "migration_for",
-    "mixes_parts",
-    "nodes_at_once",
-    "parameters_for",
-    "reduced_problem",
-    "shares_population",
-    "uses_pyramid",
-    "validate",
-]
-
 _SMALLEST, _FEWEST = 64, 8  # first populations: where evaluations are not limited, and any
 _HOST_MEMORY = 512e6
 _SHARED_BITS = 5e9  # of a population, from which GPUs that read each other's memory share it

@@ -36,8 +36,6 @@ from .reporting import failure_text, report_design, report_kernel, report_mixing
 from .schema import CheckpointState
 from .validate import chosen_coefficients, settings_for
 
-__all__ = ["checked", "new_state", "passes_of", "sample", "solve", "take"]
-
 Floats = NDArray[np.float64]
 
 _TRACE_INTERVAL = 0.1

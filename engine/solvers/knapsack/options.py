@@ -31,12 +31,10 @@ class Options(_Initial):
         "(one bit for each capacity, for profits in proportion to weights), or auto (the one estimated faster)",
     )
     reduce: bool = Field(
-        True,
-        description="bounds, local search, fixing of items and a core search on the host before any table is made",
+        True, description="bounds, local search, fixing of items and a core search on the host before any table is made"
     )
     profile: bool = Field(
-        False,
-        description="also compute the optimal value for every capacity from 0 to the given one (array profile)",
+        False, description="also compute the optimal value for every capacity from 0 to the given one (array profile)"
     )
     items: bool = Field(True, description="find the chosen items, not only the best value")
     keep_memory: float | None = Field(

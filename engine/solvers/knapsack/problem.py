@@ -15,16 +15,7 @@ from ...errors import ProblemError
 from ...formats import knapsack as formats
 from ...formats.instances import instance_name
 from ...util.text import counted
-from .checks import (
-    INT64_MAX,
-    Origin,
-    capacity_of,
-    check_range,
-    integers,
-    item_indices,
-    scalar,
-    scaled_profits,
-)
+from .checks import INT64_MAX, Origin, capacity_of, check_range, integers, item_indices, scalar, scaled_profits
 from .choice.problems import ItemProblem
 from .constraints.problem import MultidimensionalKnapsack
 

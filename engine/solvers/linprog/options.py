@@ -31,10 +31,7 @@ class Options(SolverOptions):
         "faster",
     )
     tolerance: float = Field(
-        1e-8,
-        ge=1e-14,
-        lt=1e-2,
-        description="relative gap and infeasibilities at which the method stops",
+        1e-8, ge=1e-14, lt=1e-2, description="relative gap and infeasibilities at which the method stops"
     )
     acceptable: float = Field(
         1e-6,

@@ -17,17 +17,7 @@ from ...errors import ProblemError
 from ...formats import linear_program as formats
 from ...formats.source import without_compression
 from ...util.text import counted
-from .arguments import (
-    BoundsLike,
-    Matrix,
-    MatrixLike,
-    bounds_of,
-    infinite_from,
-    side,
-    sp,
-    stacked,
-    vector,
-)
+from .arguments import BoundsLike, Matrix, MatrixLike, bounds_of, infinite_from, side, sp, stacked, vector
 from .data import KeptBasis, ProgramData
 
 __all__ = ["LinearProgram", "Matrix", "sp"]

@@ -12,8 +12,6 @@ from .memory import PopulationMemory
 from .parts import Parts
 from .programs import Programs
 
-__all__ = ["Evaluation"]
-
 
 class Evaluation:
     """Evaluates a population and its offspring, ``known`` of them last; ``missing`` of the initial one were left."""

@@ -15,19 +15,6 @@ from ..options import Counting, Parameters, Rule
 from ..scores import ENTROPY_UNIT
 from .state import CONVERGED, STALLED, STATUS, TARGET
 
-__all__ = [
-    "SEARCH",
-    "LocalSearchProgram",
-    "Programs",
-    "Shapes",
-    "improve_bytes",
-    "improve_kernel",
-    "improve_spec",
-    "kernel_variants",
-    "needs_scratch",
-    "shapes_for",
-]
-
 SEARCH = Record("search", value="i64", best_value="i64", is_saved="i32")
 """What an individual's local search continues with, before its genes; see tabu.mako."""
 

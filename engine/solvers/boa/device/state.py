@@ -11,20 +11,6 @@ from numpy.typing import NDArray
 from ....devices import Record
 from ..network import Network
 
-__all__ = [
-    "CONVERGED",
-    "MOST_GENERATIONS",
-    "STALLED",
-    "STATUS",
-    "TARGET",
-    "Ending",
-    "Migrants",
-    "PopulationState",
-    "Slice",
-    "Snapshot",
-    "longest",
-]
-
 MOST_GENERATIONS = 64
 """Generations of a slice, at most."""
 

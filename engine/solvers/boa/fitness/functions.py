@@ -21,20 +21,6 @@ from typing_extensions import override
 from ....errors import ProblemError
 from ....util.text import shown
 
-__all__ = [
-    "Bits",
-    "Evaluate",
-    "Fitness",
-    "Function",
-    "Hierarchy",
-    "Keys",
-    "Snippet",
-    "check_genes",
-    "real_values",
-    "require_number",
-    "require_whole",
-]
-
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
 Evaluate = Callable[[Bits], Keys]
@@ -232,10 +218,7 @@ class Snippet(Fitness):
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """``host`` is not kept."""
         best = [] if self.best_key is None else [self.best_key]
-        return {
-            "code": np.array(self.code),
-            "numbers": np.array([self.n, self.scale, self.minimize, *best], np.int64),
-        }
+        return {"code": np.array(self.code), "numbers": np.array([self.n, self.scale, self.minimize, *best], np.int64)}
 
 
 class Function(Fitness):

@@ -38,8 +38,6 @@ from .independence import IndependenceMoves, are_independent
 from .rescale import RescaleMoves, rescale_interval
 from .wide import CollapsedMoves, LatentTrajectory
 
-__all__ = ["FIRST_STEPS", "HamiltonianMoves"]
-
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12
 """Streams of random numbers; the scales and the lines take two each."""
 
