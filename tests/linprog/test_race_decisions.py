@@ -46,7 +46,7 @@ class Blocked:
 _PLACES = {
     "presolve": (solve, "Presolve"),
     "standard form": (solve, "prepare"),
-    "plan": (interior, "open_system"),
+    "plan": (solve, "open_system"),
     "iteration": (interior, "iterate"),
     "way back": (Presolve, "restore"),
 }
