@@ -104,3 +104,13 @@ def test_an_exchange_takes_the_best_of_all_small_changes():
                 best = max(best, int(profits[choice].sum()))
         assert int(profits[found].sum()) == best
         assert int(weights[found].sum()) <= capacity
+
+
+def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one():
+    random = np.random.default_rng(6)
+    for number in range(20):  # light items are the best, and at most so many fit; or heavy ones, and at least so many
+        weights = random.integers(11, 40, 12)
+        problem = Knapsack(weights + (10 if number % 2 else -10), weights, int(weights.sum()) // 2)
+        best = optimal_value(problem)
+        found = Relaxation.with_cardinality(problem.profits, problem.weights, problem.capacity, best - 1)
+        assert found is None or found.bound >= best
