@@ -28,7 +28,7 @@ def read_numbers(
 
     None where NumPy must read it: a small file, or one with words, quotes, comments, and empty or uneven lines.
     """
-    if path.stat().st_size < LARGE or importlib.util.find_spec("pyarrow") is None:
+    if (size := path.stat().st_size) < LARGE or importlib.util.find_spec("pyarrow") is None:
         return None
     import pyarrow as arrow
     from pyarrow import csv
@@ -41,6 +41,8 @@ def read_numbers(
     parsing = csv.ParseOptions(delimiter=separator or " ", quote_char=False, ignore_empty_lines=False)
 
     def parse(block: bytes) -> NDArray[np.float64] | None:
+        if b"(" in block:  # as in nan(1), a number for pyarrow only
+            return None
         try:
             table = csv.read_csv(arrow.BufferReader(block), reading, parsing, numbers)
         except arrow.ArrowInvalid:
@@ -58,16 +60,16 @@ def read_numbers(
             return None
         if not has_header:
             stream.seek(-len(before[-1]), 1)
-        begin, end = stream.tell(), path.stat().st_size
+        begin = stream.tell()
         for part in in_order(parse, _blocks(stream)):
             if part is None or 8 * columns * (rows + len(part)) > limit():
                 return None
             if rows + len(part) > len(values):
-                more = (end - begin) * len(part) // _BLOCK if rows == 0 else rows // 16
+                more = (size - begin) * len(part) // _BLOCK if rows == 0 else rows // 16
                 values.resize((rows + len(part) + more, columns), refcheck=False)
             values[rows : rows + len(part)] = part
             rows += len(part)
-            report_read(stream.tell() / end)
+            report_read(stream.tell(), size)
     values.resize((rows, columns), refcheck=False)
     return values if rows else None
 

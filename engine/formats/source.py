@@ -85,9 +85,9 @@ def watched(report: Callable[[float], object]) -> Iterator[None]:
         _report.reset(token)
 
 
-def report_read(share: float) -> None:
-    """Tell who watches that a share of the file, from 0 to 1, has been read."""
-    _report.get()(share)
+def report_read(count: int, size: int) -> None:
+    """Tell who watches that so many bytes of a file have been read; its ``size`` may have been another at the start."""
+    _report.get()(min(1.0, count / max(1, size)))
 
 
 def limit() -> int:

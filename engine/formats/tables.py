@@ -240,13 +240,14 @@ def _lines_with_cells(source: Path | list[str], path: Path) -> Generator[tuple[i
     if isinstance(source, list):
         lines: Any = contextlib.nullcontext(source)
     else:
-        require_memory(2 * path.stat().st_size, "reading the table", path)
+        size = path.stat().st_size
+        require_memory(2 * size, "reading the table", path)
         lines = io.TextIOWrapper(stream := open_regular(path), "utf-8")
     try:
         with lines as text:
             for number, line in enumerate(text, 1):
                 if lines is text and number % _LINES_REPORTED == 0:
-                    report_read(stream.tell() / path.stat().st_size)
+                    report_read(stream.tell(), size)
                 if line.strip()[:1] not in ("", "#"):
                     yield number, line
     except OSError as error:

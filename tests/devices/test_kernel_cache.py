@@ -74,6 +74,15 @@ def cut_to_half(path):
     os.truncate(path, path.stat().st_size // 2)
 
 
+@pytest.mark.full
+def test_files_beside_a_list_that_a_power_cut_emptied_are_not_trusted(cache):
+    for path in (*compiled(cache), *cache.rglob("lists/*.json")):
+        os.truncate(path, 0)
+    for _ in range(2):
+        done = started(cache)
+        assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["*.so", "program.bc"])
 def test_files_that_were_cut_are_compiled_again(cache, name):

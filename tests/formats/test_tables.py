@@ -1,6 +1,7 @@
 """Tables with a target: every format is read, and what cannot be used is refused with its place."""
 
 import importlib
+import os
 import tracemalloc
 
 import numpy as np
@@ -125,6 +126,7 @@ LARGE = {
     "an empty cell": "a,b,y\n" + "1,2,1\n" * 40 + "1,,1\n",
     "uneven rows": "a,b,y\n" + "1,2,1\n" * 40 + "1,2\n3,4,5,6\n",
     "a date": "a,b,y\n" + "1,2020-01-02,1\n" * 40,
+    "a number for pyarrow only": "a,b,y\n" + "1,nan(1),1\n" * 40,
     "no rows": "a,b,y\n",
 }
 
@@ -167,6 +169,12 @@ def test_reading_a_long_table_reports_how_far_it_is_and_can_be_ended(large, tmp_
 
     with watched(stop), pytest.raises(ProblemError, match="stopped at"):
         tables.read(path)
+
+
+def test_a_table_that_is_emptied_while_it_is_read_has_the_rows_before(tmp_path):
+    path = write(tmp_path / "data.csv", "a,b,y\n" + "1,2,1\n" * 50_000)
+    with watched(lambda _: os.truncate(path, 0)):
+        assert len(tables.read(path).y) < 50_000
 
 
 def test_lines_of_numbers_are_read_by_several_threads(tmp_path, monkeypatch):

@@ -169,7 +169,7 @@ class _PoclFiles:
                 path.mkdir(parents=True, exist_ok=True)
             with _locked(root / "lock"):
                 crashed, alone = self._take_markers()
-                self._remove_damaged(thoroughly=crashed, unlisted=crashed and alone)
+                self._remove_damaged(crashed, alone)
                 if alone:
                     self._shrink()
                 self._mark()
@@ -196,12 +196,16 @@ class _PoclFiles:
         self._stream = self._marker.open("x")
         fcntl.flock(self._stream, fcntl.LOCK_EX)
 
-    def _remove_damaged(self, thoroughly: bool, unlisted: bool) -> None:
-        """Remove programs with a file that is not as listed; all files are read only if ``thoroughly``."""
+    def _remove_damaged(self, crashed: bool, alone: bool) -> None:
+        """Remove programs with a file that is not as listed; all files are read only if a process has crashed.
+
+        What no list has is removed where it may be damaged: after a crash, and beside a list that a power cut emptied.
+        """
         damaged = 0
-        for outer in _outer_folders(self._root) if unlisted else self._listed_folders():
+        for outer in _outer_folders(self._root) if crashed and alone else self._listed_folders():
             listed = self._listed(outer)
-            bad = {name for name, files in listed.items() if not _intact(f"{outer}/{name}", files, thoroughly)}
+            unlisted = alone and (crashed or not listed)
+            bad = {name for name, files in listed.items() if not _intact(f"{outer}/{name}", files, crashed)}
             damaged += sum(os.path.isdir(f"{outer}/{name}") for name in bad)
             known = {name: set(files) for name, files in listed.items()}
             if unlisted:
