@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import click
 
 from ..api.engine import Engine
 from ..devices import available, select
+from ..devices.host import host_cores
 from ..devices.monitor.machine import DeviceState, MachineMonitor
 from ..errors import DeviceError, QuintetError
 from ..execution.hosts import host_named, ssh_words
@@ -82,7 +82,7 @@ def _warm(backend: str, devices: list[str]) -> int:
 
     select(backend, devices or None)  # no device is one trouble, not one for each sample
     failed = False
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(host_cores()) as threads:
         starts = {path.stem: threads.submit(start, path, backend, devices) for path in samples()}
         for name, done in starts.items():
             try:

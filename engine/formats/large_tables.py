@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -28,10 +27,13 @@ def read_numbers(
 
     None where NumPy must read it: a small file, or one with words, quotes, comments, and empty or uneven lines.
     """
-    if (size := path.stat().st_size) < LARGE or importlib.util.find_spec("pyarrow") is None:
+    if (size := path.stat().st_size) < LARGE:
         return None
-    import pyarrow as arrow
-    from pyarrow import csv
+    try:
+        import pyarrow as arrow
+        from pyarrow import csv
+    except ImportError:
+        return None
 
     from ..numerics.threads import in_order  # brings the devices, which a small table does not need
 

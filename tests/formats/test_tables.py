@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 import tracemalloc
 
 import numpy as np
@@ -175,6 +176,12 @@ def test_a_table_that_is_emptied_while_it_is_read_has_the_rows_before(tmp_path):
     path = write(tmp_path / "data.csv", "a,b,y\n" + "1,2,1\n" * 50_000)
     with watched(lambda _: os.truncate(path, 0)):
         assert len(tables.read(path).y) < 50_000
+
+
+def test_without_pyarrow_a_large_table_is_read_by_numpy(tmp_path, monkeypatch):
+    monkeypatch.setattr(large_tables, "LARGE", 0)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert tables.read(write(tmp_path / "data.csv", LARGE["a header"])).X.shape == (80, 2)
 
 
 def test_lines_of_numbers_are_read_by_several_threads(tmp_path, monkeypatch):

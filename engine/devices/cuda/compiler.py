@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ...errors import BackendUnavailable, KernelError
+from ..host import host_cores
 from ..kernels.cache import alone, keep, kept
 from ..kernels.source import Source, compiler_location, dump
 
@@ -56,7 +57,7 @@ def _imported_nvrtc() -> tuple[Any, str]:
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1), thread_name_prefix="compiler")
+    return ThreadPoolExecutor(min(_THREADS, host_cores()), thread_name_prefix="compiler")
 
 
 def begin_cubin(source: Source, architecture: str, device: str) -> Future[bytes]:
