@@ -211,6 +211,18 @@ def test_a_vertex_has_a_basis(owner):
     assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
 
 
+def test_an_inner_point_is_moved_to_a_vertex_in_a_process_that_has_solved_nothing(owner):
+    """In which the crossover of HiGHS 1.16 has crashed."""
+    problem = sparse_program(3, 60, 120)
+    inner = owner.solve(problem, presolve=False, method="mpc")
+    arrays = {name: inner.arrays[name] for name in ("row_duals", "reduced_costs", "activities")}
+    with ChildProcess() as process:
+        found = process.request("vertex", model_of(problem), {"x": inner.solution, **arrays}, False).result(60)
+    assert found["status"] == "optimal"
+    assert (found["column_status"] == 1).sum() + (found["row_status"] == 1).sum() == problem.m
+    assert found["x"] @ problem.c == pytest.approx(inner.objective, rel=1e-6)
+
+
 def test_ranges_that_highs_does_not_compute_are_reported(owner):
     messages = []
     problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])

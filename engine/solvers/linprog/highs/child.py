@@ -289,6 +289,8 @@ def vertex(model: Model, point: Point | None, ranging: bool = False) -> Point:
     """
     options = {"solver": "simplex", "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
     highs = quiet(**({} if point is not None else options))
+    if point is not None:
+        highs.run()  # of nothing: the crossover of HiGHS 1.16 ends the process in a thread in which nothing has run
     if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed"}
     crossed = 0
