@@ -137,9 +137,9 @@ def knapsack_rows(
 
 def queens(n: int) -> tuple[int, int, float]:
     """All solutions of n queens, the nodes decomposed in the left half of the first row, and CPU seconds."""
-    found = np.zeros(2, np.int64)
+    found, count = np.zeros(2, np.int64), _library("queens").count
     began = time.process_time()
-    _library("queens").count(n, _at(found))
+    count(n, _at(found))
     return int(found[0]), int(found[1]), time.process_time() - began
 
 

@@ -11,7 +11,7 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
   ``count_histogram.mako`` (the paper's), ``count_serial.mako``, ``count_tiled.mako``, ``count_tensor.mako``
 - the K2 score: ``scores``, added up in ``learn.mako``; sample offspring: ``device/worker``, with ``network.mako`` and
   ``sample.mako``
-- evaluate: ``device/evaluation``, with ``evaluate_tables.mako``; on the host: ``host``; the functions: ``fitness/``
+- evaluate: ``device/evaluation``, with ``evaluate_tables.mako``; the functions, and the host's part: ``fitness/``
 - added to the paper: local search (``device/local_search``, with ``ascent.mako``, ``tabu.mako``, ``walk.mako`` and
   ``anneal.mako``), partition crossover (``device/partition``), ``islands``; for black boxes the
   population ``pyramid`` with its ``linkage``

@@ -212,7 +212,7 @@ class Islands:
             seconds=longest(parts.values()),
             is_interrupted=any(part.is_interrupted for part in parts.values()),
             best=None if left is None else left.best,
-            undone=sum(part.undone for part in parts.values()),
+            missing=sum(part.missing for part in parts.values()),
             islands=islands[order],
         )
 

@@ -7,7 +7,8 @@ Computation 23 (2015) 451-479; D. Thierens, P. A. N. Bosman, "Optimal mixing evo
 617-624. Added here: no string is evaluated twice; flips that made a string worse are tried last, and equal ones are
 kept; climbers that are behind earlier ones after a try of each flip are left. Climbers come in generations, whose m-th
 has 2 m - 1 of them: all are improved by flips before they are mixed, and rise level by level together, so that more
-strings are asked for at once as the search goes on, and levels learn less often.
+strings are asked for at once as the search goes on, and levels learn less often. With ``parallel`` above 1 climbers do
+not wait for each other: some rise, or a new one begins, whenever fewer than so many search.
 
 A string is an int while it is searched with, bit i of it gene i: a flip or a mixture is one operation on all words.
 """
@@ -133,7 +134,8 @@ class BitSearch:
         Parameters
         ----------
         count : int, optional
-            How many; by default as many as cost no evaluations to speak of: one at first, more as the search goes on.
+            How many; by default as many as cost no evaluations to speak of: one at first, more as the search goes on;
+            with ``parallel`` above 1 about so many.
 
         Returns
         -------

@@ -34,7 +34,7 @@ _COUNTS = tuple(name for name in CheckpointState.model_fields if name != "step")
 class Record:
     """Best individual, counts, history, and the last snapshot of a population.
 
-    ``undone``: evaluations of a generation that was left undone at the end, which a resumed run does anew.
+    ``missing``: evaluations counted of a first population that the end of the run left undone.
     """
 
     fitness: Fitness
@@ -49,7 +49,7 @@ class Record:
     before: int | None = None
     population: int = 0
     islands: int = 1
-    undone: int = 0
+    missing: int = 0
     rows: list[list[float]] = field(default_factory=list)
     snapshot: Snapshot | None = None
     members: NDArray[np.uint8] | None = None
@@ -108,7 +108,7 @@ class Record:
 
     def take(self, run: RunContext, islands: Islands, done: Round) -> None:
         """Take over what a slice did, and report it."""
-        self.undone += done.undone
+        self.missing += done.missing
         if done.best is not None:
             self._take_individual(run, done.best)
         if not len(done.history):
@@ -247,7 +247,7 @@ class Record:
             bound=self.bound,
             solution=fitness.whole(self.best[None])[0],
             counters={
-                "evaluations": self.evaluations + self.undone,
+                "evaluations": self.evaluations - self.missing,
                 "flips": self.flips,
                 "generations": self.generations,
                 "population": self.population,

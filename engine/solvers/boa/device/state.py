@@ -66,8 +66,8 @@ class PopulationState:
 class Slice:
     """What some generations did: rows of history, mean values where rows do not have them, and seconds by phase.
 
-    Of a last generation that was left undone (``is_interrupted``): the ``best`` of its offspring, where known, and
-    ``undone``, the evaluations known.
+    If the last generation was left undone (``is_interrupted``): the ``best`` of its offspring, where known, and of a
+    first population the number of evaluations that are ``missing``.
     """
 
     history: NDArray[np.void]
@@ -75,14 +75,14 @@ class Slice:
     seconds: dict[str, float] = field(default_factory=dict)
     is_interrupted: bool = False
     best: NDArray[np.uint8] | None = None
-    undone: int = 0
+    missing: int = 0
 
     def extend(self, later: Slice) -> None:
         """Add the generations that followed."""
         self.history = np.concatenate([self.history, later.history])
         self.means = self.means + later.means
         self.seconds = longest([self, later])
-        self.is_interrupted, self.undone, self.best = later.is_interrupted, later.undone, later.best
+        self.is_interrupted, self.missing, self.best = later.is_interrupted, later.missing, later.best
 
 
 def longest(slices: Iterable[Slice]) -> dict[str, float]:

@@ -89,7 +89,7 @@ class DevicePopulation:
         self.draw(seeds)
         finished = self.improve_population(0, -(-self.parameters.population // 32))
         finished &= self.evaluation.evaluate_population()
-        return Slice(self.summarise(0, 0, ending), is_interrupted=not finished, undone=-self.evaluation.missing)
+        return Slice(self.summarise(0, 0, ending), is_interrupted=not finished, missing=self.evaluation.missing)
 
     def improve_population(self, first: int, last: int) -> bool:
         """Local search of words first .. last - 1 of the population; False if it was interrupted."""

@@ -96,8 +96,8 @@ class OrderProblem(ArrayProblem):
         """The objective of an order of all jobs; :class:`ProblemError` if it is no permutation of 0 ... jobs - 1."""
         return int(self.objectives(order_of_jobs(jobs, self.jobs)[None, :])[0])
 
-    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
-        """Jobs inserted one after another, by :meth:`_urgency`, then local search and restarts."""
+    def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> Order:
+        """Jobs inserted one after another, the most urgent first, then local search and restarts."""
         random = np.random.Generator(np.random.PCG64(seed))
         order = np.zeros(0, np.int64)
         jobs = np.argsort(self._urgency(), kind="stable")
@@ -116,7 +116,7 @@ class OrderProblem(ArrayProblem):
             best = min(best, self._improved(order, random, expired), key=self.evaluate)
         return best
 
-    def _inserted(self, order: NDArray[np.int64], job: int) -> tuple[NDArray[np.int64], int]:
+    def _inserted(self, order: Order, job: int) -> tuple[Order, int]:
         """An order with one more job at its best place, and the objective."""
         orders = np.array([np.insert(order, place, job) for place in range(len(order) + 1)], np.int64)
         values = self.objectives(orders)
