@@ -29,19 +29,19 @@ def minimize(
     """Where an objective, given with its gradient, is least.
 
     The search ends where no entry of the gradient exceeds ``close``, where an iteration gains less than the relative
-    ``rounding`` of the objective, and when ``stops`` says so.
+    ``rounding`` of the objective, and when ``stops`` says so, at the best point so far.
     """
     point, pairs = start, deque[tuple[Floats, Floats]](maxlen=_MEMORY)
     value, gradient = objective(point)
     for _ in range(iterations):
-        if np.abs(gradient).max(initial=0.0) <= close or stops():
+        if np.abs(gradient).max(initial=0.0) <= close:
             break
         direction = _direction(gradient, pairs)
         slope, step, noise = float(gradient @ direction), 1.0, rounding * max(1.0, abs(value))
-        while step > _SHORTEST:
+        while step > _SHORTEST and not stops():
             following = point + step * direction
             new, turned = objective(following)
-            if new <= value + _DECREASE * step * slope + noise or stops():
+            if new <= value + _DECREASE * step * slope + noise:
                 break
             step *= min(0.5, max(0.1, -0.5 * step * slope / (new - value - step * slope))) if np.isfinite(new) else 0.1
         else:

@@ -111,7 +111,7 @@ SCHEMA = Schema(
         CounterSpec("least_ess", "Smallest ESS", "draws"),
     ),
     checkpoint=CheckpointSpec(
-        version=4,
+        version=5,
         arrays=(
             ArraySpec("beta", "float64", ("chains", "columns"), within=_WITHIN),
             ArraySpec("local_precision", "float64", ("chains", "columns"), within=(5e-324, inf)),

@@ -69,7 +69,7 @@ class Matrices:
         algebra = self._algebra("kernels" if own else settings.provider)
         algebra.begin_factor()
         self.groups = self._grouped(algebra)
-        by_library = own and rows.count * q * q >= _GRAM_FROM.get(capabilities.linear_algebra, 0)
+        by_library = own and rows.layout.rows * q * q >= _GRAM_FROM.get(capabilities.linear_algebra, 0)
         self.gram_algebra = self._algebra(None) if by_library else algebra
         self.gram_algebra.begin_gram(q)
         self.cancelled = threading.Event()  # once set, make_gram and factorise_fixed return unfinished work

@@ -239,9 +239,7 @@ class HamiltonianMoves:
         """What an iteration gives the device to do; its number is in ``chains.iteration``."""
         chains, matrices = self._chains, self._matrices
         if self.independence is not None:
-            part = self.rescale.arguments()["part_f32"]
-            self.independence.move(self._launch, self._shards, lambda: self._pass(part, self._ends), self.adapting)
-            self._keep_margins()
+            self._move_independently(self.independence)
         if rescaled or len(self.lines.row_index) or self.auxiliary.count:
             self._rows.share_margins(self._margins, chains.count)
         if rescaled:
@@ -304,6 +302,11 @@ class HamiltonianMoves:
         groups = programs.spread(max(1, rows.count * self._chains.count))
         here = {"first_row": rows.first_row, "rows": rows.count}
         self._launch(programs.trajectory.keep_margins, groups, programs.block, ends=self._ends, **here)
+
+    def _move_independently(self, independence: IndependenceMoves) -> None:
+        part = self.rescale.arguments()["part_f32"]
+        independence.move(self._launch, self._shards, lambda: self._pass(part, self._ends), self.adapting)
+        self._keep_margins()
 
     def _move_lines(self) -> None:
         size, stream = (self._chains.count, self._rows.programs.block), self._settings.stream(STREAM_LINES)
