@@ -105,7 +105,8 @@ def error_factor(
 ) -> float:
     """By which factor the mean of estimates, shape (rounds, passes), may be wrong, with a probability of about 80 %.
 
-    The error is that of logarithms; a typical deviation for trees of so many items counts as two values.
+    The error is that of logarithms; a typical deviation for trees of so many items counts as two values. Its square is
+    in proportion to the ``coarseness`` of the plans, shape (rounds,).
     """
     logarithms = np.log(np.maximum(values, 1.0))
     weights = np.ones(len(values)) if weights is None else weights

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from ....errors import OptionError
 from ..options import Options
 
-_LARGEST_RADIX = 8
-_ADAPT_IDLE = 10
-_WIDEST = 1024
+_LARGEST_RADIX = 8  # of a dimension along which every distance is looked at
+_ADAPT_IDLE = 10  # while more than one in ten IVMs is idle, the window of adapt grows (the paper's Algorithm 6)
+_WIDEST = 1024  # window of large and search, at most, where none is given
 
 
 class Doubling(NamedTuple):
