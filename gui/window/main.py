@@ -463,6 +463,7 @@ class MainWindow(QMainWindow):
         self._timer.stop()
         self.runs.release()
         self.launcher.release()
+        self.problems.release()
         self._devices.close()
         self.jobs.discard_all()
         self.run_tabs.release()

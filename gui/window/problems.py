@@ -165,6 +165,11 @@ class Problems(QObject):
             self.previewed.emit(None, False)
             self.changed.emit()
 
+    def release(self) -> None:
+        """End what is being read; the window closes."""
+        self.loading = self._token = None
+        self._progress.stop()
+
     def _is_sample(self, path: Path) -> bool:
         folders = {sample.path.resolve().parent for sample in self.samples if sample.first}
         return any(path.resolve().is_relative_to(folder) for folder in folders)

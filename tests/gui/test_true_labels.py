@@ -1,15 +1,21 @@
 """What the window says of files, options, the queue and its own size is so."""
 
+import threading
+import time
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
+from engine.errors import ProblemError
 from engine.events import Metric, Started
+from engine.formats.source import report_read
 from engine.solvers import discover
 from gui.app.theme import LIGHT
 from gui.plot.page import Page
 from gui.plot.rows import Interval, IntervalPlot
 from gui.problem.form import Form, HelpLine
+from gui.window import problems
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.dashboards import panel_of
 from tests.support.interaction import load
@@ -102,6 +108,24 @@ def test_reading_a_file_can_be_cancelled(qtbot, open_window):
     qtbot.waitUntil(lambda: not window.jobs.pending, timeout=60_000)
     assert (window.pane.instance, window.pane.cancel.isVisible()) == (None, False)
     assert (window.pane.title.text(), window.home.title) == ("No problem chosen", "Start")
+
+
+def test_what_is_being_read_ends_with_the_window(open_window, monkeypatch):
+    window, ended = open_window(COUNTING), threading.Event()
+
+    def read(*_):
+        try:
+            for _ in range(2000):
+                report_read(1, 2)
+                time.sleep(0.01)
+        except ProblemError:
+            ended.set()
+            raise
+
+    monkeypatch.setattr(problems, "read_instance", read)
+    window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
+    window.close_now()
+    assert ended.wait(30)
 
 
 def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot, open_window, tmp_path):
