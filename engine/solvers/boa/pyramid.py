@@ -40,7 +40,7 @@ _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned ane
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DRAWS = 8  # of a new string, before the strings are looked through in order
 _MOST_KNOWN = 1 << 22
-_FORMAT = "quintet bit search 1"
+_FORMAT = "quintet bit search 2"  # another number where the same answers lead to other questions
 
 Send = Callable[[Any], int]
 

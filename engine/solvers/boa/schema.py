@@ -71,7 +71,7 @@ SCHEMA = Schema(
         ColumnSpec("flips", "Genes flipped by local search", "flips", log=True),
     ),
     checkpoint=CheckpointSpec(
-        version=2,
+        version=3,
         arrays=(
             ArraySpec("numbers", "int64", ("islands",), title="Numbers of the islands"),
             ArraySpec("planes", "uint32", ("islands", "genes", "words"), title="Bit planes of the populations"),
