@@ -287,11 +287,11 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_device_that_is_not_ready(devi
         assert (resumed.status, resumed.counters["nodes"]) == ("bound_proved", 2_415_747)
 
 
-def test_a_device_that_fails_before_it_is_ready_fails_the_run(device, monkeypatch):
-    def fail(self):
+def test_devices_that_all_fail_before_they_are_ready_fail_the_run(device, monkeypatch):
+    def fail(self, warm_up):
         raise DeviceError("no such instruction")
 
-    monkeypatch.setattr(SearchWorker, "warm_up", fail)
+    monkeypatch.setattr(SearchWorker, "open", fail)
     with pytest.raises(DeviceError, match="no such instruction"):
         engine.solve(engine.Queens(9), devices=[device.info.id] * 2)
 
