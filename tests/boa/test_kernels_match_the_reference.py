@@ -1,24 +1,20 @@
 """Every kernel equals the algorithm in NumPy, bit for bit, over whole generations."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.devices import Device, Member
 from engine.references.boa import ReferenceRun, learn, permutation, sample
-from engine.solvers.boa.device.programs import Shapes, shapes_for
+from engine.solvers.boa.device.programs import shapes_for
 from engine.solvers.boa.device.state import Ending
 from engine.solvers.boa.device.worker import DevicePopulation
-from engine.solvers.boa.fitness import Fitness, Hierarchy, Snippet
+from engine.solvers.boa.fitness import Hierarchy, Snippet
 from engine.solvers.boa.fitness import tables as functions
-from engine.solvers.boa.network import Network, individuals
-from engine.solvers.boa.options import Counting, Parameters
+from engine.solvers.boa.network import individuals
+from engine.solvers.boa.options import Parameters
 from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -28,15 +24,7 @@ BASE = Parameters(n=30, population=1000, selected=333, max_parents=3, laplace=Fa
 NEVER = Ending(None, 10**6)
 
 
-def follow(
-    device: Device,
-    parameters: Parameters,
-    fitness: Fitness,
-    counting: Counting = "popcount",
-    shapes: Shapes | None = None,
-    generations: int = 3,
-    slots: int | None = None,
-) -> None:
+def follow(device, parameters, fitness, counting="popcount", shapes=None, generations=3, slots=None):
     worker = DevicePopulation(
         device, shapes or shapes_for(device.capabilities), parameters, fitness, counting, slots or parameters.n, 1
     )
@@ -67,19 +55,19 @@ def follow(
         worker.close()
 
 
-def same_population(worker: DevicePopulation, reference: ReferenceRun) -> None:
+def same_population(worker, reference):
     planes, keys = worker.population()
     assert np.array_equal(keys, reference.keys)
     assert np.array_equal(individuals(planes, reference.parameters.population), reference.bits)
 
 
-def same_network(network: Network, parents: list[list[int]], counts: list[np.ndarray]) -> None:
+def same_network(network, parents, counts):
     for node, own in enumerate(parents):
         assert network.parents[node, : network.parent_count[node]].tolist() == own
         assert np.array_equal(network.totals[node][: 2 << len(own)].reshape(-1, 2).T, counts[node])
 
 
-VARIANTS: dict[str, dict[str, Any]] = {
+VARIANTS = {
     "plain": {},
     "laplace": {"laplace": True, "max_parents": 4},
     "univariate": {"max_parents": 0},
@@ -90,11 +78,19 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+def follow_traps(device, variant, *arguments, **options):
+    parameters = dataclasses.replace(BASE, **VARIANTS[variant])
+    device.submit(follow, parameters, functions.trap(parameters.n, 5), *arguments, **options).result()
+
+
+def as_gpu(device):
+    return shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
+
+
 @pytest.mark.few(4)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_generations_are_those_of_the_reference(device: Member, variant: str) -> None:
-    parameters = dataclasses.replace(BASE, **VARIANTS[variant])
-    device.submit(follow, parameters, functions.trap(parameters.n, 5)).result()
+def test_generations_are_those_of_the_reference(device, variant):
+    follow_traps(device, variant)
 
 
 @pytest.mark.few(3)
@@ -111,63 +107,36 @@ def test_generations_are_those_of_the_reference(device: Member, variant: str) ->
             "for (i32 i = 0; i < N; ++i) fitness += BIT(i) * (i + 1);", 31, host=lambda bits: bits @ np.arange(1, 32)
         ),
     ],
-    ids=lambda fitness: fitness.text,
 )
-def test_devices_and_host_agree_on_every_kind_of_fitness(device: Member, fitness: Fitness) -> None:
+def test_devices_and_host_agree_on_every_kind_of_fitness(device, fitness):
     device.submit(follow, dataclasses.replace(BASE, n=fitness.n), fitness, generations=1).result()
 
 
-def require_counting(device: Member, counting: Counting) -> None:
+@pytest.mark.few(2)
+@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
+def test_every_way_of_counting_learns_the_same_network_with_a_table_of_all_pairs_or_without(
+    device, monkeypatch, counting, table
+):
     if counting == "tensor" and not device.info.capabilities.bit_tensor_cores:
         pytest.skip("tensor cores that multiply bits need an NVIDIA GPU of compute capability 8.0")
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
-def test_every_way_of_counting_learns_the_same_network(device: Member, counting: Counting) -> None:
-    require_counting(device, counting)
-    parameters = dataclasses.replace(BASE, n=40, max_parents=3)
-    device.submit(follow, parameters, functions.trap(40, 5), counting).result()
-
-
-def test_nodes_learned_a_few_at_a_time_are_the_same(device: Member) -> None:
-    device.submit(follow, BASE, functions.trap(30, 5), slots=7).result()
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("counting", ["popcount", "histogram", "tensor"])
-def test_networks_without_a_table_of_all_pairs_are_the_same(
-    device: Member, counting: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    require_counting(device, counting)
-    monkeypatch.setattr("engine.solvers.boa.device.memory._MOST_PAIR_BYTES", 0)
-    for variant in ("plain", "six-parents", "one-parent"):
-        if variant != "plain" and counting == "histogram":
-            continue
-        parameters = dataclasses.replace(BASE, **VARIANTS[variant])
-        device.submit(follow, parameters, functions.trap(parameters.n, 5), counting, generations=2, slots=7).result()
+    if not table:
+        monkeypatch.setattr("engine.solvers.boa.device.memory._MOST_PAIR_BYTES", 0)
+    for variant in ("plain",) if table or counting == "histogram" else ("plain", "six-parents", "one-parent"):
+        follow_traps(device, variant, counting, generations=2, slots=7)  # nodes, learned a few at a time
     if counting == "popcount":
-        many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
-        device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2, slots=11).result()
-
-
-@pytest.mark.full
-def test_kernels_with_many_items_a_group_give_the_same(device: Member) -> None:
-    many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
-    device.submit(follow, BASE, functions.trap(30, 5), shapes=many, generations=2).result()
+        follow_traps(device, "plain", shapes=as_gpu(device), generations=2, slots=11)
 
 
 @pytest.mark.cpu
-def test_shapes_that_a_cpu_cannot_compile_are_refused(device: Member) -> None:
-    many = shapes_for(dataclasses.replace(device.info.capabilities, simt=True, max_block=256))
-    parameters = dataclasses.replace(BASE, max_parents=4)
+def test_shapes_that_a_cpu_cannot_compile_are_refused(device):
     with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):
-        device.submit(follow, parameters, functions.trap(30, 5), shapes=many).result()
+        follow_traps(device, "laplace", shapes=as_gpu(device))
 
 
 @examples(15)
 @given(data=st.data())
-def test_networks_of_awkward_populations_are_those_of_the_reference(device: Member, data: st.DataObject) -> None:
+def test_networks_of_awkward_populations_are_those_of_the_reference(device, data):
     """Sizes that fill no word, constant genes, copies of genes, complements: ties everywhere."""
     n = data.draw(st.integers(1, 40), "genes")
     selected = data.draw(st.integers(1, 600), "selected")
@@ -184,7 +153,7 @@ def test_networks_of_awkward_populations_are_those_of_the_reference(device: Memb
     parameters = dataclasses.replace(BASE, n=n, population=selected + 1, selected=selected, max_parents=k, seed=seed)
     expected = learn(bits, permutation(parameters, 0), k)
 
-    def learned(device: Device) -> Network:
+    def learned(device):
         worker = DevicePopulation(
             device, shapes_for(device.capabilities), parameters, functions.onemax(n), "popcount", parameters.n, 1
         )
@@ -204,7 +173,7 @@ def test_networks_of_awkward_populations_are_those_of_the_reference(device: Memb
     assert (network.parents[used] < ranks).all(), "an edge from a later node could close a cycle"
 
 
-def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
+def test_offspring_follow_the_joint_distribution_of_the_network():
     random = np.random.default_rng(5)
     first = random.random(4000) < 0.3
     second = np.where(first, random.random(4000) < 0.9, random.random(4000) < 0.2)
@@ -218,12 +187,3 @@ def test_offspring_follow_the_joint_distribution_of_the_network() -> None:
     counted = np.bincount(sample(parameters, network, 0) @ weights, minlength=8)
     chi_square = float(((counted - expected) ** 2 / expected).sum())
     assert chi_square < 24.3  # the 0.999 quantile for 7 degrees of freedom
-
-
-def test_learning_does_not_depend_on_how_genes_are_numbered() -> None:
-    reference = ReferenceRun(BASE, functions.trap(30, 5).keys)
-    chosen, order = reference.bits[reference.select()], permutation(BASE, 0)
-    shuffled = np.random.default_rng(1).permutation(30)
-    place = np.argsort(shuffled)
-    again = learn(chosen[:, shuffled], place[order].astype(np.int32), 3)
-    assert again.parents == learn(chosen, order, 3).parents

@@ -1,27 +1,22 @@
 """What is left of a function of pairs of genes has the same best values, and gives strings that have them."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Member
 from engine.solvers.boa.fitness import reduction, tables
-from engine.solvers.boa.fitness.tables import Decomposable
 
 
-def sparse_pairs(n: int, count: int, seed: int) -> list[tuple[int, int, float]]:
+def sparse_pairs(n, count, seed):
     """Random pairs of different genes with small weights, each once."""
     random = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(n), 2))
     return [(*pairs[place], int(random.integers(-3, 4))) for place in random.permutation(len(pairs))[:count]]
 
 
-def functions() -> list[Decomposable]:
+def functions():
     cuts = [tables.max_cut(13, sparse_pairs(13, 22, seed)) for seed in range(4)]
     fields = [(gene, gene, gene - 6.5) for gene in range(13)]
     matrices = [tables.qubo(13, [*sparse_pairs(13, 20, seed), *fields]) for seed in range(4)]
@@ -29,9 +24,7 @@ def functions() -> list[Decomposable]:
 
 
 @pytest.mark.parametrize("place", range(9))
-def test_every_string_of_what_is_left_is_worth_the_best_of_all_strings_that_it_is_part_of(
-    monkeypatch: pytest.MonkeyPatch, place: int
-) -> None:
+def test_every_string_of_what_is_left_is_worth_the_best_of_all_strings_that_it_is_part_of(monkeypatch, place):
     monkeypatch.setattr(reduction, "_LEAST_GENES", 2)
     monkeypatch.setattr(reduction, "_ENUMERATED", 0)
     fitness = functions()[place]
@@ -39,7 +32,7 @@ def test_every_string_of_what_is_left_is_worth_the_best_of_all_strings_that_it_i
     assert small is not None
     assert 1 <= small.n < fitness.n
     every = np.array(list(itertools.product((0, 1), repeat=fitness.n)), np.uint8)
-    best: dict[bytes, int] = {}
+    best = {}
     for part, key in zip(every[:, small.kept], fitness.keys(every).tolist(), strict=True):
         best[part.tobytes()] = max(key, best.get(part.tobytes(), key))
     some = np.array([np.frombuffer(part, np.uint8) for part in best])
@@ -49,7 +42,7 @@ def test_every_string_of_what_is_left_is_worth_the_best_of_all_strings_that_it_i
     assert small.is_symmetric == fitness.is_symmetric
 
 
-def test_a_cut_of_a_tree_with_triangles_is_found_to_be_optimal_and_checked(device: Member, tmp_path: Path) -> None:
+def test_a_cut_of_a_tree_with_triangles_is_found_to_be_optimal_and_checked(device, tmp_path):
     random = np.random.default_rng(3)
     edges = {(int(random.integers(0, gene)), gene): int(random.integers(1, 9)) for gene in range(1, 600)}
     edges |= {(gene, gene + 1): 5 for gene in range(0, 600, 40)}

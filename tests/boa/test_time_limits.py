@@ -1,54 +1,41 @@
 """A run that is to end launches little more, in whatever phase it is; counted in launches, not in seconds."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import engine
-from engine.devices import Device, Member
 from engine.runs.run import Run
 from engine.solvers.boa.device import parts as parts_module
 from engine.solvers.boa.device.parts import Parts
-from tests.support.engines import close_engines, engine_of
+from tests.support.engines import engine_of
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _engines() -> Any:
-    yield
-    close_engines()
-
-
-def random_formula(n: int, clauses: int) -> engine.BOA:
+def random_formula(n, clauses):
     random = np.random.default_rng(n)
     literals = [random.choice(n, 3, replace=False) + 1 for _ in range(clauses)]
     return engine.MaxSAT([(three * random.choice([-1, 1], 3)).tolist() for three in literals], n=n)
 
 
-def launched(device: Device, steps: float, interrupted: Callable[[], bool], **limits: int) -> list[tuple[int, int]]:
-    calls: list[tuple[int, int]] = []
-    last = Parts(device, steps, interrupted, **limits).launch(lambda first, end: calls.append((first, end)), 0, 1000)
-    assert [first for first, _ in calls] == [0, *(end for _, end in calls[:-1])]
-    assert calls[-1][1] == last
-    return calls
+def test_little_work_is_launched_at_once_and_much_in_parts(device):
+    def launched(own, steps, ends, **limits):
+        calls = []
+        last = Parts(own, steps, lambda: ends, **limits).launch(lambda first, end: calls.append((first, end)), 0, 1000)
+        assert [first for first, _ in calls] == [0, *(end for _, end in calls[:-1])]
+        assert calls[-1][1] == last
+        return calls
 
-
-def test_little_work_is_launched_at_once_and_much_in_parts(device: Member) -> None:
-    def check(own: Device) -> None:
-        assert launched(own, 1, lambda: True) == [(0, 1000)]
-        assert max(end - first for first, end in launched(own, 1, lambda: True, most=300)) == 300
-        many = launched(own, 1e12, lambda: False, unit=32)
+    def check(own):
+        assert launched(own, 1, True) == [(0, 1000)]
+        assert max(end - first for first, end in launched(own, 1, True, most=300)) == 300
+        many = launched(own, 1e12, False, unit=32)
         assert many[-1][1] == 1000
         assert all(first % 32 == 0 for first, _ in many)
-        assert launched(own, 1e12, lambda: True, unit=32) == [(0, 32)]
+        assert launched(own, 1e12, True, unit=32) == [(0, 32)]
 
     device.submit(check).result()
 
 
-CASES: dict[str, tuple[engine.BOA, dict[str, Any]]] = {
+CASES = {
     "trap": (engine.BOA("trap-5", 200), {"local_search": "none", "population": 2000}),
     "formula": (random_formula(150, 900), {"population": 500, "flips": 20}),
     "hierarchy": (engine.BOA("hiff", 64), {"population": 1000}),
@@ -58,17 +45,15 @@ CASES: dict[str, tuple[engine.BOA, dict[str, Any]]] = {
 @pytest.mark.full
 @pytest.mark.parametrize("in_parts", [True, False])
 @pytest.mark.parametrize("case", CASES)
-def test_little_is_launched_after_a_time_limit(
-    device: Member, monkeypatch: pytest.MonkeyPatch, case: str, in_parts: bool
-) -> None:
+def test_little_is_launched_after_a_time_limit(device, monkeypatch, case, in_parts):
     problem, options = CASES[case]
     steps = 64 if in_parts else 2**62  # everything is work in parts, or nothing
     monkeypatch.setattr(parts_module, "_AT_ONCE", {True: steps, False: steps})
     asked, allowed = 0, 0
     launch = Parts.launch
 
-    def counted(parts: Parts, function: Callable[[int, int], None], first: int, last: int) -> int:
-        def one(begin: int, end: int) -> None:
+    def counted(parts, function, first, last):
+        def one(begin, end):
             nonlocal asked
             asked += 1
             function(begin, end)
@@ -88,7 +73,7 @@ def test_little_is_launched_after_a_time_limit(
         assert result.counters["evaluations"] > 0
 
 
-def test_parts_do_not_change_the_result(device: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_do_not_change_the_result(device, monkeypatch):
     for problem, options in CASES.values():
         whole = engine_of(device).solve(problem, target=1e6, seed=3, max_generations=4, restarts=1, **options)
         with monkeypatch.context() as patch:

@@ -1,9 +1,6 @@
 """What is refused before a device is opened: options that do not suit the problem or the devices, and memory."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +17,7 @@ BIG = DeviceInfo("opencl", 0, "a GPU", "a platform", "1", "u", 100 * 10**9, 25 *
 SMALL = dataclasses.replace(BIG, index=1, memory=4 * 10**6, max_allocation=10**6)
 PROCESSOR = dataclasses.replace(BIG, index=2, capabilities=CPU)
 TRAP = engine.BOA("trap-5", 100)
+KNOWN = engine.BOA("trap-5", 20, seeds=np.zeros((50, 20), int))
 
 
 @pytest.mark.parametrize(
@@ -31,30 +29,20 @@ TRAP = engine.BOA("trap-5", 100)
         (TRAP, {"counting": "tensor"}, [PROCESSOR], OptionError, "counting = tensor needs an NVIDIA GPU"),
         (TRAP, {"population": 8, "selection_fraction": 0.99}, [BIG], OptionError, "selects all of them"),
         (TRAP, {"local_search": "anneal"}, [BIG], OptionError, "anneal needs functions of at most two genes"),
+        (engine.LABS(9), {"local_search": "walk"}, [BIG], OptionError, "walk is not for sequences"),
         (engine.BOA("hiff", 64), {"local_search": "walk"}, [BIG], OptionError, "given by tables; got hiff"),
-        (
-            engine.BOA("trap-5", 20, seeds=np.zeros((50, 20), int)),
-            {"population": 40},
-            [BIG],
-            OptionError,
-            "the number of known individuals, 50; got 40",
-        ),
+        (KNOWN, {"population": 40}, [BIG], OptionError, "the number of known individuals, 50; got 40"),
     ],
 )
-def test_questions_that_cannot_be_answered_are_refused(
-    problem: engine.BOA, options: dict[str, Any], devices: list[DeviceInfo], error: type[Exception], message: str
-) -> None:
+def test_questions_that_cannot_be_answered_are_refused(problem, options, devices, error, message):
     with pytest.raises(error, match=message):
         validate(problem, Options(**options), devices)
+    for beyond in ({"population": 3}, {"selection_fraction": 1}, {"islands": 0}, {"islands": 65}):
+        with pytest.raises(ValueError, match=r"must be|less than 1"):
+            Options(**beyond)
 
 
-@pytest.mark.parametrize("given", [{"population": 3}, {"selection_fraction": 1}, {"islands": 0}, {"islands": 65}])
-def test_options_beyond_their_limits_are_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"must be|less than 1"):
-        Options(**given)
-
-
-def test_what_fits_is_accepted_and_islands_on_one_device_add_up() -> None:
+def test_what_fits_is_accepted_and_islands_on_one_device_add_up():
     options = {"population": 5000, "local_search": "none"}
     one = required_bytes(parameters_for(TRAP, Options(**options), 5000, 0), 1)
     enough = dataclasses.replace(BIG, memory=3 * one)
@@ -65,10 +53,10 @@ def test_what_fits_is_accepted_and_islands_on_one_device_add_up() -> None:
     validate(TRAP, Options(**options, islands=4), [enough, dataclasses.replace(enough, index=5)])
 
 
-def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
+def test_plan_of_memory_is_what_a_population_allocates(device):
     """Within the small buffers of fixed size, and the tables of the fitness."""
 
-    def allocated(running: Any, parameters: Any, fitness: Any) -> int:
+    def allocated(running, parameters, fitness):
         memory = PopulationMemory(running, parameters, fitness, 7, 1)
         try:
             return sum(buffer.size * buffer.dtype.itemsize for buffer in memory._buffers)
@@ -81,7 +69,7 @@ def test_plan_of_memory_is_what_a_population_allocates(device: Any) -> None:
         assert required_bytes(parameters, 7) == pytest.approx(real, rel=0.02)
 
 
-def test_first_population_is_small_where_local_search_is_thorough() -> None:
+def test_first_population_is_small_where_local_search_is_thorough():
     cut = engine.MaxCut([(0, 1, 1.0)], 1000)
     assert first_population(cut, Options()) == 125
     assert first_population(cut, Options(local_search="tabu")) == 250
@@ -96,10 +84,10 @@ def test_first_population_is_small_where_local_search_is_thorough() -> None:
     assert first_population(engine.BOA.nk(5000), Options()) == 1024
 
 
-def test_gpus_share_large_populations_where_they_read_each_other() -> None:
+def test_gpus_share_large_populations_where_they_read_each_other():
     reading = dataclasses.replace(BIG, capabilities=dataclasses.replace(GPU, peer_copies=True, peer_access=True))
 
-    def shares(devices: list[DeviceInfo], population: int, **options: Any) -> bool:
+    def shares(devices, population, **options):
         chosen = Options(population=population, **options)
         problem = engine.BOA("trap-5", 5000)
         return shares_population(chosen, devices, parameters_for(problem, chosen, population, seed=0))
