@@ -37,12 +37,6 @@ def test_small_problems_are_in_few_slices_and_all_solved():
     assert all(run.entries[place].objective == place for place in range(10_000))
 
 
-def test_long_problems_are_handed_out_one_by_one_at_the_end():
-    sizes, _ = tasks_of(100, 4, 60.0)
-    assert sizes[0] == 13
-    assert sizes[4:] == [1] * len(sizes[4:])  # each takes longer than a task should
-
-
 def test_items_of_a_slice_that_ended_early_or_was_lost_are_handed_out_again():
     run = MapRun([Item(place, f"file-{place}") for place in range(20)], BatchProgress(20, []))
     one, two = run.take(2, 3.0), run.take(1, 3.0)

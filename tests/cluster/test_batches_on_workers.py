@@ -1,14 +1,12 @@
 """``engine.map`` on a cluster: what is sent, what comes back of a lost cluster, and what the user reads."""
 
-import contextlib
 import sys
 
 import pytest
 
 import engine
-from engine.errors import ClusterError, InputError
+from engine.errors import InputError
 from engine.events import Notice, Progress
-from engine.execution.dask.executor import Dask
 from tests.support.environment import ROOT
 
 
@@ -39,30 +37,6 @@ def test_files_are_those_of_the_folder_where_the_batch_is_started(clustered, tmp
     assert [event.done for event in seen if isinstance(event, Progress)][-1] == 3
     batch = clustered.map(["nowhere.txt"])
     assert list(batch.failures) == [0]
-
-
-@pytest.mark.full
-def test_what_is_done_when_the_scheduler_is_lost_is_returned(cpu):
-    from distributed import Client, LocalCluster
-
-    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50)
-    client = Client(cluster, set_as_default=False)
-
-    def lose(event):
-        if isinstance(event, Progress) and event.done:
-            cluster.close()
-
-    try:
-        with engine.Engine(executor=Dask(client, "opencl", [cpu])) as owner:
-            batch = owner.map([engine.Queens(8)] * 60, on_event=lose)
-        assert batch.results
-        assert {result.objective for result in batch.results} == {92}
-        assert batch.failures
-        assert {type(failure.error) for failure in batch.failures.values()} == {ClusterError}
-        assert len(batch) == 60
-    finally:
-        with contextlib.suppress(Exception):
-            client.close()
 
 
 def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(clustered):

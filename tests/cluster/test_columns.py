@@ -50,12 +50,3 @@ def test_results_and_failures_come_back_as_they_were():
     found[-1].solution[0] = 7  # no other solution changes
     assert found[0].solution.tolist() == [0, 1, 2, 3]
     assert load(dump([])) == []
-
-
-def test_integers_travel_in_the_smallest_type_that_holds_them():
-    small = [result(place, np.arange(100)) for place in range(50)]
-    large = [result(place, np.arange(100) + (1 << 50)) for place in range(50)]
-    assert len(dump(large)) > 4 * len(dump(small))
-    for given in (small, large):
-        assert load(dump(given)) == given
-        assert {one.solution.dtype for one in load(dump(given))} == {np.dtype(np.int64)}

@@ -1,6 +1,5 @@
 """The coordinator with simulated workers that die, freeze and answer twice: every task counts once."""
 
-import re
 import time
 from dataclasses import replace
 
@@ -13,9 +12,9 @@ from engine.base.result import Status
 from engine.benchmarks.cluster.command import simulate
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
-from engine.errors import AuditError, ClusterError, OptionError
+from engine.errors import AuditError, ClusterError
 from engine.execution.dask.coordinator import Coordinator, Timing
-from engine.execution.dask.transport import Left, Lost, Reported
+from engine.execution.dask.transport import Lost, Reported
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from tests.support.owner import Owner
@@ -76,44 +75,6 @@ def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu, alone, s
     expected = alone.solve(problem)
     assert (result.objective, result.counters["nodes"]) == (expected.objective, expected.counters["nodes"])
     assert transport.killed + coordinator.statistics.repeated > 0  # how many tasks there are depends on the processor
-
-
-def test_a_worker_that_is_lost_has_no_rate(cpu, alone):
-    def first(numbers):
-        values = {"nodes_per_second": 5.0, "active_ivms": 7.0, "share": 0.5}
-        lost = Lost(numbers[0], RuntimeError("gone"), fault=False, worker="w1")
-        return [Reported(numbers[0], "w1", values), lost]
-
-    with DevicePool(alone.device_infos) as pool:
-        problem = engine.Queens(10)
-        compute = Tasks(problem, Options(), pool).compute
-        coordinator, owner, _ = coordinated(problem, Options(), 2, compute, first=first)
-        assert coordinator.solve().objective == 724
-    of_the_lost = [(name, value) for name, value, worker in owner.metrics if worker == "w1"]
-    assert of_the_lost[-2:] == [("active_ivms", 0.0), ("nodes_per_second", 0.0)]
-
-
-def test_a_worker_that_left_is_named_with_the_slices_that_it_had(cpu, alone):
-    def first(numbers):
-        one, two, *_ = numbers
-        moved = [Reported(one, "w1", {}), Reported(two, "w1", {}), Reported(two, "w0", {})]  # before anybody knew
-        left = [Left("w1"), Left("w7"), *(Reported(number, "w0", {}) for number in numbers), Left("w8")]
-        return [*moved, *left, Reported(one, "w1", {})]  # a new one of that name, which is lost at the very end
-
-    with DevicePool(alone.device_infos) as pool:
-        problem = engine.Queens(10)
-        compute = Tasks(problem, Options(), pool).compute
-        timing = replace(TIMING, patience=1e9, backup=1e9)  # no task is overdue
-        coordinator, owner, _ = coordinated(problem, Options(), 2, compute, timing, first=first)
-        assert coordinator.solve().objective == 724
-    assert owner.notices[:3] == [
-        "w1 is lost; 2 tasks in progress are computed again",
-        "w7 is lost; what it had begun is computed again",
-        "w8 has left; it had no work in progress",
-    ]
-    assert "w1 is lost; 1 task in progress is computed again" in owner.notices[3:]
-    again = re.findall(r"(\d+) tasks? in progress (?:is|are) computed again", " ".join(owner.notices))
-    assert coordinator.statistics.repeated == sum(map(int, again))
 
 
 def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu, alone):
@@ -183,10 +144,3 @@ def test_a_hundred_simulated_workers_are_busy_and_cost_little():
     assert found["busy"] > 0.75
     assert found["killed"] > 5
     assert found["repeated"] >= found["killed"]
-
-
-def test_all_optimal_schedules_are_not_counted_on_a_cluster():
-    owner = Owner()
-    options = FlowshopOptions(all_solutions=True)
-    with pytest.raises(OptionError, match="all_solutions counts on the devices of one machine; leave out cluster"):
-        DividedSearch(engine.Flowshop([[1, 2], [3, 4]]), options, owner, ClusterInfo(2, False))

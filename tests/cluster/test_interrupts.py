@@ -6,12 +6,8 @@ import signal
 import subprocess
 import sys
 
-import pytest
-
 from engine.runs.folder.run_folder import RunFolder
-from tests.support.batch_system import slurm
 from tests.support.environment import ROOT, with_root
-from tests.support.needs import package
 from tests.support.patience import PATIENCE, wait_until
 
 
@@ -38,28 +34,3 @@ def test_ctrl_c_in_a_terminal_ends_the_run_and_not_its_workers(cpu, tmp_path):
     assert not [
         line for line in events.read_text().splitlines() if "computed again" in json.loads(line).get("message", "")
     ]
-
-
-@pytest.mark.full
-def test_ctrl_c_while_a_job_is_waited_for_aborts_and_cancels_the_job(tmp_path):
-    package("dask_jobqueue")
-    (tmp_path / "hall.toml").write_text(
-        f'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\nwait = {5 * PATIENCE}\n'
-    )
-    (tmp_path / "jobs").mkdir()
-    problem = ROOT / "samples" / "branch_and_bound" / "queens-14.txt"
-    words = [sys.executable, "-m", "engine", "solve", str(problem), "--cluster", "hall.toml"]
-    with (
-        slurm(tmp_path / "jobs", late=1000.0) as folder,
-        subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as child,
-    ):
-        try:
-            wait_until(lambda: list(folder.glob("*.started")), "no job is submitted")
-            child.send_signal(signal.SIGINT)
-            assert child.stderr.readline() == "stopping once the run has started; press Ctrl-C again to abort\n"
-            child.send_signal(signal.SIGINT)
-            rest = child.communicate(timeout=5 * PATIENCE)[1]
-        finally:
-            child.kill()
-        assert (child.returncode, rest.splitlines()[-1]) == (130, "error: aborted")
-        assert [one.stem for one in folder.glob("*.cancelled")] == [one.stem for one in folder.glob("*.started")]

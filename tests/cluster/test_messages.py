@@ -1,6 +1,5 @@
 """What a user reads: one sentence, and the exit code, for each thing that can be wrong with a cluster."""
 
-import asyncio
 import sys
 
 import pytest
@@ -12,7 +11,6 @@ from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
 from engine.execution.dask.dask_transport import Roster
 from tests.support.environment import ROOT
-from tests.support.needs import package
 
 
 @pytest.fixture
@@ -40,34 +38,6 @@ def test_no_scheduler_is_exit_code_3(problem_file, capsys, monkeypatch):
 def test_an_address_that_cannot_be_connected_to_is_refused_at_once(given, kind, message):
     with pytest.raises(kind, match=message):
         Connection(given)
-
-
-def test_a_host_and_port_alone_is_answered_with_the_address():
-    with pytest.raises(InputError, match=r"got 'localhost:8786'; did you mean tcp://localhost:8786\?"):
-        Connection("localhost:8786")
-
-
-def test_an_asynchronous_client_is_refused(clustered):
-    from distributed import Client
-
-    known = clustered.executor.connect().client
-
-    async def attempt():
-        async with Client(known.scheduler.address, security=known.security, asynchronous=True) as client:
-            Connection(client)
-
-    with pytest.raises(InputError, match="the client is asynchronous"):
-        asyncio.run(attempt())
-
-
-def test_certificates_that_cannot_be_read_are_named(tmp_path):
-    path = tmp_path / "hall.toml"
-    files = "ca = 'ca.pem'\ncert = 'client.pem'\nkey = 'client.key'\n"
-    path.write_text(f"kind = 'address'\naddress = 'tls://127.0.0.1:8786'\n[tls]\n{files}")
-    with pytest.raises(
-        ClusterError, match=r"the certificates for tls://127\.0\.0\.1:8786 cannot be read: .*[Nn]o such"
-    ):
-        Connection(str(path))
 
 
 @pytest.mark.parametrize("given", ["moon", "local:", "local:0", "local:x", 7])
@@ -115,24 +85,6 @@ def test_workers_that_cannot_be_used_are_named_with_the_reason():
     assert found.warnings == ["worker-1 at tcp://host:1 is not used: there is no OpenCL device"]
 
 
-def test_a_worker_without_devices_is_refused(cpu):
-    with (
-        pytest.raises(engine.QuintetError, match="nonsense"),
-        engine.Engine("opencl", ["nonsense"], cluster="local:1") as owner,
-    ):
-        owner.solve(engine.Queens(4))
-
-
-def test_a_connection_without_tls_to_another_host_is_refused_or_warned_of():
-    made = object.__new__(Connection)
-    made.warnings = []
-    for harmless in ("tls://203.0.113.9:8786", "tcp://127.0.0.1:8786", "tcp://localhost:8786"):
-        made._note_security(harmless, may_be_open=False)
-    assert made.warnings == []
-    made._note_security("tcp://203.0.113.9:8786", may_be_open=True)
-    assert "is not encrypted" in made.warnings[0]
-
-
 def test_insecure_allows_a_cluster_without_tls(tmp_path, monkeypatch, problem_file, capsys):
     def unreachable(*_, **__):
         raise OSError("nobody is there")
@@ -174,10 +126,7 @@ def test_a_file_with_certificates_connects_by_tls(clustered, cpu, tmp_path, monk
     ("text", "message"),
     [
         ("kind = 'moon'", "does not describe a cluster: kind"),
-        ("kind = 'slurm'\nwalltime = 'long'", "walltime must be"),
         ("kind = 'address'", "address is needed"),
-        ("kind = 'slurm'\naddress = 'tcp://host:1'", "address is needed"),
-        ("kind = 'slurm'\ncolour = 3", "colour"),
         ("kind =", "is not a TOML file"),
     ],
 )
@@ -188,12 +137,3 @@ def test_files_that_describe_no_cluster_are_refused(tmp_path, text, message):
         jobs.read_file(path)
     with pytest.raises(OptionError, match="cannot read"):
         jobs.read_file(tmp_path / "nothing.toml")
-
-
-def test_a_batch_system_that_is_not_here_is_refused_in_a_sentence(tmp_path, monkeypatch):
-    package("dask_jobqueue")
-    path = tmp_path / "hall.toml"
-    path.write_text('kind = "slurm"\n')
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ClusterError, match="this computer has no command sbatch"):
-        Connection(str(path))

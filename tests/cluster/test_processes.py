@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import threading
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 import engine
 from engine.base.result import Status
 from engine.errors import ClusterError, ClusterWarning, InputError
-from engine.events import Metric, Notice, Started
+from engine.events import Metric, Notice
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.executor import Dask
 from engine.runs.folder.run_folder import RunFolder
@@ -30,45 +29,6 @@ LASTING = replace(QUICK, patience=PATIENCE, grace=PATIENCE)
 def pids(owner):
     """Process ids of the workers by address."""
     return owner.executor.connect().client.run(os.getpid, on_error="ignore")
-
-
-@pytest.mark.full
-def test_a_count_has_the_nodes_of_one_machine_and_one_curve_a_worker(clustered, alone):
-    expected = alone.solve(engine.Queens(13))
-    seen = []
-    result = clustered.solve(engine.Queens(13), ivms=16, on_event=seen.append)
-    assert (result.status, result.objective) == (Status.COMPLETE, 73_712)
-    for name in ("nodes", "leaves"):
-        assert result.counters[name] == expected.counters[name]
-    assert result.devices == ("worker-0", "worker-1")
-    started = next(event for event in seen if isinstance(event, Started))
-    assert started.devices == ["worker-0", "worker-1"]
-    metrics = [event for event in seen if isinstance(event, Metric)]
-    rates = {event.device for event in metrics if event.name == "nodes_per_second"}
-    assert rates
-    assert rates <= {"worker-0", "worker-1"}
-    shares = [event for event in metrics if event.name == "explored_share"]
-    assert {event.device for event in shares} == {None}, "a worker knows its task only"
-    assert [event.value for event in shares] == sorted(event.value for event in shares)
-    assert not any(event.name in ("explored_here", "nodes_left", "exchanged_intervals") for event in metrics)
-
-
-@pytest.mark.full
-def test_chains_and_islands_are_those_of_one_machine(clustered, alone):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(120, 6))
-    problem = engine.HorseshoeProbit(X, X[:, 0] + rng.normal(size=120) > 0)
-    given = {"draws": 40, "warmup": 50, "chains": 4, "seed": 2}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", engine.ConvergenceWarning)
-        expected, found = alone.solve(problem, **given), clustered.solve(problem, **given)
-    assert np.array_equal(expected.arrays["beta"], found.arrays["beta"])
-    assert np.array_equal(expected.arrays["log_tau"], found.arrays["log_tau"])
-
-    bits = engine.BOA("trap-5", 30)
-    options = {"islands": 2, "population": 64, "migration_interval": 4, "max_generations": 12}
-    one, two = alone.solve(bits, **options), clustered.solve(bits, **options)
-    assert np.array_equal(one.arrays["history"], two.arrays["history"])
 
 
 def test_map_has_the_results_of_one_machine_in_order(clustered, alone):
@@ -104,28 +64,6 @@ def test_what_is_not_divided_is_solved_whole_by_one_worker(clustered, problem, o
     assert result.devices in (("worker-0",), ("worker-1",))
     assert result.warnings[0].kind == "ClusterWarning"
     assert any(isinstance(event, Notice) and reason in event.message for event in seen)
-
-
-@pytest.mark.full
-def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu):
-    with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=LASTING)) as owner:
-        there = {
-            owner.executor.connect().client.scheduler_info()["workers"][at]["name"]: pid
-            for at, pid in pids(owner).items()
-        }
-        seen = []
-        run = owner.start(engine.Queens(14), ivms=16, on_event=seen.append)
-        wait_until(lambda: any(isinstance(event, Metric) and event.device == "worker-0" for event in list(seen)))
-        os.kill(there[0], signal.SIGKILL)
-        os.kill(there[1], signal.SIGSTOP)  # the run cannot end before the scheduler has missed the other
-        try:
-            wait_until(lambda: owner.executor.connect()._roster.departed)
-        finally:
-            os.kill(there[1], signal.SIGCONT)
-        lost = r"worker-0 is lost; (\d tasks? in progress (is|are)|what it had begun is) computed again"
-        with pytest.warns(ClusterWarning, match=lost):
-            result = run.wait(5 * PATIENCE)
-    assert result.objective == 365_596
 
 
 def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(clustered, alone, tmp_path):
@@ -189,19 +127,6 @@ def test_workers_that_are_killed_change_nothing(cpu, alone):
                 assert result.counters["nodes"] == wanted.counters["nodes"]
             if before == kills:
                 break
-
-
-@pytest.mark.full
-def test_a_local_worker_that_ended_for_good_is_replaced(cpu):
-    with engine.Engine(executor=Dask("local:1", "opencl", [cpu], timing=LASTING)) as owner:
-        assert owner.solve(engine.Queens(8)).objective == 92
-        first = pids(owner)
-        cluster = owner.executor.connect().client.cluster
-        cluster.sync(cluster.workers[0].close)  # the nanny: Dask starts neither of them again
-        result = owner.solve(engine.Queens(9))
-        assert (result.objective, result.devices) == (352, ("worker-0",))
-        assert not set(first) & set(pids(owner))
-        assert len(owner.executor.connect().workers) == 1
 
 
 @pytest.mark.full

@@ -1,7 +1,6 @@
 """Schedulers and workers with other versions, or without Quintet: who it is, in a sentence."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -65,16 +64,6 @@ def worker(folder, address, name, first=""):
         yield
 
 
-@contextlib.contextmanager
-def scheduler(folder, first=""):
-    """A scheduler's address, and its process."""
-    file = folder / "scheduler.json"
-    words = ["distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"]
-    with started(folder, [*words, "--scheduler-file", str(file)], first) as child:
-        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"), "the scheduler does not start")
-        yield json.loads(file.read_text())["address"], child
-
-
 @pytest.fixture
 def address():
     """Of a scheduler in this process, without workers."""
@@ -108,20 +97,3 @@ def test_workers_with_other_versions_are_shown_and_refused(address, cpu, tmp_pat
         assert "cannot be used: it has quintet 0.0.9" in shown.err
         with pytest.raises(ClusterError, match=r"b-old at tcp://\S+ cannot be used: .*; use the same versions$"):
             Connection(address)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("first", "fault"),
-    [
-        (WITHOUT_QUINTET, f"it has no Quintet; install Quintet {version()} there"),
-        (OLD_QUINTET, f"it has quintet 0.0.9, and this process {version()}; use"),
-    ],
-    ids=["none", "old"],
-)
-def test_a_scheduler_without_the_same_quintet_is_named(tmp_path, first, fault):
-    with (
-        scheduler(tmp_path, first) as (address, _),
-        pytest.raises(ClusterError, match=rf"^the scheduler at {address} cannot be used: {fault}"),
-    ):
-        Connection(address)

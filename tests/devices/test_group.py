@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from engine.devices import Communicator, Device, DevicePool, WorkerGroup
-from engine.errors import DeviceError, DeviceLost, PeerFailed
+from engine.devices import Communicator, DevicePool, WorkerGroup
+from engine.errors import DeviceLost, PeerFailed
 from tests.support.faults import failing
 from tests.support.needs import first_device
 from tests.support.patience import PATIENCE
@@ -98,33 +98,3 @@ def test_a_tolerant_group_goes_on_without_a_lost_device(members):
         assert workers.alive == [0, 2]
         assert workers.each(Counter.add, 3) == [3, 3]
         assert workers.map(Counter.add, [(1,), (1,), (1,)]) == [4, None, 4]
-
-
-def test_a_worker_that_cannot_be_made_leaves_no_memory_taken(members, monkeypatch):
-    staging, given_back, release = [], [], Device.release_staging
-    monkeypatch.setattr(
-        Device, "release_staging", lambda device, array: given_back.append(id(array)) or release(device, array)
-    )
-
-    def make(device):
-        staging.append(device.staging(8, "float64"))
-        device.empty(1000, "float64")
-        device.empty(1000, "float64")
-        return Counter(device, 0, [])
-
-    def buffers(device):
-        return len(device._owned.buffers)
-
-    before = members[0].submit(buffers).result()
-    with failing(members[0].label, at_allocation=2), pytest.raises(DeviceError, match="fallen off"):
-        WorkerGroup(members[:1], make)
-    assert members[0].submit(buffers).result() == before
-    assert given_back == [id(array) for array in staging]
-
-
-def test_a_communicator_that_was_aborted_lets_nobody_wait_again():
-    communicator = Communicator(2)
-    communicator.abort()
-    for rank in (0, 1, 0):
-        with pytest.raises(PeerFailed):
-            communicator.all_gather(rank, "value")

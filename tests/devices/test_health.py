@@ -1,18 +1,15 @@
 """The state of devices that is reported while they work: on any machine, with or without NVML."""
 
-import contextlib
-import sys
-import threading
 import time
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from engine.devices.monitor import health as health_module
-from engine.devices.monitor.health import Health, HealthMonitor
+from engine.devices.monitor.health import Health
 from engine.devices.pool import pool as pool_module
-from engine.events import DeviceStatus, from_json, to_json
+from engine.events import DeviceStatus
 from tests.support.patience import wait_until
 
 
@@ -45,27 +42,6 @@ def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device, clock):
     assert health.sample()[device.label]["busy"] == pytest.approx(50)
     clock[0] += 0.1
     assert health.sample()[device.label]["busy"] == 0
-
-
-@contextlib.contextmanager
-def at_work(device):
-    """The device's thread has a task that does not end."""
-    begun, enough = threading.Event(), threading.Event()
-    working = device.submit(lambda _: (begun.set(), enough.wait()))
-    try:
-        begun.wait()
-        yield
-    finally:
-        enough.set()
-        working.result()
-
-
-def test_a_long_task_is_counted_before_it_ends(device, clock):
-    health = Health(pool_of(device))
-    with at_work(device):
-        health.sample()
-        clock[0] += 0.1
-        assert health.sample()[device.label]["busy"] == pytest.approx(100)
 
 
 def test_copies_from_and_to_the_host_are_counted_in_bytes_since_the_sample_before(device):
@@ -104,19 +80,6 @@ def test_memory_in_use_follows_what_is_allocated(device):
     assert any(device.submit(follows).result() for _ in range(20))
 
 
-def test_the_sampler_reports_every_member_and_stops_when_closed(device):
-    reported = []
-    sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: reported.append((label, values)), 0.02)
-    wait_until(lambda: reported)
-    sampler.close()
-    count = len(reported)
-    time.sleep(0.1)
-    assert count == len(reported)
-    assert {label for label, _ in reported} == {device.label}
-    status = DeviceStatus(time=1.0, device=device.label, **reported[-1][1])
-    assert from_json(to_json(status)) == status
-
-
 def test_a_run_that_lasts_reports_the_health_of_its_devices(device):
     import engine
 
@@ -130,69 +93,3 @@ def test_a_run_that_lasts_reports_the_health_of_its_devices(device):
         run.wait()
     assert statuses
     assert all(status.device == device.info.id and 0 <= (status.busy or 0) <= 100 for status in statuses)
-
-
-def test_trouble_with_the_drivers_library_ends_the_telling_and_nothing_else(device, monkeypatch, caplog):
-    def broken(self):
-        raise RuntimeError("the library has changed")
-
-    monkeypatch.setattr(Health, "sample", broken)
-    sampler = HealthMonitor(Health(pool_of(device)), lambda label, values: None, 0.01)
-    wait_until(lambda: "the library has changed" in caplog.text)
-    time.sleep(0.1)
-    sampler.close()
-    assert caplog.text.count("the library has changed") == 1
-
-
-class Library(ModuleType):
-    """What is used of NVML, without a power sensor."""
-
-    NVML_TEMPERATURE_GPU = 0
-
-    class NVMLError(Exception):
-        """Whatever NVML complains of."""
-
-    def __init__(self):
-        super().__init__("pynvml")
-        self.asked = []
-
-    def nvmlInit(self): ...
-
-    def nvmlDeviceGetHandleByUUID(self, uuid):
-        self.asked.append(uuid)
-        return uuid
-
-    nvmlDeviceGetHandleByPciBusId = nvmlDeviceGetHandleByUUID
-
-    def nvmlDeviceGetMemoryInfo(self, handle):
-        return SimpleNamespace(used=3_000_000_000, total=80_000_000_000)
-
-    def nvmlDeviceGetUtilizationRates(self, handle):
-        return SimpleNamespace(gpu=93)
-
-    def nvmlDeviceGetPowerUsage(self, handle):
-        raise self.NVMLError
-
-    def nvmlDeviceGetTemperature(self, handle, sensor):
-        return 61
-
-
-@pytest.mark.parametrize("uuid", ["GPU-1234", "00000000:01:00.0"])
-def test_a_gpu_is_asked_through_nvml_and_may_lack_a_sensor(monkeypatch, uuid):
-    library = Library()
-    monkeypatch.setitem(sys.modules, "pynvml", library)
-    gpu = SimpleNamespace(
-        language="cuda",
-        name="GPU",
-        platform="NVIDIA CUDA",
-        uuid=uuid,
-        memory=80_000_000_000,
-        capabilities=SimpleNamespace(kind="gpu"),
-    )
-    counts = {"busy_seconds": 0.0, "building_seconds": 0.0, "copied_bytes": (0, 0)}
-    member = SimpleNamespace(info=gpu, label="cuda:0", allocated_bytes=None, **counts)
-    sample = Health(pool_of(member)).sample()["cuda:0"]
-    assert library.asked == [uuid]
-    assert "power" not in sample
-    assert (sample["memory_used"], sample["memory_total"]) == (3e9, 80e9)
-    assert (sample["utilisation"], sample["temperature"], sample["busy"]) == (93.0, 61.0, 0.0)

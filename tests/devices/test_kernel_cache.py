@@ -96,37 +96,12 @@ def test_files_that_were_cut_are_compiled_again(cache, name):
 
 
 @pytest.mark.full
-def test_a_killed_process_costs_no_kernel_that_others_have_used(cache):
-    before = {path: path.stat().st_mtime_ns for path in compiled(cache)}
-    assert started(cache, "kill").returncode == -signal.SIGKILL
-    assert len(list(cache.rglob("in-use/*"))) == 1
-    done = started(cache)
-    assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")
-    assert {path: path.stat().st_mtime_ns for path in compiled(cache)} == before
-    assert not list(cache.rglob("in-use/*"))
-
-
-@pytest.mark.full
 def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path, filled):
     assert started(tmp_path, "kill").returncode == -signal.SIGKILL
     for path in compiled(tmp_path):
         damaged_in_place(path)
     done = started(tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
-def test_without_a_folder_to_write_kernels_are_compiled_for_the_process(filled, variable, monkeypatch):
-    if variable == "HOME":
-        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        environment = {"XDG_CACHE_HOME": "", "HOME": "/proc/nowhere"}
-    else:
-        environment = {"XDG_CACHE_HOME": "/proc/nowhere"}
-    done = started(filled, **environment)
-    assert (done.returncode, done.stdout) == (0, DRAWN)
-    assert done.stderr.count("StorageWarning") == 1
-    assert "compiled kernels cannot be kept in /proc/nowhere" in done.stderr
 
 
 def test_of_those_that_start_together_one_compiles(tmp_path, monkeypatch):
@@ -178,44 +153,6 @@ def test_a_damaged_binary_is_as_none(tmp_path, monkeypatch):
     for content in (b"", b"short", b"x" + (tmp_path / "one.cubin").read_bytes()[1:]):
         (tmp_path / "one.cubin").write_bytes(content)
         assert kernel_cache.kept("one.cubin") is None
-
-
-def test_a_start_reads_lists_not_the_programs(tmp_path, monkeypatch):
-    for number in range(40):
-        (tmp_path / "AB" / f"P{number}" / "kernel").mkdir(parents=True)
-        (tmp_path / "AB" / f"P{number}" / "kernel" / "kernel.so").write_bytes(bytes(100))
-    first = kernel_cache._PoclFiles(tmp_path)
-    first.list_soon()
-    first._close()
-    read = []
-    for module, name in ((os, "scandir"), (Path, "read_bytes"), (Path, "open")):
-        monkeypatch.setattr(module, name, _noting(getattr(module, name), read))
-    kernel_cache._PoclFiles(tmp_path)._close()
-    here = [path for path in read if path.startswith(str(tmp_path))]  # others are of the cache of this process
-    assert 0 < len(here) < 10
-
-
-def _noting(function, calls):
-    def called(*args, **kwargs):
-        calls.append(str(args[0]))
-        return function(*args, **kwargs)
-
-    return called
-
-
-def test_the_programs_used_longest_ago_make_room(tmp_path, monkeypatch):
-    for number, name in enumerate(("OLD", "NEW", "NEWEST")):
-        program = tmp_path / "AB" / name
-        program.mkdir(parents=True)
-        (program / "program.bc").write_bytes(bytes(100))
-        (program / "last_accessed").touch()
-        os.utime(program / "last_accessed", (number, number))
-    first = kernel_cache._PoclFiles(tmp_path)
-    first.list_soon()
-    first._close()
-    monkeypatch.setattr(kernel_cache, "_largest", lambda: 310)
-    kernel_cache._PoclFiles(tmp_path)._close()
-    assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]
 
 
 def test_files_of_ones_own_that_were_used_longest_ago_make_room(tmp_path, monkeypatch):

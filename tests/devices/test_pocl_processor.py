@@ -72,23 +72,6 @@ def test_a_known_processor_keeps_its_name_unless_it_has_avx_512_and_its_name_non
     assert described.processor == (name.encode() if name else processor)
 
 
-@pytest.mark.parametrize(
-    ("triplet", "processor", "is_shown"),
-    [
-        (b"generic-linux-gnu", b"named otherwise", True),
-        (b"generic", b"generic", True),
-        (b"generic-linux-gnu", b"generic", False),
-    ],
-    ids=["not found", "two places", "no memory"],
-)
-def test_what_is_not_found_surely_is_left_alone(described, system, triplet, processor, is_shown):
-    described.triplet, described.processor = triplet, processor
-    if not is_shown:
-        (system / "self" / "mem").unlink()
-    assert _named(described, system, _THIRD) is None
-    assert (described.triplet, described.processor) == (triplet, processor)
-
-
 _WIDE = """
 KERNEL widest_vectors(GLOBAL float* out)
 {

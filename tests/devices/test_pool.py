@@ -1,8 +1,6 @@
 """The pool: a thread a device, errors that arrive whole, and an orderly end."""
 
 import importlib
-import subprocess
-import sys
 import threading
 import traceback
 from concurrent.futures import Future
@@ -11,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.devices import DevicePool, MemoryInfo, gather
+from engine.devices import DevicePool, MemoryInfo
 from engine.devices.pool.pool import reserve_host_cores
 from engine.errors import DeviceError, OutOfDeviceMemory
 from tests.support.counting import ABACUS
@@ -98,40 +96,6 @@ def test_a_device_that_fails_neither_stays_silent_nor_leaves_others_open(fakes, 
     assert closed(diary) == [f"opencl:{number}" for number in order]
 
 
-def test_a_pool_can_be_closed_twice(fakes):
-    diary, _ = fakes
-    pool = DevicePool(infos(2))
-    members = list(pool.members)
-    pool.close()
-    pool.close()
-    for member in members:
-        member.close()
-    assert closed(diary) == ["opencl:91", "opencl:90"]
-
-
-def test_gather_waits_for_all_and_raises_the_first_error_in_order(fakes):
-    released = threading.Event()
-    finished = []
-
-    def late(_, rank):
-        released.wait(PATIENCE)
-        finished.append(rank)
-        if rank == 0:
-            raise LookupError("first in order")
-        return rank
-
-    def early(_):
-        released.set()
-        raise ArithmeticError("first in time")
-
-    with DevicePool(infos(3)) as pool:
-        futures = [pool.members[0].submit(late, 0), pool.members[1].submit(early), pool.members[2].submit(late, 2)]
-        with pytest.raises(LookupError, match="first in order"):
-            gather(futures)
-        assert sorted(finished) == [0, 2]
-        assert gather(member.submit(lambda _, x: 2 * x, rank) for rank, member in enumerate(pool.members)) == [0, 2, 4]
-
-
 @pytest.mark.parametrize("kind", [ZeroDivisionError, DeviceError, KeyboardInterrupt])
 def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(device, kind):
     def deep_inside(running):
@@ -145,23 +109,6 @@ def test_an_error_on_a_device_thread_reaches_the_caller_with_type_and_traceback(
     frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert frames[-2:] == ["task", "deep_inside"]
     assert device.submit(lambda running: running.get(running.put(np.arange(3))).tolist()).result() == [0, 1, 2]
-
-
-def test_one_device_listed_twice_is_two_members_that_share_nothing(device):
-    def work(running, value):
-        buffer = running.put(np.full(1000, value, np.int32))
-        for _ in range(20):
-            other = running.empty(1000, np.int32)
-            running.copy(other, buffer)
-            running.release(buffer)
-            buffer = other
-        return int(running.get(buffer).sum())
-
-    with DevicePool([device.info, device.info]) as pool:
-        first, second = pool.members
-        assert (first.label, second.label) == (device.info.id, f"{device.info.id}#2")
-        assert first.submit(lambda running: running).result() is not second.submit(lambda running: running).result()
-        assert gather([first.submit(work, 3), second.submit(work, 4)]) == [3000, 4000]
 
 
 @pytest.mark.parametrize(
@@ -214,32 +161,6 @@ def test_devices_that_can_are_let_read_each_other(fakes):
     fails.add("read 91 cuda:90")
     with DevicePool([first, second]) as pool, pytest.raises(RuntimeError, match="cannot read 91 cuda:90"):
         pool.enable_peers()
-
-
-def test_a_buffer_larger_than_a_device_allows_is_refused_by_plan(opencl):
-    message = rf"the row needs one buffer of .* on {opencl.info.id}, which allows .*; split it"
-    with DevicePool([opencl.info]) as pool, pytest.raises(OutOfDeviceMemory, match=message):
-        pool.require_memory({}, "the row", "split it", largest=opencl.info.max_allocation + 1)
-
-
-PROMPT = """
-import sys
-from engine.devices import available
-from engine.devices.pool.pool import DevicePool
-info = next(info for info in available("opencl")[0] if info.id == sys.argv[1])
-before = sys.getswitchinterval()
-assert before > 1e-4
-first, second = DevicePool([info] * 2), DevicePool([info] * 2)
-first.close()
-assert abs(sys.getswitchinterval() - 1e-4) < 1e-9
-second.close()
-assert sys.getswitchinterval() == before
-"""
-
-
-def test_threads_change_promptly_while_a_pool_has_several_devices(opencl):
-    """In a process of its own, because the interval is the process's, and the pool of another test may be open here."""
-    subprocess.run([sys.executable, "-c", PROMPT, opencl.info.id], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

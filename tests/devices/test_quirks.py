@@ -13,7 +13,6 @@ import pytest
 from engine.util.quirks import pocl_header
 from engine.util.quirks.pyopencl_invokers import keep_invokers
 
-ROOT = Path(__file__).resolve().parents[2]
 EXIT = """
 import atexit, concurrent.futures, threading
 from engine.util.quirks.exit_order import before_threads_end

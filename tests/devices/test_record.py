@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 
 from engine.devices import Launcher, Record
-from engine.devices.cuda.compiler import compile_cubin
-from engine.devices.kernels.templates import render
-from engine.errors import BackendUnavailable, KernelArgumentError
+from engine.errors import KernelArgumentError
 
 MIXED = Record("mixed", flag="i8", rate="f64", shape=("f32", 3), count="i64", sign="i16")
-CHAIN = Record("chain", precision="f64", energy="f64")
-
 TEXT = """
 ${mixed.declaration()}
 typedef char as_on_the_host[sizeof(mixed_t) == ${mixed.dtype.itemsize} ? 1 : -1];
@@ -49,38 +45,6 @@ def test_kernels_and_the_host_have_the_same_fields(device, template):
     for name in ("flag", "rate", "shape", "count"):
         np.testing.assert_array_equal(found[name], 2 * expected[name])
     np.testing.assert_array_equal(found["sign"], -expected["sign"])
-
-
-def test_cuda_aligns_a_record_as_the_host_does(template):
-    try:
-        assert compile_cubin(render(template, "cuda", mixed=MIXED), "sm_90", "cuda:0")
-    except BackendUnavailable as error:
-        pytest.skip(str(error))
-
-
-def test_a_buffer_that_does_not_hold_the_records_of_a_kernel_is_an_error(device, template):
-    def launch(running):
-        numbers = running.put(np.zeros(15))
-        running.program(template, mixed=MIXED).double_all(3, 1, all=numbers, times=2, shift=0.0)
-
-    with pytest.raises(KernelArgumentError, match=r"all must be a buffer of .*'rate'.*; got a buffer of float64"):
-        device.submit(launch).result()
-
-
-def test_records_of_one_type_are_views_of_numbers():
-    numbers = np.arange(12.0).reshape(2, 3, 2)
-    chains = CHAIN.view(numbers)
-    assert chains.shape == (2, 3)
-    chains["energy"][1, 2] = -1.0
-    assert numbers[1, 2, 1] == -1.0
-    assert np.shares_memory(CHAIN.numbers(chains), numbers)
-    np.testing.assert_array_equal(CHAIN.numbers(chains), numbers)
-
-
-@pytest.mark.parametrize(("field", "kind"), [("field", "float16"), ("local", "i32"), ("class", "i32"), ("int4", "f64")])
-def test_a_field_of_an_unknown_type_or_named_as_a_keyword_is_an_error(field, kind):
-    with pytest.raises(ValueError, match=rf"wrong\.{field}"):
-        Record("wrong", **{field: kind})
 
 
 def test_a_launcher_is_given_only_what_varies(device, template):

@@ -12,10 +12,8 @@ from engine.devices import DevicePool
 from engine.devices.cuda import graph as cuda_graph
 from engine.devices.cuda.graph import GraphRecording
 from engine.devices.graph import Recordings, record
-from engine.devices.monitor.timeline import profiled
 from engine.errors import DeviceError, KernelArgumentError, RecordingError
 from tests.support.faults import failing
-from tests.support.needs import package
 
 KERNELS = """
 KERNEL add(GLOBAL i32* values, const GLOBAL i32* more, i32 times, f32 share)
@@ -121,26 +119,6 @@ def test_a_recording_holds_until_a_buffer_of_its_time_is_released(device, trial_
             recording.play()
 
     on(device, trial_template, work)
-
-
-def test_the_commands_of_a_recording_are_on_the_timeline(device, trial_template):
-    name = trial_template("recordings", KERNELS)
-
-    def work(running):
-        add, values, more = buffers(running, name)
-        with running.record() as recording, running.stream(1):
-            running.copy(more, values)
-            add(1, 8, values=values, more=more, times=1, share=0.0)
-        running.sync()
-        for _ in range(2):
-            recording.play()
-        running.sync()
-
-    with profiled() as timeline, DevicePool([device.info]) as pool:
-        pool.members[0].submit(work).result()
-    commands = timeline.devices[0].commands
-    assert [(one.name, one.stream) for one in commands[-4:]] == [("copy", 1), ("add", 1)] * 2
-    assert sum(one.kind == "kernel" for one in commands) == 3
 
 
 def test_a_device_fails_in_the_middle_of_a_recording(device, trial_template):
@@ -317,22 +295,6 @@ def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(graphs, trial_te
     assert "could not capture the work: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" in record.message
 
 
-def test_streams_leave_a_capture_in_which_something_is_refused(graphs, trial_template):
-    member, (driver,) = graphs
-
-    def work(running, add, values, more):
-        def act():
-            add(1, 8, values=values, more=more, times=1, share=0.0)
-            running.sync()
-
-        with pytest.raises(RecordingError, match="a wait of the host"), running.record():
-            act()
-        return running.get(values).tolist()
-
-    assert on(member, trial_template, work) == [0] * 8
-    assert driver.calls == ["begin", "end", "destroy"]
-
-
 def test_a_device_that_failed_says_so_when_a_graph_is_launched(graphs, trial_template):
     member, (driver,) = graphs
 
@@ -344,14 +306,3 @@ def test_a_device_that_failed_says_so_when_a_graph_is_launched(graphs, trial_tem
 
     with pytest.raises(DeviceError, match="failed while computing: CUDA_ERROR_ILLEGAL_ADDRESS"):
         on(member, trial_template, work)
-
-
-def test_the_binding_has_the_functions_that_recordings_call():
-    driver = package("cuda.bindings.driver")
-    for name in (name for name in dir(_Driver) if name.startswith("cu")):
-        assert callable(getattr(driver, name)), name
-    assert driver.CUresult.CUDA_SUCCESS == 0
-    assert driver.CUresult.CUDA_SUCCESS.name == "CUDA_SUCCESS"
-    assert int(driver.CUstream(77)) == 77
-    assert driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED is not None
-    assert cuda_graph.has_graphs()

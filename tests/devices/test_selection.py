@@ -3,13 +3,11 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from engine.devices import Capabilities, DeviceInfo, available, by_backend, select, selection
+from engine.devices import Capabilities, DeviceInfo, available, select, selection
 from engine.devices.backends import backends
-from engine.devices.cuda import compiler as nvrtc
 from engine.devices.cuda import device as cuda
 from engine.errors import BackendUnavailable, DeviceNotFound
 
@@ -118,28 +116,6 @@ def fresh_driver():
     cuda._driver.cache_clear()
 
 
-def fake_driver(monkeypatch, count):
-    """A PyCUDA whose driver finds ``count`` devices, or does not start."""
-    package, driver = ModuleType("pycuda"), ModuleType("pycuda.driver")
-
-    class Error(Exception):
-        pass
-
-    class Device:
-        @staticmethod
-        def count():
-            return count or 0
-
-    def init():
-        if count is None:
-            raise Error("cuInit failed: no CUDA-capable device is detected")
-
-    driver.__dict__.update(Error=Error, Device=Device, init=init)
-    package.__dict__.update(driver=driver)
-    monkeypatch.setitem(sys.modules, "pycuda", package)
-    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
-
-
 @pytest.mark.usefixtures("fresh_driver")
 @pytest.mark.parametrize("driver", [False, True])
 def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch, driver):
@@ -156,39 +132,3 @@ def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch, driver
     command = "sudo apt install g++ python3-dev nvidia-cuda-toolkit"
     assert command in message
     assert command in (ROOT / "docs/install.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("fresh_driver")
-def test_cuda_without_its_compiler_says_how_to_install_it(monkeypatch):
-    fake_driver(monkeypatch, 1)
-    monkeypatch.setattr(nvrtc.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(BackendUnavailable, match=r"no module cuda\); pip install cuda-bindings"):
-        cuda.list_devices()
-
-
-@pytest.mark.usefixtures("fresh_driver")
-def test_cuda_without_a_driver_library_says_so(monkeypatch, tmp_path):
-    text = 'raise ImportError("libcuda.so.1: cannot open shared object file: No such file or directory")\n'
-    (tmp_path / "driver.py").write_text(text, encoding="utf-8")
-    package = ModuleType("pycuda")
-    package.__path__ = [str(tmp_path)]
-    monkeypatch.setitem(sys.modules, "pycuda", package)
-    monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)
-    with pytest.raises(
-        BackendUnavailable, match=r"pycuda is installed, but NVIDIA's driver library \(libcuda\) is not"
-    ):
-        cuda.list_devices()
-
-
-@pytest.mark.usefixtures("fresh_driver")
-@pytest.mark.parametrize(("count", "why"), [(None, r"device \(cuInit failed: no CUDA-capable .*\)$"), (0, "device$")])
-def test_cuda_without_a_device_says_so(monkeypatch, count, why):
-    fake_driver(monkeypatch, count)
-    with pytest.raises(BackendUnavailable, match=f"NVIDIA's driver is installed, but sees no {why}"):
-        cuda.list_devices()
-
-
-def test_devices_are_grouped_by_backend_in_the_order_given():
-    mixed = [EPYC, CUDA[1], OPENCL[0], CUDA[0]]
-    assert [ids(group) for group in by_backend(mixed)] == [["cuda:1", "cuda:0"], ["opencl:1", "opencl:0"]]
-    assert by_backend([]) == []

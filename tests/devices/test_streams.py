@@ -1,13 +1,6 @@
 """Lanes: work that may overlap keeps the order that marks give it, on every device."""
 
-import gc
-import threading
-from typing import ClassVar
-
 import numpy as np
-
-from engine.devices import DevicePool
-from engine.devices.buffer import Events
 
 SLOW = """
 // One work-item counts for a while, so that work of another stream could overtake it; then every value grows by 1.
@@ -98,68 +91,4 @@ def test_sync_and_release_wait_for_every_stream(device, trial_template):
     assert device.submit(work).result().tolist() == [1, 1, 1, 1]
 
 
-def test_a_device_with_work_on_streams_closes(device, trial_template):
-    template = trial_template("streams_close", SLOW)
-
-    def work(running):
-        slow, _ = kernels(running, template)
-        with running.stream(1):
-            values = running.put(np.zeros(4, np.int32))
-            slow(1, 1, values=values, count=4, rounds=ROUNDS)
-            running.get_async(values, running.staging(4, np.int32))
-
-    with DevicePool([device.info]) as pool:
-        pool.members[0].submit(work).result()
-
-
 # --- marks outlive their device, and die on any thread ---------------------------------------------------------------
-
-
-class FakeEvent:
-    dropped_on: ClassVar[list[int]] = []
-
-    def __del__(self):
-        self.dropped_on.append(threading.get_ident())
-
-
-def test_events_are_used_again_and_dropped_where_they_are_cleared():
-    FakeEvent.dropped_on.clear()
-    events = Events(FakeEvent)
-    first, second = events.take(), events.take()
-    assert events[first] is not events[second]
-    held = id(events[first])
-    others = [first]
-    del first
-    ended = threading.Thread(target=others.clear)  # the last to have the event
-    ended.start()
-    ended.join()
-    assert FakeEvent.dropped_on == []
-    third = events.take()
-    assert id(events[third]) == held
-    assert len(events) == 2
-    cleared = threading.Thread(target=events.clear)
-    cleared.start()
-    cleared.join()
-    assert FakeEvent.dropped_on == [cleared.ident] * 2
-    del second, third  # nothing is left for them to give back
-    assert events[events.take()] is not None
-    assert len(events) == 1
-
-
-def test_marks_may_be_left_to_another_thread_and_to_the_end(device):
-    kept = []
-
-    def work(running):
-        values = running.put(np.arange(8, dtype=np.int32))
-        for _ in range(100):
-            kept.append(running.record_event())
-            running.wait_for_event(kept[-1])
-        running.synchronize_event(kept[-1])
-        return running.get(values)
-
-    with DevicePool([device.info]) as pool:
-        assert np.array_equal(pool.members[0].submit(work).result(), np.arange(8))
-        del kept[::2]
-        assert np.array_equal(pool.members[0].submit(work).result(), np.arange(8))
-    kept.clear()
-    gc.collect()

@@ -53,10 +53,3 @@ def test_only_the_last_commands_are_kept(device):
     with profiled(most=2) as timeline:
         _run(device)
     assert [[command.kind for command in one.commands] for one in timeline.devices] == [["copy", "download"]] * 2
-
-
-def test_nothing_is_recorded_outside_the_block(device):
-    with profiled() as timeline:
-        pass
-    _run(device)
-    assert timeline.devices == []

@@ -44,16 +44,6 @@ def one_thread_stays_until_the_last_who_wanted_it_has_left():
         assert counts() == {2}
 
 
-def a_library_that_is_loaded_meanwhile_has_as_many_as_before():
-    with one_thread():
-        assert counts() == {1}
-        import scipy.linalg  # noqa: F401 - brings another BLAS
-    assert inside() == {1}
-    with threadpool_limits(2, "blas"):
-        assert inside() == {1}
-        assert counts() == {2}
-
-
 def a_large_operation_has_all_threads_meanwhile():
     def large():
         with all_threads():
@@ -75,7 +65,6 @@ def a_limit_of_the_caller_holds_and_is_restored():
 
 
 CLAIMS = (
-    a_library_that_is_loaded_meanwhile_has_as_many_as_before,
     every_thread_of_the_process_is_heard,
     one_thread_stays_until_the_last_who_wanted_it_has_left,
     a_large_operation_has_all_threads_meanwhile,

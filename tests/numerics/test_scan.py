@@ -70,43 +70,6 @@ def test_a_total_beyond_int32_is_exact_while_prefixes_wrap(device):
     assert np.array_equal(device.submit(scanned, values, np.int64).result()[0], np.arange(5000) * 2**30)
 
 
-def test_a_buffer_can_be_scanned_in_place_and_in_part(device):
-    values = random_values(10_000, "int64", seed=3)
-
-    def run(running):
-        buffer = running.put(values)
-        with Scanner(running) as scanner:
-            total = scanner.exclusive(buffer, buffer, 9000)
-        return running.get(buffer), total
-
-    result, total = device.submit(run).result()
-    prefixes, expected = host_exclusive_scan(values[:9000])
-    assert total == expected
-    assert np.array_equal(result, np.concatenate([prefixes, values[9000:]]))
-
-
-def test_one_scanner_takes_longer_and_shorter_inputs(device):
-    def run(running):
-        with Scanner(running) as scanner:
-            buffers = [running.put(np.ones(size, np.int32)) for size in (10, 5000, 100_000, 3, 20_000)]
-            return [scanner.exclusive(buffer, buffer) for buffer in buffers]
-
-    assert device.submit(run).result() == [10, 5000, 100_000, 3, 20_000]
-
-
-def test_wrong_requests_are_refused(device):
-    def ask(running, value, prefix, count):
-        with Scanner(running) as scanner:
-            scanner.exclusive(running.empty(10, value), running.empty(8, prefix), count)
-
-    with pytest.raises(TypeError, match=r"scans are of .*; got int64 to int32"):
-        device.submit(ask, np.int64, np.int32, None).result()
-    with pytest.raises(ValueError, match="prefixes must hold the 10 elements to scan; it holds 8"):
-        device.submit(ask, np.int32, np.int32, None).result()
-    with pytest.raises(ValueError, match="values must hold the 11 elements to scan; it holds 10"):
-        device.submit(ask, np.int32, np.int32, 11).result()
-
-
 GROUPS = """
 <%namespace name="scan" file="/common/scan.mako"/>
 KERNEL LAUNCH_BOUNDS(${block}, 1) scan_groups(GLOBAL i32* values)

@@ -44,7 +44,6 @@ def test_arrays_come_as_they_were_sent_whatever_is_printed_between():
         (b'{"message": "x", "arrays": {"a": ["<i8", [2]]}}\n' + bytes(12), EOFError),
         (b'{"message": "x", "arrays": {"a": ["<i8", [-2]]}}\n' + bytes(12), ValueError),
     ],
-    ids=["objects", "cut short", "a size below zero"],
 )
 def test_what_is_no_array_is_an_error(sent, error):
     with pytest.raises(error):

@@ -1,7 +1,5 @@
 """Events are JSON lines and back, whatever is in them."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +8,8 @@ from engine import events
 
 pytestmark = pytest.mark.smoke
 
-NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**70), 2**70)
-FLOATS = st.floats(allow_nan=False)
+NUMBERS = st.floats() | st.integers(-(2**70), 2**70)
+FLOATS = st.floats()
 TIMES = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 TEXT = st.text()
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -36,11 +34,6 @@ def test_an_event_is_one_line_and_comes_back_the_same(event):
     again = events.from_json(line)
     assert type(again) is type(event)
     assert repr(again) == repr(event)  # types of numbers, and not-a-number, too
-
-
-def test_not_a_number_survives():
-    again = events.from_json(events.to_json(events.Metric(time=0, name="x", value=math.nan)))
-    assert math.isnan(again.value)
 
 
 @pytest.mark.parametrize("time", ["NaN", "Infinity", "-1.0", "1e999"])

@@ -88,11 +88,6 @@ def test_where_the_file_alone_is_the_lock_its_content_decides(owner, taken, tmp_
             FolderLock(tmp_path)
 
 
-def test_a_damaged_lock_file_is_taken_over(tmp_path):
-    (tmp_path / "run.lock").write_bytes(b"[" * 5000)
-    FolderLock(tmp_path).release()
-
-
 @pytest.mark.parametrize("pid", [10**30, 2**31, -1, 0, True, 1.5, "1", None])
 def test_a_lock_of_a_process_that_cannot_be_is_nobodys(pid, tmp_path):
     owner = {"host": socket.gethostname(), "pid": pid, "since": "now"}

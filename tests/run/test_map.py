@@ -1,6 +1,5 @@
 """``engine.map``: many runs, results in their order, failures in place."""
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -40,12 +39,6 @@ def test_a_batch_is_a_data_frame():
     assert engine.map([]).to_pandas().columns.tolist() == frame.columns.tolist()
 
 
-def test_a_data_frame_without_pandas_says_what_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs the package pandas.*extra statistics"):
-        engine.map(Counting(3), slice_seconds=0).to_pandas()
-
-
 def test_one_problem_is_solved_with_many_seeds():
     found = engine.map(Counting(10), seeds=[3, 1, 2], slice_seconds=0)
     assert [result.objective for result in found.results] == [counting.expected(10, seed) for seed in (3, 1, 2)]
@@ -72,11 +65,6 @@ def test_wrong_options_are_refused_before_anything_runs():
     assert not seen
 
 
-def test_a_time_limit_is_that_of_each_run():
-    found = engine.map([Counting(10**6), Counting(5)], time_limit=1.0, slice_seconds=0.01)
-    assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL]
-
-
 def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch):
     calls = []
 
@@ -93,15 +81,6 @@ def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch):
     found = engine.map([Counting(target) for target in (11, 12, 13, 14)], seeds=[5, 6, 7, 8], slice_seconds=0)
     assert calls == [(5, 6, 7, 8)]
     assert [result.objective for result in found.results] == [-11, -12, counting.expected(13, 7), -14]
-
-
-def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch):
-    def refuse(*arguments):
-        raise engine.OutOfDeviceMemory("too many at once")
-
-    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=refuse))
-    found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
-    assert [result.bound for result in found.results] == [3, 4]
 
 
 def test_a_fault_while_a_group_is_solved_is_reported_before_its_problems_are_solved_alone(monkeypatch):

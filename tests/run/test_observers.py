@@ -2,7 +2,6 @@
 
 import io
 import math
-import sys
 
 import pytest
 from rich.console import Console
@@ -33,15 +32,6 @@ def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path):
     again(FAILED)
     again.close()
     assert [events.from_json(line) for line in path.read_text().splitlines()] == [STARTED, FINISHED, FAILED]
-
-
-def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path):
-    path = tmp_path / "events.jsonl"
-    path.write_text('{"time":0}\n{"time":1,"ty')
-    record = EventLog(path)
-    record(metric(2))
-    record.close()
-    assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(metric(2)) + "\n"
 
 
 class Flushed(io.StringIO):
@@ -91,20 +81,6 @@ def test_the_bar_shows_phase_counts_rate_best_bound_gap_and_seconds():
         assert part in last
 
 
-def test_the_bar_shows_the_time_left_with_its_limits():
-    last = events.Progress(
-        time=2, phase="search", done=3e6, total=4e6, seconds_left=70, seconds_left_low=9, seconds_left_high=400_000
-    )
-    assert "about 1:10 left (9.0 s to 4.63 days)" in shown(STARTED, last, width=160)
-    exact = last.model_copy(update={"seconds_left_low": 70.0, "seconds_left_high": 70.0})
-    assert "about 1:10 left " in shown(STARTED, exact, width=160)
-    assert "left" not in shown(*STORY)
-
-
-def test_the_bar_has_no_end_while_the_total_is_unknown():
-    assert "3M nodes" in shown(STARTED, events.Progress(time=2, phase="search", done=3e6, total=0, unit="nodes"))
-
-
 def test_names_from_a_recorded_run_drive_no_terminal():
     hostile = "\x1b[2J\x1b]0;title\x07"
     events_of_it = [
@@ -118,12 +94,6 @@ def test_names_from_a_recorded_run_drive_no_terminal():
     assert "\x07" not in output
 
 
-def test_notices_stand_above_the_bar():
-    output = shown(*STORY, FINISHED)
-    assert "3 of [9] items fixed\n" in output
-    assert "warning: it is getting late\n" in output
-
-
 @pytest.mark.parametrize("last", [FINISHED, FAILED])
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_bar_keeps_to_one_line_on_a_narrow_terminal(width, last):
@@ -131,51 +101,5 @@ def test_the_bar_keeps_to_one_line_on_a_narrow_terminal(width, last):
     assert len(output.rpartition("\r")[2].splitlines()[0]) <= width + 5
 
 
-def test_a_pause_shows_and_its_clock_stands_still():
-    bar = ProgressBar(Console(file=io.StringIO(), force_terminal=True))
-    bar(STARTED)
-    bar(events.StateChanged(time=3, state="paused"))
-    assert bar.elapsed() == bar.elapsed() == 3
-    bar(events.StateChanged(time=3, state="running"))
-    assert bar.elapsed() > 3
-    bar.close()
-    bar.close()
-
-
 def test_where_there_is_no_terminal_only_warnings_are_shown():
     assert shown(*STORY, FINISHED, terminal=False) == "warning: it is getting late\n"
-
-
-@pytest.mark.parametrize(("forced", "in_sight"), [("", False), ("1", True)])
-def test_standard_error_shows_the_bar_if_it_is_taken_for_a_terminal(monkeypatch, forced, in_sight):
-    output = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", output)
-    monkeypatch.setenv("TTY_COMPATIBLE", forced)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    bar = ProgressBar()
-    for event in (*STORY, FINISHED):
-        bar(event)
-    assert "it is getting late" in output.getvalue()
-    assert ("4M cells" in output.getvalue()) == in_sight
-
-
-def test_without_standard_error_nothing_is_shown(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", None)
-    bar = ProgressBar()
-    for event in (*STORY, FINISHED):
-        bar(event)
-
-
-def test_the_bar_shows_how_many_problems_of_a_batch_are_solved():
-    progress = [
-        events.Progress(time=float(done), phase="problems", done=done, total=3, unit="problems") for done in (0, 1, 3)
-    ]
-    assert "1/3 problems" in shown(*progress[:2])
-    output = io.StringIO()
-    bar = ProgressBar(Console(file=output, force_terminal=True, width=120, color_system=None))
-    for event in progress:
-        bar(event)
-    whole = output.getvalue()
-    assert "3/3 problems" in whole.rpartition("\r")[2]
-    bar.close()
-    assert output.getvalue() == whole  # it has given the terminal back

@@ -1,7 +1,5 @@
 """``import engine``: quick, light, and complete."""
 
-import ast
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 import engine
 from engine.adapters import PUBLIC
 from engine.errors import OptionError
-from engine.solvers import discover, public_names
+from engine.solvers import public_names
 from tests.support import counting
 from tests.support.patience import PATIENCE
 
@@ -58,42 +56,10 @@ def test_dir_lists_public_names_only():
     assert listed == {*engine.__all__, *public_names(), *usable} - {"__version__"}
 
 
-def test_type_checkers_are_reported_every_name_that_solvers_offer():
-    tree = ast.walk(ast.parse(Path(engine.__file__).read_text(encoding="utf-8")))
-    declared = {alias.asname for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names}
-    declared |= {"__version__", "Counting", "posterior_summary", "chain_diagnostics"}  # in other ways
-    missing = {*engine.__all__, *public_names(), *PUBLIC} - declared
-    assert not missing, f"add them to the imports under TYPE_CHECKING in engine/__init__.py: {missing}"
-
-
 def test_an_argument_of_runs_that_is_misspelled_is_recognised():
     for name, meant in (("time_limt", "time_limit"), ("on_events", "on_event"), ("strateg", "strategy")):
         with pytest.raises(OptionError, match=rf"'{name}' of branch_and_bound; did you mean '{meant}'"):
             engine.solve(engine.Queens(6), **{name: 3})
-
-
-def test_problem_classes_are_found_by_looking():
-    assert engine.Counting is counting.Counting
-    assert "Counting" in dir(engine)
-    with pytest.raises(AttributeError, match="module 'engine' has no attribute 'Abacus'"):
-        engine.Abacus  # noqa: B018
-
-
-def test_a_solver_may_offer_more(monkeypatch):
-    name = next(name for name in discover() if name != "counting")
-    package = importlib.import_module(f"engine.solvers.{name}")
-    monkeypatch.setattr(package, "PUBLIC", {"linprog_like": len}, raising=False)
-    assert engine.linprog_like is len
-    assert "linprog_like" in dir(engine)
-
-
-def test_a_class_of_ones_own_may_run_on_a_cluster():
-    class Mine(engine.Engine):
-        pass
-
-    with Mine(cluster="tcp://127.0.0.1:9") as owner:
-        assert isinstance(owner, Mine)
-        assert "tcp://127.0.0.1:9" in repr(owner)
 
 
 def test_a_path_in_the_place_of_a_problem_is_refused_with_what_reads_it():

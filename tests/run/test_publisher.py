@@ -27,7 +27,17 @@ def kinds(folder):
     return [event.type for event in RunFolder.open(folder).events()]
 
 
-@pytest.mark.parametrize("call", ["wait", "join", "close", "solve", "await", "map", "reopen", "exclusive"])
+CALLS = (
+    lambda owner, run: run.wait(),
+    lambda owner, run: owner.close(),
+    lambda owner, run: owner.solve(Counting(3)),
+    lambda owner, run: asyncio.run(awaited(run)),
+    lambda owner, run: owner.map([SMALL, SMALL]),
+    lambda owner, run: owner.exclusive().__enter__(),
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_would_wait_for_itself_is_refused(call):
     errors = []
     box = []
@@ -37,16 +47,7 @@ def test_a_call_that_would_wait_for_itself_is_refused(call):
         if isinstance(event, events.Progress) and not errors:
             ready.wait(PATIENCE)
             try:
-                {
-                    "wait": lambda: box[0].wait(),
-                    "join": lambda: box[0].join(),
-                    "close": lambda: owner.close(),
-                    "solve": lambda: owner.solve(Counting(3)),
-                    "await": lambda: asyncio.run(awaited(box[0])),
-                    "map": lambda: owner.map([SMALL, SMALL]),
-                    "reopen": lambda: owner.reopen(),
-                    "exclusive": lambda: owner.exclusive().__enter__(),
-                }[call]()
+                call(owner, box[0])
             except BaseException as error:
                 errors.append(error)
                 box[0].stop()

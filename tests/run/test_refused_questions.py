@@ -73,13 +73,6 @@ def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(error, tmp
     assert engine.solve(Counting(50), run_folder=tmp_path / "r").status == "optimal"
 
 
-def test_a_run_that_failed_later_keeps_its_folder(tmp_path):
-    with pytest.raises(engine.DeviceError) as caught:
-        engine.solve(Counting(50), run_folder=tmp_path / "r", trouble="device")
-    assert caught.value.run_folder is None  # there is no checkpoint to resume from
-    assert (tmp_path / "r" / "events.jsonl").exists()
-
-
 def test_a_device_failure_carries_the_best_so_far(tmp_path, monkeypatch):
     def solve(problem, options, pool, run):
         run.incumbent(7, 9)

@@ -58,20 +58,3 @@ def test_a_replay_can_be_paused_resumed_and_stopped():
     assert at_pause < len(seen) < 4000
     asides = [event for event in seen if not isinstance(event, events.Metric)]
     assert [event.type for event in asides] == ["state", "state", "notice"]
-
-
-def test_a_stop_between_the_look_and_the_wait_is_obeyed(monkeypatch):
-    """As by a signal, whose handler runs on the thread that plays."""
-    replay = Replay(story(*range(100)), [])
-    replay.pause()
-    emit = Replay._emit_inserted
-
-    def interrupted(self):
-        emit(self)
-        self.stop()
-
-    monkeypatch.setattr(Replay, "_emit_inserted", interrupted)
-    player = threading.Thread(target=replay.play, daemon=True)
-    player.start()
-    player.join(PATIENCE)
-    assert not player.is_alive()

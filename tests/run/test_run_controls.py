@@ -5,15 +5,12 @@ import itertools
 import threading
 import time
 
-import numpy as np
 import pytest
 
 import engine
 from engine import events
-from engine.base.context import StopRequested
 from engine.base.result import Status
 from engine.errors import DeviceError
-from engine.runs import reporter
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.run import Run
 from tests.support import counting
@@ -77,22 +74,6 @@ def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always():
         assert min(gaps) > 0.09
 
 
-def test_a_value_that_stays_is_emitted_soon():
-    watch = Watch()
-
-    def solve(run):
-        run.metric("at", 1)
-        run.metric("at", 2)
-        for _ in range(30):
-            run.poll()
-            time.sleep(0.005)
-        run.notice("still here")
-
-    run_of(solve, on_event=[watch])
-    kinds = [event.type for event in watch if event.type != "device"]
-    assert kinds == ["started", "metric", "metric", "notice", "finished"]
-
-
 def test_progress_emits_the_begin_and_end_of_each_phase_at_once(monkeypatch):
     monkeypatch.setattr("engine.runs.reporter.METRIC_INTERVAL", PATIENCE)  # nothing else is due on a busy machine
     watch = Watch()
@@ -107,62 +88,6 @@ def test_progress_emits_the_begin_and_end_of_each_phase_at_once(monkeypatch):
     run_of(solve, on_event=[watch])
     emitted = [(event.phase, event.done) for event in watch.of(events.Progress)]
     assert emitted == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
-
-
-@pytest.mark.parametrize("observed", [False, True])
-def test_progress_that_nobody_sees_makes_no_event(observed, monkeypatch):
-    made = []
-
-    class Counted(events.Progress):
-        def __init__(self, **fields):
-            made.append(fields["done"])
-            super().__init__(**fields)
-
-    monkeypatch.setattr(reporter, "Progress", Counted)
-    monkeypatch.setattr(reporter, "METRIC_INTERVAL", 60.0)
-    phases = []
-
-    def solve(run):
-        for done in range(100):
-            run.progress("search", done, 1000)
-        phases.append(run.phase)
-
-    run_of(solve, on_event=Watch() if observed else None)
-    assert made == ([0, 99] if observed else [])
-    assert phases == ["search"]
-
-
-def test_an_incumbent_is_emitted_when_it_changes():
-    watch = Watch()
-
-    def solve(run):
-        for objective, bound in ((None, 9), (5, 9), (5, 9), (5, 8), (8, 8)):
-            run.incumbent(objective, bound)
-
-    run_of(solve, on_event=[watch])
-    emitted = [(event.objective, event.bound, event.gap) for event in watch.of(events.Incumbent)]
-    assert emitted == [(None, 9, None), (5, 9, 0.8), (5, 8, 0.6), (8, 8, 0.0)]
-
-
-def test_a_solution_is_emitted_with_its_objective_at_intervals_and_the_newest_in_the_end():
-    watch = Watch()
-
-    def solve(run):
-        for value in range(50, 0, -1):
-            run.incumbent(value, 0, np.array([value, 7]))
-        run.incumbent(1, 1, np.array([1, 7]))  # a better bound alone
-        wait_until(lambda: (run.poll(), any(e.objective == 1 and e.solution for e in watch.of(events.Incumbent)))[1])
-        run.incumbent(0, 0, np.zeros(10_001))
-
-    run_of(solve, on_event=[watch])
-    emitted = watch.of(events.Incumbent)
-    values = [value for value, _ in itertools.groupby((event.objective, event.bound) for event in emitted)]
-    assert values == [*((value, 0) for value in range(50, 0, -1)), (1, 1), (0, 0)]
-    shown = [event for event in emitted if event.solution]
-    assert [event.solution for event in shown] == [[event.objective, 7] for event in shown]
-    assert (shown[0].objective, shown[-1].objective) == (50, 1)
-    assert all(later.time - former.time >= 0.1 for former, later in itertools.pairwise(shown))
-    assert emitted[-1].objective == 0
 
 
 def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in():
@@ -202,23 +127,6 @@ def test_pauses_are_not_on_the_clock_and_nothing_moves_in_them():
     assert [event.state for event in watch.of(events.StateChanged)] == ["paused", "running"]
 
 
-def test_what_is_asked_before_a_run_has_started_follows_its_first_event():
-    first, second = Watch(), Watch()
-    with engine.Engine() as owner:
-        before = owner.start(LONG, on_event=first)
-        run = owner.start(LONG, on_event=second)  # waits for its turn
-        run.pause()
-        run.resume()
-        run.pause()
-        run.stop()
-        before.stop()
-        before.wait(PATIENCE)
-        run.wait(PATIENCE)
-    assert [event.type for event in second[:2]] == ["started", "state"]
-    assert [event.state for event in second.of(events.StateChanged)] == ["stopping"]
-    assert [event.time for event in second] == sorted(event.time for event in second)
-
-
 def test_stop_keeps_the_best_so_far_even_from_a_pause():
     watch = Watch()
     with engine.Engine() as owner:
@@ -232,38 +140,6 @@ def test_stop_keeps_the_best_so_far_even_from_a_pause():
     assert run.state == "ended"
     assert result.status == Status.INTERRUPTED
     assert result.counters["counted"] > 0
-
-
-def test_an_engine_that_closes_stops_its_runs():
-    watch = Watch()
-    with engine.Engine() as owner:
-        runs = [owner.start(LONG, on_event=watch), owner.start(LONG)]
-        wait_until(lambda: watch.of(events.Incumbent))
-    first, second = (run.wait(timeout=0) for run in runs)
-    assert first.counters["counted"] > 0
-    assert second.status == Status.INTERRUPTED
-    assert second.objective is None
-
-
-def test_runs_of_one_engine_take_turns_on_their_own_clocks():
-    with engine.Engine() as owner:
-        began = time.monotonic()
-        first = owner.start(Counting(500))
-        second = owner.start(Counting(100), time_limit=PATIENCE)
-        second.pause()
-        before = first.wait().seconds
-        second.resume()
-        result = second.wait()
-    assert result.status == Status.OPTIMAL
-    assert 0 < result.seconds < time.monotonic() - began - before
-
-
-def test_wait_ends_after_its_timeout():
-    with engine.Engine() as owner:
-        run = owner.start(LONG)
-        with pytest.raises(TimeoutError, match=r"has not ended after 0\.01 s"):
-            run.wait(0.01)
-        assert not run.join(0.01)
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])
@@ -324,21 +200,6 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(Run, "wait", interrupted)
     assert engine.solve(LONG).status == Status.INTERRUPTED
-
-
-def test_a_device_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(engine.errors.DeviceNotFound, match="no OpenCL device 3; this machine has opencl:0"):
-        engine.solve(Counting(10), devices=["opencl:3"])
-
-
-def test_a_run_that_is_stopped_before_it_has_anything_to_keep_says_so(tmp_path):
-    def stopped(run):
-        raise StopRequested(Status.INTERRUPTED)
-
-    watch = Watch()
-    run = run_of(stopped, on_event=[watch], run_folder=tmp_path / "r")
-    assert run.wait().status == "interrupted"
-    assert any("begins from the start" in notice.message for notice in watch.of(events.Notice))
 
 
 def test_start_against_close_is_a_run_or_a_refusal_and_leaves_nothing_open(tmp_path):

@@ -129,15 +129,6 @@ def test_an_engine_closes_at_once_and_its_devices_when_the_solver_has_ended(phas
     assert pool.members == []
 
 
-def test_the_next_run_of_an_engine_begins_when_the_one_before_has_ended(phase):
-    with engine.Engine() as owner:
-        start_function(owner, phase.wait_in, time_limit=0.01).wait(PATIENCE)
-        following = owner.start(Counting(5), time_limit=PATIENCE)
-        assert not following.join(0.05)
-        phase.set()
-        assert following.wait(PATIENCE).status == "optimal"
-
-
 def test_a_solver_has_a_moment_of_its_own_cpu_time_to_notice():
     assert not is_overdue(0.5 * GRACE, 2 * GRACE)  # two threads at work
     assert is_overdue(GRACE, GRACE)

@@ -29,17 +29,6 @@ def test_what_a_user_must_know_is_a_python_warning_at_their_own_line():
             assert run.wait().status == "optimal", "the same warning is not issued twice"
 
 
-def test_an_observer_that_fails_at_the_last_event_is_a_warning_too():
-    def fails(event):
-        if event.type == "finished":
-            raise ValueError("too late")
-
-    watch = []
-    with pytest.warns(engine.ObserverWarning, match="too late"):
-        engine.solve(Counting(20), on_event=[fails, watch.append])
-    assert watch[-1].type == "finished"
-
-
 def test_warnings_are_in_the_answer_and_in_what_is_saved_of_it(tmp_path):
     def fails(event):
         raise ValueError("no room for <beads>")

@@ -104,15 +104,3 @@ def test_a_forged_value_with_the_right_digest_is_refused_or_harmless_and_an_extr
         path = forged(folder, tmp_path / f"extreme {what}", what, value)
         with pytest.raises(RunFolderError):
             engine.resume(path)
-
-
-def test_a_knapsack_with_a_smaller_capacity_is_not_taken_for_the_problem(tmp_path):
-    folder = stopped("knapsack", tmp_path / "r", DEVICES)
-    kept = folder.checkpoint()
-    state = {**kept.state.model_dump(), "phase": "items", "low": 0}
-    arrays = {name: kept.arrays[name] for name in ("taken", "open", "best")}
-    signed(folder, tmp_path / "sound", arrays, state)
-    assert differences("knapsack", engine.resume(tmp_path / "sound"), solve_whole("knapsack", DEVICES)) == []
-    signed(folder, tmp_path / "forged", arrays, {**state, "capacity": state["capacity"] - 1})
-    with pytest.raises(AuditError, match="the capacity in the checkpoint allows"):
-        engine.resume(tmp_path / "forged")

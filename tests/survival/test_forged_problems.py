@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import engine
 from engine.errors import QuintetError
-from engine.runs.folder.run_folder import RunFolder
 from tests.support.forged import PROBLEMS, checked, forgeries
 from tests.support.needs import DEVICE
 
@@ -55,20 +53,6 @@ def test_no_index_leads_outside_its_array(name):
                 changed.flat[place] = value
                 with pytest.raises(QuintetError):
                     type(PROBLEMS[name]).from_arrays(arrays | {key: changed}, "forged")
-
-
-def test_a_folder_with_a_forged_problem_is_one_sentence(tmp_path, monkeypatch):
-    problem = PROBLEMS["sparse program"]
-    arrays = problem.to_arrays()
-    arrays["indices"] = arrays["indices"].copy()
-    arrays["indices"][0] = -1
-    with monkeypatch.context() as forging:
-        forging.setattr(type(problem), "to_arrays", lambda _: arrays)
-        engine.solve(problem, run_folder=tmp_path / "r")
-    with pytest.raises(QuintetError, match="the columns of the matrix must be from 0 to 2; got -1"):
-        RunFolder.open(tmp_path / "r").problem()
-    with pytest.raises(QuintetError, match="the columns of the matrix"):
-        engine.resume(tmp_path / "r")
 
 
 @DEVICE

@@ -57,18 +57,6 @@ SYSTEM_CALLS = pytest.mark.skipif(
 )
 
 
-@pytest.mark.full
-@SYSTEM_CALLS
-def test_processes_that_a_snippet_starts_end_with_the_run():
-    call = '__asm__ volatile ("syscall" : "=a"(r) : "0"({}L) : "rcx", "r11", "memory");'
-    fork, pause = call.format(57), call.format(34)
-    problem = snippet(f"long r; {fork} if (r == 0) for (;;) {{ {pause} }} fitness = BIT(0);")
-    with engine.Engine(devices=CPUS[:1]) as owner:
-        run = owner.start(problem, population=8, max_generations=1, local_search="none", time_limit=5 * PATIENCE)
-        assert run.join(PATIENCE), "the run waits for a pipe that they hold open"
-        assert run.outcome().objective == 1
-
-
 def test_a_snippet_that_crashes_is_an_error_and_the_engine_goes_on():
     with engine.Engine(devices=CPUS[:1]) as owner:
         with pytest.raises(DeviceError, match="was ended by the signal SIG"):
@@ -93,32 +81,6 @@ def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_w
         assert (result.status, result.objective) == ("interrupted", None)
         assert "had not returned" in result.warnings[0].message
         assert owner.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), reduce=False).objective == 220
-
-
-@pytest.mark.full
-def test_a_process_that_does_not_answer_at_all_is_an_error(monkeypatch):
-    monkeypatch.setattr(isolation, "SILENCE_SECONDS", 0.2)
-    seen = []
-    with engine.Engine(devices=CPUS[:1]) as owner:
-        run = owner.start(snippet(ENDLESS), population=100, on_event=seen.append)
-        wait_until(lambda: any("has not returned" in event.message for event in list(seen) if event.type == "notice"))
-        monkeypatch.setattr(isolation, "WATCHDOG_SECONDS", 0.0)
-        run.stop()
-        with pytest.raises(DeviceError, match=r"did not return within 0 s"):
-            run.wait(PATIENCE)
-
-
-@pytest.mark.full
-def test_a_stop_is_heard_however_many_events_there_are():
-    with engine.Engine(devices=CPUS[:1]) as owner:
-        seen = []
-        run = owner.start(
-            snippet(ONES, 400), population=64, on_event=seen.append, target=401, restarts=18, patience=10**6
-        )
-        wait_until(lambda: sum(event.type == "metric" for event in list(seen)) >= 30 or run.join(0))
-        run.stop()
-        assert run.join(PATIENCE)
-        assert run.outcome().status == "interrupted"
 
 
 @pytest.mark.full

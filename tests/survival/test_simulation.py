@@ -4,7 +4,6 @@ from unittest import mock
 
 import pytest
 
-from engine.execution.dask.coordinator import Coordinator
 from engine.runs.folder import storage
 from tests.support.examples import seed_of_tests
 from tests.support.lasting import slow_device
@@ -73,17 +72,4 @@ def test_the_simulation_finds_what_is_not_synchronised(tmp_path):
 
     with Simulator(tmp_path) as simulator, mock.patch.object(storage, "write_whole", unsafe):
         histories = [History(number, "files", 0, ((Fault("disk.power", 40),),)) for number in range(30)]
-        assert any(simulator.live(history) is not None for history in histories)
-
-
-def test_the_simulation_finds_an_answer_that_counts_twice(tmp_path):
-    handle = Coordinator._handle
-
-    def forgetful(self, message):
-        kept = dict(self._out)
-        handle(self, message)
-        self._out |= kept
-
-    with Simulator(tmp_path) as simulator, mock.patch.object(Coordinator, "_handle", forgetful):
-        histories = [History(1, "search", 0, ((Fault("message.twice", at),),)) for at in range(1, 9)]
         assert any(simulator.live(history) is not None for history in histories)

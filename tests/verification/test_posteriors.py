@@ -9,9 +9,7 @@ from scipy.special import exp1, log_expit, log_ndtr
 
 import engine
 from engine.base.result import Result, Status
-from engine.solvers.gibbs.options import Options
 from engine.verification.diagnostics import diagnostics
-from engine.verification.posteriors import CHANCE
 from engine.verification.scores import DEFAULTS, Model
 
 ROWS, CHAINS, DRAWS = 25, 4, 1000
@@ -138,16 +136,6 @@ def test_a_wrong_summary_is_refuted(summary):
     assert engine.verify(replace(result, arrays=arrays), problem, **options).verdict == "refuted"
 
 
-def test_a_shifted_column_of_draws_is_refuted():
-    problem, result, options = drawn("probit")
-    changed = {**result.arrays, "beta": result.arrays["beta"] + 0.1}
-    found = engine.verify(replace(result, arrays=changed), problem, **options)
-    assert any("do not agree with the draws" in sentence for sentence in found.refuted)
-    changed["beta"] = result.arrays["beta"].copy()
-    changed["beta"][1, 2, 0] = np.nan
-    assert engine.verify(replace(result, arrays=changed), problem, **options).refuted == ("some draws are not finite",)
-
-
 def test_what_cannot_be_checked_is_said():
     problem, result, options = drawn("probit")
     for changes in ({"prior": "regularized"}, {"slab": 1.0}):
@@ -206,21 +194,3 @@ def test_scores_are_derivatives_of_the_log_likelihood(family):
     if family in ("normal", "student"):
         expected = (value(m, at + step) - value(m, at - step)).sum() / (2 * step)
         assert of_shape[0] == pytest.approx(expected, rel=1e-6)
-
-
-def test_defaults_are_those_of_the_sampler():
-    assert {name: getattr(Options(), name) for name in DEFAULTS} == DEFAULTS
-    assert Options().slab is None
-
-
-@pytest.mark.full
-def test_true_draws_are_hardly_ever_refuted():
-    """The largest deviation over many posteriors is that of as many normal numbers."""
-    limit = 0.0
-    for seed in range(40):
-        problem, result, options = drawn("probit", seed)
-        found = engine.verify(result, problem, **options)
-        assert not found.refuted
-        limit = max(limit, float(found.verified[-1].split("deviation is ")[1].split()[0]))
-    assert limit < 4.0
-    assert CHANCE <= 1e-6
