@@ -1,14 +1,11 @@
 """The state of devices that is reported while they work: on any machine, with or without NVML."""
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from engine.devices.monitor import health as health_module
 from engine.devices.monitor.health import Health
-from engine.devices.pool import pool as pool_module
 from engine.events import DeviceStatus
 from tests.support.patience import wait_until
 
@@ -16,32 +13,6 @@ from tests.support.patience import wait_until
 def pool_of(member):
     """What the sampler needs of a pool, around a device that is open already."""
     return SimpleNamespace(members=[member])
-
-
-@pytest.fixture
-def clock(device, monkeypatch):
-    """The clock of devices' threads and of samples, in seconds, which the test sets; the device is idle before."""
-    now = [time.perf_counter()]
-    fake = SimpleNamespace(perf_counter=lambda: now[0], process_time=time.process_time)
-    device.submit(lambda _: None).result()
-    wait_until(lambda: device._working_since is None)
-    monkeypatch.setattr(health_module, "time", fake)
-    monkeypatch.setattr(pool_module, "time", fake)
-    yield now
-    wait_until(lambda: device._working_since is None)
-
-
-def test_a_device_thread_at_work_is_busy_and_an_idle_one_is_not(device, clock):
-    def work(_):
-        clock[0] += 0.2
-
-    health = Health(pool_of(device))
-    device.submit(work).result()
-    wait_until(lambda: device._working_since is None)
-    clock[0] += 0.2
-    assert health.sample()[device.label]["busy"] == pytest.approx(50)
-    clock[0] += 0.1
-    assert health.sample()[device.label]["busy"] == 0
 
 
 def test_copies_from_and_to_the_host_are_counted_in_bytes_since_the_sample_before(device):

@@ -63,16 +63,6 @@ def closed(diary):
     return [name for what, name, _ in diary if what == "close"]
 
 
-def test_a_pool_closes_in_reverse_order_on_the_threads_that_opened(fakes):
-    diary, _ = fakes
-    with DevicePool(infos(3)) as pool:
-        assert len(pool) == 3
-    assert closed(diary) == ["opencl:92", "opencl:91", "opencl:90"]
-    threads = {name: {thread for _, other, thread in diary if other == name} for _, name, _ in diary}
-    assert all(len(names) == 1 for names in threads.values())
-    assert len(set.union(*threads.values())) == 3
-
-
 @pytest.mark.parametrize(
     ("failing", "body", "raised", "order"),
     [

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from engine.devices.kernels.program import signatures
-from engine.devices.kernels.source import Source
 from engine.errors import KernelArgumentError
 
 TEXT = """
@@ -40,22 +38,6 @@ def stretched(running, template, **changed):
     arguments = {"values": running.put(np.arange(4, dtype=np.int32)), "out": out, "count": 4}
     program.stretch(1, 16, **(arguments | {"factor": 3, "shift": 0.5, "times": 1} | changed))
     return [float(value) for value in running.get(out)]
-
-
-def test_signatures_follow_typedefs_macros_and_vectors():
-    text = TEXT.replace("${value}", "i32").replace("${3 * 16}", "48")
-    found = signatures(Source("trial/named", "opencl", text))
-    assert list(found) == ["stretch", "nothing"]
-    assert [(p.name, str(p.dtype), p.is_buffer) for p in found["stretch"].parameters] == [
-        ("values", "int32", True),
-        ("out", "float32", True),
-        ("count", "int64", False),
-        ("factor", "uint16", False),
-        ("shift", "float64", False),
-        ("times", "uint8", False),
-    ]
-    assert found["stretch"].local_bytes == 48 * 4
-    assert [(p.name, str(p.dtype)) for p in found["nothing"].parameters] == [("places", "float32")]
 
 
 def test_a_kernel_is_launched_by_the_names_of_its_arguments(device, template):

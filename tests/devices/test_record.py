@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.devices import Launcher, Record
-from engine.errors import KernelArgumentError
+from engine.devices import Record
 
 MIXED = Record("mixed", flag="i8", rate="f64", shape=("f32", 3), count="i64", sign="i16")
 TEXT = """
@@ -45,21 +44,3 @@ def test_kernels_and_the_host_have_the_same_fields(device, template):
     for name in ("flag", "rate", "shape", "count"):
         np.testing.assert_array_equal(found[name], 2 * expected[name])
     np.testing.assert_array_equal(found["sign"], -expected["sign"])
-
-
-def test_a_launcher_is_given_only_what_varies(device, template):
-    def rates(running):
-        buffer, other = running.put(records()), running.put(records())
-        kernel = running.program(template, mixed=MIXED).double_all
-        launch = Launcher(all=buffer, times=2, unknown_to_the_kernel=1)
-        launch(kernel, 3, 1, shift=0.0)
-        launch(kernel, 3, 1, shift=1.0)
-        launch.share(all=other, times=3)
-        launch(kernel, 3, 1, shift=0.0)
-        with pytest.raises(KernelArgumentError, match="missing argument 'shift'"):
-            launch(kernel, 3, 1)
-        once = Launcher(all=buffer, times=2)
-        once(kernel, 1, 1, shift=0.0, times=10)  # in place of what is shared
-        return [*running.get(buffer)["rate"], *running.get(other)["rate"]]
-
-    assert device.submit(rates).result() == [30.0, 7.0, 11.0, 1.5, 4.5, 7.5]

@@ -293,16 +293,3 @@ def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(graphs, trial_te
     assert driver.calls == ["begin", "end"]
     (record,) = caplog.records
     assert "could not capture the work: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" in record.message
-
-
-def test_a_device_that_failed_says_so_when_a_graph_is_launched(graphs, trial_template):
-    member, (driver,) = graphs
-
-    def work(running, add, values, more):
-        with running.record() as recording:
-            add(1, 8, values=values, more=more, times=1, share=0.0)
-        driver.launch = _Status.CUDA_ERROR_ILLEGAL_ADDRESS
-        recording.play()
-
-    with pytest.raises(DeviceError, match="failed while computing: CUDA_ERROR_ILLEGAL_ADDRESS"):
-        on(member, trial_template, work)

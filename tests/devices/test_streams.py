@@ -48,29 +48,6 @@ def test_a_stream_that_waits_for_an_event_sees_what_came_before_it(device, trial
     assert np.array_equal(last, 2 * beside)
 
 
-def test_copies_without_waiting_are_in_order_with_their_stream(device, trial_template):
-    template = trial_template("streams_later", SLOW)
-
-    def work(running):
-        slow, _ = kernels(running, template)
-        source, target = running.staging(16, np.int32), running.staging(8, np.int32)
-        source[:] = np.arange(16)
-        target[:] = -1
-        with running.stream(2):
-            values = running.empty(20, np.int32)
-            running.zero(values)
-            running.put_async(source, values, 4)
-            slow(1, 1, values=values, count=20, rounds=ROUNDS)
-            running.get_async(values, target, 10)
-            done = running.record_event()
-        running.synchronize_event(done)
-        return [target.copy(), running.get(values, 0, 4)]
-
-    target, rest = device.submit(work).result()
-    assert target.tolist() == list(range(7, 15))
-    assert rest.tolist() == [1, 1, 1, 1]
-
-
 def test_sync_and_release_wait_for_every_stream(device, trial_template):
     template = trial_template("streams_sync", SLOW)
 

@@ -47,9 +47,3 @@ def test_commands_are_recorded_in_order_with_their_sizes(device):
         assert all(command.begin <= command.end for command in one.commands)
         kinds = {span.kind for span in one.host}
         assert kinds == {"task", "device", "exchange"}
-
-
-def test_only_the_last_commands_are_kept(device):
-    with profiled(most=2) as timeline:
-        _run(device)
-    assert [[command.kind for command in one.commands] for one in timeline.devices] == [["copy", "download"]] * 2

@@ -7,7 +7,6 @@ from engine.errors import ProblemError
 from engine.formats.bit_strings import read, recognize
 from engine.formats.source import read_head
 from engine.solvers import problem_classes
-from engine.solvers.boa.fitness import Snippet
 from engine.solvers.boa.fitness.landscapes import ising_grid_optimum, nk_optimum
 from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.problem import from_parsed
@@ -61,18 +60,6 @@ def test_mistakes_are_reported_with_their_line(tmp_path, text, message):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError, match=message):
         read(path)
-
-
-def test_code_of_a_snippet_is_what_stands_below_its_line(tmp_path):
-    path = tmp_path / "own.boa"
-    path.write_text("\nboa snippet n=8 minimize=1 scale=10 optimum=-1.5\n\nfitness =\n  BIT(0);\n", encoding="utf-8")
-    fitness = from_parsed(read(path))
-    assert isinstance(fitness, Snippet)
-    assert (fitness.code, fitness.n, fitness.minimize, fitness.scale) == ("\nfitness =\n  BIT(0);\n", 8, True, 10)
-    assert fitness.best_key == 15
-    path.write_text("boa snippet n=8", encoding="utf-8")
-    with pytest.raises(ProblemError, match="a C snippet must be statements that set fitness"):
-        from_parsed(read(path))
 
 
 def test_no_file_of_another_family_is_claimed(shared_data):

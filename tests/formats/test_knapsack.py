@@ -116,16 +116,6 @@ def test_a_fault_is_one_sentence_with_file_and_line(text, rule, line):
     assert len(message) < 240
 
 
-def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "latin.kp"
-    path.write_bytes(b"# fine\n# caf\xe9\n1\n0 1 1\n5\n")
-    with pytest.raises(ProblemError, match=r"not UTF-8 text; it holds the byte 0xe9 .*line 2"):
-        formats.read(path)
-    path.write_bytes("1\n0 1 1\n5\n".encode("utf-16"))
-    with pytest.raises(ProblemError, match=r"not UTF-8 text; it holds the byte 0xff .*line 1"):
-        formats.read(path)
-
-
 def outcome_of(data):
     try:
         return formats.parse(data, "fuzzed.kp")
@@ -191,21 +181,3 @@ def test_only_knapsack_instances_are_recognized_among_all_public_data():
     for folder in ("low-dimensional", "large_scale"):
         instances |= {path for path in (knapsack / "unicauca" / folder).iterdir() if path.is_file()}
     assert claimed == instances
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = tmp_path / "kept.kp"
-    path.write_text("old")
-    with pytest.raises(ProblemError, match="integer arrays of one length"):
-        formats.write(path, [1, 2], [1], 5)
-    with pytest.raises(ProblemError, match="integer arrays of one length"):
-        formats.write(path, [1.5], [1], 5)
-    with pytest.raises(ProblemError, match="did you mean 'kplib'"):
-        formats.write(path, [1], [1], 5, "kblib")
-    assert path.read_text() == "old"
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(ProblemError, match="cannot be written"):
-        formats.write(tmp_path / "folder", [1], [1], 5)
-    with pytest.raises(ProblemError, match="cannot be written: No such file"):
-        formats.write(tmp_path / "absent" / "x.kp", [1], [1], 5)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "kept.kp"]

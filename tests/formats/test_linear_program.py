@@ -75,14 +75,6 @@ def test_what_is_before_the_text_is_seen_from_the_first_bytes(tmp_path, packed, 
     assert found.row_upper.tolist() == plain.row_upper.tolist()
 
 
-def test_lp_files_are_read(tmp_path):
-    text = "minimize\n obj: x - 2 y\nsubject to\n c1: x + y >= 1\n c2: x - y <= 5\nbounds\n y <= 8\n x free\nend\n"
-    parsed = formats.read(write(tmp_path, text, "small.lp"))
-    assert parsed.row_lower.tolist() == [1.0, -np.inf]
-    assert parsed.row_upper.tolist() == [np.inf, 5.0]
-    assert parsed.lower.tolist() == [-np.inf, 0.0]
-
-
 SOUND_LP = """minimize
  obj: x - 2 y
 subject to

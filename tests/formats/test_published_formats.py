@@ -8,7 +8,6 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
-from engine.formats.source import limited
 from engine.solvers import recognize
 
 pytestmark = pytest.mark.smoke
@@ -99,21 +98,6 @@ def test_every_string_has_the_value_of_the_description(tmp_path, name):
     assert problem.evaluate(STRINGS).tolist() == expected().tolist()
 
 
-def test_the_example_of_the_spin_glass_server_has_its_ground_state(tmp_path):
-    bonds = (
-        "1 2 -1.089460678023\n2 3 0.526296171959\n3 1 1.492510060258\n4 5 0.542925533731\n5 6 0.440804946137\n"
-        "6 4 -0.555618772831\n7 8 0.400843564493\n8 9 0.005781770273\n9 7 -0.283108779696\n1 4 -1.428048251086\n"
-        "2 5 0.063139021975\n3 6 1.529559080159\n4 7 -1.669458764103\n5 8 0.193231695455\n6 9 1.291781128584\n"
-        "7 1 0.604670335948\n8 2 0.890948261885\n9 3 -0.822280541834\n"
-    )
-    path = tmp_path / "example"
-    path.write_text(f"name: 3x3 system as a SGS test\n\n{bonds}", encoding="utf-8")
-    problem = engine.BOA.read(path)
-    values = problem.evaluate(STRINGS)
-    assert values.max() / 9 == pytest.approx(0.98580397885, abs=1e-9)  # of the page, where 2, 4, 5 and 8 are up
-    assert problem.evaluate([[0, 1, 0, 1, 1, 0, 0, 1, 0]])[0] == values.max()
-
-
 def test_instances_of_the_or_library_are_chosen_by_their_number(tmp_path):
     path = tmp_path / "bqp50.txt"
     matrices = [random_pairs(seed, diagonal=True) for seed in (4, 5, 6)]
@@ -177,22 +161,6 @@ def test_mistakes_are_reported_with_their_line(tmp_path, name, text, message):
         engine.BOA.read(path)
 
 
-def test_pairs_without_weights_are_edges_or_items_by_their_number(tmp_path):
-    path = tmp_path / "numbers.txt"
-    path.write_text("3 2\n1 2\n2 3\n", encoding="utf-8")
-    assert issubclass(recognize(path), engine.BOA)
-    for text in ("2 3\n1 2\n2 1\n", "3 3\n1 2\n2 3\n3 1\n", "3 50\n60 10\n100 20\n120 30\n"):
-        path.write_text(text, encoding="utf-8")
-        assert recognize(path) is engine.Knapsack
-    rng = np.random.default_rng(0)
-    items = "".join(f"{a} {b}\n" for a, b in rng.integers(1, 1000, (1000, 2)).tolist())
-    path.write_text(f"1000 50000\n{items}", encoding="utf-8")
-    assert recognize(path) is engine.Knapsack
-    edges = [(i, j) for i in range(1, 60) for j in range(i + 1, 60)]
-    path.write_text(f"60 {len(edges)}\n" + "".join(f"{i} {j}\n" for i, j in edges), encoding="utf-8")
-    assert issubclass(recognize(path), engine.BOA)
-
-
 def _written(path, matrix):
     rows = "\n".join(" ".join(map(str, row)) for row in matrix.tolist())
     path.write_text(f"{len(matrix)}\n{rows}\n", encoding="utf-8")
@@ -245,12 +213,3 @@ def test_wide_clauses_are_refused_with_their_line(tmp_path, name, before, width)
     for weights in (None, [1, 1]):
         with pytest.raises(ProblemError, match=f"at most 16 variables; clause 1 of the formula has {width}"):
             engine.MaxSAT(clauses, weights)
-
-
-def test_the_tables_of_many_wide_clauses_keep_to_the_memory_limit(tmp_path):
-    clause = " ".join(map(str, range(1, 17)))
-    path = tmp_path / "f.cnf"
-    path.write_text(f"p cnf 16 40\n{(clause + ' 0' + chr(10)) * 40}", encoding="utf-8")
-    with limited(1 << 26), pytest.raises(ProblemError, match=r"the tables of the clauses so far, of .*, line 20\)"):
-        engine.BOA.read(path)
-    assert engine.BOA.read(path).n == 16

@@ -5,7 +5,7 @@ import pytest
 
 import engine
 from engine.cli import command_line
-from engine.errors import InputError, ProblemError
+from engine.errors import ProblemError
 from engine.formats import qaplib, taillard
 from engine.solvers import recognize
 
@@ -90,15 +90,6 @@ def test_or_librarys_tardiness_files_hold_125_instances(tmp_path, capsys):
     file.write_text(text + "5\n")
     with pytest.raises(ProblemError, match="the file has 3001 numbers"):
         engine.Tardiness.read(file)
-
-
-def test_three_lines_of_numbers_are_one_tardiness_problem(tmp_path):
-    file = written(tmp_path / "wt4.txt", "3 5 2 4\n1 4 2 3\n4 6 3 9\n")
-    problem = engine.Tardiness.read(file)
-    assert (problem.name, problem.due.tolist()) == ("wt4", [4, 6, 3, 9])
-    plain = written(tmp_path / "other.txt", file.read_text())  # nothing says that this is a tardiness problem
-    with pytest.raises(InputError):
-        recognize(plain)
 
 
 @pytest.mark.parametrize("name", ["nug6.dat", "nug6.txt", "nug6"])

@@ -38,13 +38,6 @@ def test_text_with_a_header(tmp_path, suffix, separator):
     assert tables.read(path, 1).target == "b"
 
 
-def test_words_may_be_the_target(tmp_path):
-    path = write(tmp_path / "data.csv", "a,label\n1,spam\n2,ham\n3,spam\n")
-    problem = engine.HorseshoeProbit.read(path)
-    assert problem.classes == ("ham", "spam")
-    assert problem.y.tolist() == [True, False, True]
-
-
 LIBSVM = {
     "rows without a feature": "-1\n+1 2:0.5\n-1\n+1 1:1 3:2\n-1 # nothing\n",
     "counted from 0": "1 0:1 2:3\n0\n1 1:2\n",
@@ -63,14 +56,6 @@ def test_libsvm_is_read_as_scikit_learn_reads_it(name, tmp_path):
     assert np.array_equal(table.X, X.toarray())
     assert np.array_equal(table.y, y)
     assert recognize(path) is engine.HorseshoeProbit
-
-
-def test_columns_may_be_separated_by_spaces(tmp_path):
-    rows = "".join("  ".join(map(str, row)) + " \n" for row in ROWS)
-    expect(tables.read(write(tmp_path / "data.txt", rows)))
-    table = tables.read(write(tmp_path / "titled.txt", "a y  b\n" + rows))
-    assert (table.names, table.target) == (["a", "b"], "y")
-    assert np.array_equal(table.X, np.array(ROWS)[:, [0, 2]])
 
 
 @pytest.mark.parametrize("module", ["gzip", "bz2", "lzma"])
@@ -173,12 +158,6 @@ def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path):
         tables.read(text)
     with limited(100), pytest.raises(ProblemError, match=r"reading the table would take 1\.2 kB"):
         tables.read(text)
-
-
-def test_a_large_libsvm_file_is_read(shared_data):
-    problem = engine.HorseshoeProbit.read(shared_data / "gibbs" / "a9a.libsvm")
-    assert problem.X.shape == (32561, 123)
-    assert int(problem.y.sum()) == 7841
 
 
 def test_parquet(tmp_path):

@@ -236,20 +236,3 @@ def test_shapes_and_types_that_do_not_fit_are_refused(device, provider):
                 method(*arguments)
 
     run(device, provider, work)
-
-
-def test_triangles_are_mirrored_both_ways(device):
-    def work(running):
-        mirror = running.program("numerics/triangle").mirror
-        for n in (1, 31, 64, 100):
-            a = numbers(n, n)
-            rows = -(-n // 32)
-            tiles = rows * (rows + 1) // 2
-            for upper_to_lower in (0, 1):
-                buffer = running.put(a)
-                mirror(tiles, 256, A=buffer, n=n, tiles=tiles, upper_to_lower=upper_to_lower)
-                kept = np.triu(a) if upper_to_lower else np.tril(a)
-                expected = kept + np.triu(kept, 1).T + np.tril(kept, -1).T
-                assert np.array_equal(running.get(buffer), expected)
-
-    device.submit(work).result()

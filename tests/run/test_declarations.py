@@ -1,16 +1,13 @@
 """What the solvers declare agrees: one meaning a name, and every declaration complete."""
 
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
 from engine.base.schema import HISTORY
-from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 
 SOLVERS = {name: solver for name, solver in discover().items() if name != "counting"}
-RECORDED = sorted((Path(__file__).parents[2] / "samples" / "recorded").iterdir())
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
@@ -40,11 +37,3 @@ def test_a_name_has_one_unit_over_all_solvers():
         if name == "exchanged_bytes":
             assert set(found.values()) == {"bytes"}, kind
         assert name != "exchanged", f"{kind} of {sorted(found)}: bytes are exchanged_bytes; say of what otherwise"
-
-
-@pytest.mark.parametrize("folder", RECORDED, ids=[folder.name for folder in RECORDED])
-def test_the_recorded_runs_are_as_declared(folder):
-    opened = RunFolder.open(folder)
-    declared = [*opened.solver.metrics]
-    names = {event.name for event in opened.events() if event.type == "metric"}
-    assert names <= {spec.name for spec in declared}

@@ -39,12 +39,6 @@ def test_a_batch_is_a_data_frame():
     assert engine.map([]).to_pandas().columns.tolist() == frame.columns.tolist()
 
 
-def test_one_problem_is_solved_with_many_seeds():
-    found = engine.map(Counting(10), seeds=[3, 1, 2], slice_seconds=0)
-    assert [result.objective for result in found.results] == [counting.expected(10, seed) for seed in (3, 1, 2)]
-    assert [row["seed"] for row in found.table()] == [3, 1, 2]
-
-
 def test_files_are_read_and_unreadable_ones_are_failures(tmp_path):
     good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
     good.write_text("count 12\n")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import engine
-from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError, RunFolderError
+from engine.errors import InputError, OptionError, OutOfDeviceMemory, ProblemError
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
@@ -48,16 +48,6 @@ def test_a_refused_question_leaves_no_folder_device_or_thread(problem, arguments
     assert engine.solve(Counting(50), run_folder=tmp_path / "a" / "r").status == "optimal"
 
 
-def test_what_the_devices_cannot_do_is_refused_before_a_resume_too(tmp_path, monkeypatch):
-    engine.solve(Counting(10**6), run_folder=tmp_path / "r", time_limit=0.05)
-    kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
-    monkeypatch.setattr("engine.runs.executor.select", lambda *_: [replace(counting.ABACUS, memory=10)])
-    monkeypatch.setattr("engine.api.engine.DevicePool", lambda *_: pytest.fail("opened a device"))
-    with pytest.raises(OutOfDeviceMemory, match="does not fit opencl:0"):
-        engine.resume(tmp_path / "r")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == kept
-
-
 @pytest.mark.parametrize("error", [OutOfDeviceMemory("too large"), OptionError("not here")])
 def test_a_run_refused_after_the_devices_were_opened_leaves_no_folder(error, tmp_path, monkeypatch):
     def solve(problem, options, pool, run):
@@ -87,16 +77,3 @@ def test_a_device_failure_carries_the_best_so_far(tmp_path, monkeypatch):
     assert (caught.value.best_objective, caught.value.best_bound) == (7, 9)
     assert caught.value.run_folder == str(tmp_path / "r")
     assert (seen[-1].type, seen[-1].objective, seen[-1].bound) == ("failed", 7, 9)
-
-
-def test_two_runs_do_not_write_one_folder(tmp_path):
-    with engine.Engine() as owner, engine.Engine() as other:
-        run = owner.start(Counting(10**9), run_folder=tmp_path / "r")
-        with pytest.raises(RunFolderError, match=r"r is in use by process \d+ on .*, since .*; stop that first"):
-            other.resume(tmp_path / "r")
-        run.stop()
-        run.wait()
-        again = other.resume(tmp_path / "r")
-        again.stop()
-        assert again.wait().status == "interrupted"
-    assert not (tmp_path / "r" / "run.lock").exists()

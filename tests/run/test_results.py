@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.base.result import result_class
 from engine.cli.tables import describe_result
 from engine.solvers.gibbs.posterior import Posterior
 
@@ -93,15 +92,6 @@ def test_what_is_no_saved_result_is_refused(tmp_path):
         assert engine.load(path) == RESULT, "the damage was not noticed"
     with pytest.raises(engine.RunFolderError, match="is not a run folder"):
         engine.load(tmp_path)
-
-
-def test_the_result_of_a_run_folder_is_loaded(tmp_path):
-    from tests.support import counting
-
-    result = engine.solve(counting.Counting(30), run_folder=tmp_path / "r")
-    assert engine.load(tmp_path / "r").to_dict() == result.to_dict()
-    assert result_class(engine.HorseshoeProbit) is Posterior
-    assert result_class(engine.Knapsack) is engine.Result
 
 
 SHOWN = (

@@ -74,22 +74,6 @@ def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always():
         assert min(gaps) > 0.09
 
 
-def test_progress_emits_the_begin_and_end_of_each_phase_at_once(monkeypatch):
-    monkeypatch.setattr("engine.runs.reporter.METRIC_INTERVAL", PATIENCE)  # nothing else is due on a busy machine
-    watch = Watch()
-
-    def solve(run):
-        for phase in ("up", "down"):
-            for done in range(11):
-                run.progress(phase, done, 10)
-        run.progress("left", 1, 3)
-        run.progress("left", 2, 3)
-
-    run_of(solve, on_event=[watch])
-    emitted = [(event.phase, event.done) for event in watch.of(events.Progress)]
-    assert emitted == [("up", 0), ("up", 10), ("down", 0), ("down", 10), ("left", 1), ("left", 2)]
-
-
 def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in():
     watch = Watch()
     result = engine.solve(LONG, on_event=watch, time_limit=0.4, slice_seconds=0.05)

@@ -7,7 +7,6 @@ import pytest
 
 import engine
 from engine.base.result import Result, Status
-from engine.runs.attempt import GRACE, LONGEST_GRACE, is_overdue
 from tests.support.counting import Counting, start_function
 from tests.support.patience import PATIENCE
 
@@ -127,11 +126,3 @@ def test_an_engine_closes_at_once_and_its_devices_when_the_solver_has_ended(phas
     phase.set()
     closer.join(PATIENCE)
     assert pool.members == []
-
-
-def test_a_solver_has_a_moment_of_its_own_cpu_time_to_notice():
-    assert not is_overdue(0.5 * GRACE, 2 * GRACE)  # two threads at work
-    assert is_overdue(GRACE, GRACE)
-    assert not is_overdue(2 * GRACE, 0.5 * GRACE)  # a busy machine
-    assert is_overdue(LONGEST_GRACE, 0.0)
-    assert not is_overdue(LONGEST_GRACE, LONGEST_GRACE, patience=10 * LONGEST_GRACE)

@@ -1,7 +1,6 @@
 """Opening a run or an instance executes nothing that the user has not allowed."""
 
 import importlib
-import json
 import sys
 from pathlib import Path
 
@@ -72,16 +71,6 @@ def test_what_was_allowed_is_remembered_for_exactly_that_code(run_of_mine):
     with pytest.raises(UntrustedCode):
         read_problem(run_of_mine)
     assert not executed()
-
-
-def test_a_damaged_memory_of_what_was_allowed_allows_nothing(run_of_mine, tmp_path):
-    read_problem(run_of_mine, trust=True)
-    forget()
-    (memory,) = (tmp_path / "data").rglob("trusted.json")
-    assert len(json.loads(memory.read_text())) == 1
-    memory.write_text("[" * 100_000)
-    with pytest.raises(UntrustedCode):
-        read_problem(run_of_mine)
 
 
 def test_a_module_that_no_file_names_is_not_imported(run_of_mine):

@@ -12,7 +12,7 @@ from tests.support.simulation import Fault, History, Simulator, history_of
 
 DEVICES = slow_device()
 SEED = seed_of_tests()
-HOST = ["files", "disk", "search", "minimization", "batch", "rounds", "child"]
+HOST = ["files", "disk", "search", "minimization", "search in a folder", "child"]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,6 @@ FOUND = {  # the number decides what a power cut leaves
     "a lock that cannot be removed with a run that was refused": (1, "child", ["disk.unlink 1", "disk.open 4"]),
     "an error of the driver while a buffer is released": (1, "knapsack on 1", ["device.wait 36"]),
     "a racer on a device that fails was asked for its iterate": (1, "linprog on 2 in a folder", ["device.copy 1"]),
-    "a process of HiGHS that does not start": (1, "constraints with helpers", ["helper.start 1"]),
 }
 
 

@@ -31,7 +31,7 @@ from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 from engine.solvers import discover, solver_for
 from tests.support import counting
-from tests.support.simulation.children import children, helpers
+from tests.support.simulation.children import children
 from tests.support.simulation.cluster import SEED, AloneOwner
 from tests.support.simulation.devices import Drivers
 from tests.support.simulation.disk import Disk
@@ -246,8 +246,6 @@ class _Life:
                 enter(self._simulator.failing(self._history.label, plan))
             if "child" in self._scenario.calls:
                 enter(children(plan))
-            if "helper" in self._scenario.calls:
-                enter(helpers(plan))
             host = self._engine.executor
             if isinstance(host, Host):
                 solve = self._scenario.solve

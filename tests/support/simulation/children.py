@@ -1,4 +1,4 @@
-"""Processes that die: the child of a run with code of the user's, on a thread here, and those that run HiGHS."""
+"""A process that dies: the child of a run with code of the user's, which is a thread here."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import threading
 from types import SimpleNamespace
 from unittest import mock
 
 from engine.devices import DevicePool
 from engine.runs.child import far_side, messages
-from engine.solvers.linprog.highs import process as highs
 from engine.util import processes
 from tests.support.simulation.plan import Plan
 
@@ -122,43 +120,3 @@ def children(plan):
             child.join()
     for pool in pools:
         pool.close()
-
-
-class _Mortal:
-    """The output of a process that is killed when it is read for the k-th time."""
-
-    def __init__(self, process, plan):
-        self._process, self._plan, self._stream = process, plan, process.stdout
-
-    def _look(self):
-        if self._plan.due("answer") is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def read(self, size=-1):
-        self._look()
-        return self._stream.read(size)
-
-    def readline(self):
-        self._look()
-        return self._stream.readline()
-
-    def close(self):
-        self._stream.close()
-
-
-@contextlib.contextmanager
-def helpers(plan):
-    """While inside, processes that run HiGHS die."""
-
-    def started(*arguments, **named):
-        if plan.due("helper") is not None:
-            raise OSError(11, "Resource temporarily unavailable")
-        made = subprocess.Popen(*arguments, **named)
-        made.stdout = _Mortal(made, plan)
-        return made
-
-    fake = SimpleNamespace(Popen=started, PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired)
-    with mock.patch.object(processes, "subprocess", fake):
-        yield
-        highs.release_children()

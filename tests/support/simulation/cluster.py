@@ -6,29 +6,20 @@ that a task takes no time; the clock is virtual.
 
 import functools
 import itertools
-import pickle
-from dataclasses import replace
 from random import Random
 
 import numpy as np
 
-from engine import Knapsack
-from engine.api.map import BatchProgress
-from engine.base.batch import Item
 from engine.base.context import StopRequested
 from engine.base.division import ClusterInfo
-from engine.base.result import Result, Status
+from engine.base.result import Status
 from engine.benchmarks.cluster.simulation import SimulatedTransport
 from engine.errors import ClusterError, DeviceError
-from engine.execution.dask import columns
-from engine.execution.dask.batches import MapRun, _load_items
 from engine.execution.dask.coordinator import Coordinator, Timing
-from engine.execution.dask.rounds import RoundCaller
 from engine.execution.dask.transport import Answered, Left, Lost
 from engine.solvers.branch_and_bound.division import DividedSearch, pack, unpack
 from engine.solvers.branch_and_bound.intervals import Units, digits_of
 from engine.solvers.branch_and_bound.validate import tree_of
-from tests.support.counting import mixed
 from tests.support.owner import Owner
 from tests.support.searching import aligned, number_of
 
@@ -176,81 +167,13 @@ class AloneOwner(Owner):
         return next(self._due) % 5 == 0
 
 
-def _divided(parts, compute, plan, seed, owner):
-    transport = FaultyTransport(3, compute, plan, seed)
-    return Coordinator(transport, owner, parts, _TIMING, clock=transport.clock).solve()
-
-
 def searched(plan, seed):
     """A solver of permutation problems on three workers."""
 
     def solve(problem, options, pool, run):
         workers = TableWorkers(problem, options, rate=Random(seed).choice([30.0, 60.0, 120.0]))
         parts = DividedSearch(problem, options, run, ClusterInfo(3, False))
-        return _divided(parts, workers.compute, plan, seed, run)
-
-    return solve
-
-
-def batched(plan, seed):
-    """Solves many problems as ``engine.map`` does; the objective is the tuple of theirs."""
-
-    def compute(worker, work, seconds, shared):
-        items = _load_items(work["items"])[: max(1, int(10 * seconds))]
-        entries = {item.index: Result(Status.OPTIMAL, best_value(item.problem), None, None) for item in items}
-        return 0.1 * len(items), pickle.dumps((list(entries), columns.dump(list(entries.values())), 0.1 * len(items)))
-
-    def solve(problem, options, pool, run):
-        items = [Item(index, one, {}, None) for index, one in enumerate(batch_problems())]
-        parts = MapRun(items, BatchProgress(len(items), []))
-        found = _divided(parts, compute, plan, seed, run)
-        values = tuple(parts.entries[index].objective for index in sorted(parts.entries))
-        return replace(found, objective=values)
-
-    return solve
-
-
-@functools.cache
-def batch_problems():
-    """Small knapsacks."""
-    random = np.random.default_rng(2)
-    return tuple(Knapsack(random.integers(1, 20, 4), random.integers(1, 9, 4), 12) for _ in range(12))
-
-
-@functools.cache
-def best_value(problem):
-    """By brute force."""
-    chosen = itertools.product((0, 1), repeat=len(problem.weights))
-    return max(int(problem.profits @ x) for x in chosen if problem.weights @ x <= problem.capacity)
-
-
-def counted_in_rounds(plan, seed):
-    """A solver of counts whose tasks are rounds of three workers, as islands are."""
-
-    def compute(worker, work, seconds, shared):
-        begin, end, total, key = work
-        for number in range(begin, end):
-            total = mixed(total, number, key)
-        return 0.5 + 0.1 * (end - begin), total
-
-    def solve(problem, options, pool, run):
-        transport = FaultyTransport(3, compute, plan, seed)
-        rounds = RoundCaller(transport, run, _TIMING, clock=transport.clock)
-        at, total = 0, 0
-        if run.restored is not None:
-            at, total = int(run.restored.arrays["at"]), int(run.restored.state["total"])
-        status = Status.OPTIMAL
-        try:
-            while at < problem.target:
-                run.poll()
-                end = min(at + options.step, problem.target)
-                others = [(at, end, total, run.seed + other) for other in (1, 2, 3)]
-                total, *_ = rounds([(at, end, total, run.seed), *others])
-                at = end
-                run.save_checkpoint({"at": np.array(at)}, {"total": total})
-        except StopRequested as request:
-            status = request.status
-            run.save_checkpoint({"at": np.array(at)}, {"total": total})
-        return Result(status, total, problem.target, None, counters={"counted": at})
+        transport = FaultyTransport(3, workers.compute, plan, seed)
+        return Coordinator(transport, run, parts, _TIMING, clock=transport.clock).solve()
 
     return solve

@@ -49,9 +49,6 @@ POINTS = {
     "child.start": Point("child"),
     "child.dies": Point("report"),
     "child.garbles": Point("report"),
-    # a process that runs HiGHS
-    "helper.start": Point("helper"),
-    "helper.dies": Point("answer"),
     # the user
     "run.stop": Point("poll"),
 }

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import engine
 from engine.runs.child.far_run import solve_in_child
@@ -17,15 +16,7 @@ from engine.runs.executor import Executor
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
 from tests.support.lasting import small_knapsack, small_probit, small_program
-from tests.support.simulation.cluster import (
-    SEED,
-    TableWorkers,
-    batch_problems,
-    batched,
-    best_value,
-    counted_in_rounds,
-    searched,
-)
+from tests.support.simulation.cluster import SEED, TableWorkers, searched
 from tests.support.simulation.plan import Plan
 
 Solve = Callable[[Plan, int], Callable[..., engine.Result]]
@@ -135,28 +126,6 @@ def _total():
     return counting.expected(20, SEED)
 
 
-def _constraints():
-    random = np.random.default_rng(1)
-    weights = random.integers(5, 60, (3, 30))
-    return engine.MultidimensionalKnapsack(weights.sum(0) + random.integers(0, 20, 30), weights, weights.sum(1) // 2)
-
-
-def _sparse_program():
-    random = np.random.default_rng(1)
-    A = sparse.random(40, 60, density=0.2, random_state=1, format="csr")
-    return engine.LinearProgram(-random.random(60), A, A @ random.random(60) + 1, bounds=(0, 4))
-
-
-def _with_helpers():
-    """Runs in which processes take part that run HiGHS."""
-    cases = {"constraints": (_constraints, {"variant": "highs"}), "race": (_sparse_program, {"method": "race"})}
-    calls = {"helper": 2, "answer": 12}
-    return {
-        f"{name} with helpers": Scenario(0.05, problem, calls, options, devices=1, folder=False)
-        for name, (problem, options) in cases.items()
-    }
-
-
 SCENARIOS = {
     "files": Scenario(60.0, _count, DISK | POLL, _COUNT, "files", objective=_total),
     "disk": Scenario(8.0, _count, DISK | POLL, _COUNT, objective=_total),
@@ -167,17 +136,11 @@ SCENARIOS = {
         9.0, _flowshop, _MESSAGES | POLL, {"initial": "infinity"}, "coordinator", solve=searched,
         objective=_best_makespan,
     ),
-    "batch": Scenario(
-        4.0, _count, _MESSAGES, {}, "coordinator", solve=batched,
-        objective=lambda: tuple(map(best_value, batch_problems())),
-    ),
     "search in a folder": Scenario(
         2.0, _flowshop, {**_MESSAGES, **DISK, **POLL}, {"initial": "infinity"}, solve=searched, objective=_best_makespan
     ),
-    "rounds": Scenario(2.0, _count, {**_MESSAGES, **DISK, **POLL}, _COUNT, solve=counted_in_rounds, objective=_total),
     "child": Scenario(
         2.0, _count, {"child": 1, "report": 12, **DISK, **POLL}, _COUNT, solve=_isolated, objective=_total
     ),
     **_on_devices(),
-    **_with_helpers(),
 }  # fmt: skip
