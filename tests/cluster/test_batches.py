@@ -17,26 +17,6 @@ def answered(work, seconds_each, last=None):
     return TASKS.finish((found, seconds_each * len(found)))
 
 
-def tasks_of(count, slots, seconds_each):
-    """How many items each task has, if tasks are answered in turn."""
-    run = MapRun([Item(place, f"file-{place}") for place in range(count)], BatchProgress(count, []))
-    sizes, out = [], []
-    while not run.finished:
-        while len(out) < slots and (work := run.take(slots - len(out), 3.0)) is not None:
-            out.append(work)
-            sizes.append(len(work["indices"]))
-        work = out.pop(0)
-        run.accept(work, answered(work, seconds_each))
-    return sizes, run
-
-
-def test_small_problems_are_in_few_slices_and_all_solved():
-    sizes, run = tasks_of(10_000, 4, 5e-5)
-    assert sum(sizes) == 10_000
-    assert len(sizes) <= 20
-    assert all(run.entries[place].objective == place for place in range(10_000))
-
-
 def test_items_of_a_slice_that_ended_early_or_was_lost_are_handed_out_again():
     run = MapRun([Item(place, f"file-{place}") for place in range(20)], BatchProgress(20, []))
     one, two = run.take(2, 3.0), run.take(1, 3.0)

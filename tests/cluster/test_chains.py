@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.base.context import Checkpoint, StopRequested
 from engine.base.division import ClusterInfo, TaskControl
-from engine.base.result import Status
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.execution.dask.coordinator import Coordinator, Timing
@@ -83,38 +81,3 @@ def test_draws_are_those_of_one_machine(problem, alone, given):
     assert result.counters["draws"] == expected.counters["draws"]
     if given["kernel"] != "cg":  # whose solutions take as many steps as the slowest chain beside them
         assert result.counters["passes"] == expected.counters["passes"]
-
-
-@pytest.mark.full
-def test_a_checkpoint_of_divided_chains_resumes_to_the_same_draws(problem, alone):
-    given = {"kernel": "hmc", "draws": 2000, "warmup": 60, "chains": 3}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", engine.ConvergenceWarning)
-        expected = alone.solve(problem, **given)
-
-    class Impatient(Owner):
-        """Stops after some short tasks."""
-
-        polls = 0
-
-        def poll(self):
-            self.polls += 1
-            if self.polls > 6:
-                raise StopRequested(Status.INTERRUPTED)
-
-    owner = Impatient()
-    part = divided(problem, Options(**given), alone.device_infos, Mishaps(), owner, longest=0.01)
-    assert part.counters["draws"] < 2000
-    again = Owner()
-    again.restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
-    assert different(expected, divided(problem, Options(**given), alone.device_infos, Mishaps(), again)) == []
-
-
-@pytest.mark.parametrize(("limit", "simt", "kernel"), [(2.0, False, "cg"), (2.0, True, "hmc"), (np.inf, False, "hmc")])
-def test_a_limit_decides_for_the_kernel_of_workers_with_cpus(limit, simt, kernel):
-    X = np.random.default_rng(1).standard_normal((60, 2500), np.float32)
-    owner = Owner()
-    owner.time_left = limit
-    parts = DividedSampling(engine.HorseshoeLogit(X, X[:, 0] > 0), Options(), owner, ClusterInfo(3, simt))
-    assert parts.options_of_tasks(Options()).kernel == kernel
-    assert any("kernel = cg" in notice for notice in owner.notices) == (kernel == "cg")

@@ -9,7 +9,6 @@ import pytest
 import engine
 from engine.base.division import ClusterInfo, TaskControl
 from engine.base.result import Status
-from engine.benchmarks.cluster.command import simulate
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
@@ -137,10 +136,3 @@ def test_a_divided_search_ends_when_its_best_solution_equals_the_bound(cpu, alon
     assert parts.result(Status.INTERRUPTED).status == "interrupted"
     parts.report("w1", solved)  # while the run is being stopped
     assert parts.result(Status.INTERRUPTED).status == "optimal"
-
-
-def test_a_hundred_simulated_workers_are_busy_and_cost_little():
-    found = simulate(100, 4, 1000, Mishaps(killed=0.01, frozen=0.001, twice=0.01), seed=1)
-    assert found["busy"] > 0.75
-    assert found["killed"] > 5
-    assert found["repeated"] >= found["killed"]

@@ -200,71 +200,44 @@ def test_work_is_recorded_the_second_time_and_anew_when_asked(device, trial_temp
 class _Status(Enum):
     CUDA_SUCCESS = 0
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
-    CUDA_ERROR_ILLEGAL_ADDRESS = 700
 
 
-class _Driver:
-    """The functions of ``cuda.bindings.driver`` that recordings call: what a stream is given becomes a command list."""
+def _driver():
+    """The functions of ``cuda.bindings.driver`` that recordings call: a graph is a list of commands."""
+    done, commands = _Status.CUDA_SUCCESS, []
+    made = SimpleNamespace(calls=[], commands=commands, capture=done, CUresult=_Status, CUstream=int)
+    made.CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
+    answers = {
+        "cuStreamBeginCapture": lambda stream, mode: (done,),
+        "cuStreamEndCapture": lambda stream: (made.capture, 5 if made.capture is done else None),
+        "cuGraphInstantiate": lambda graph, flags: (done, commands),
+        "cuGraphDestroy": lambda graph: (done,),
+        "cuGraphLaunch": lambda graph, stream: ([command() for command in graph], (done,))[1],
+        "cuGraphExecDestroy": lambda graph: (done,),
+    }
 
-    CUresult = _Status
-    CUstream = staticmethod(int)
-    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
+    def counted(name):
+        return lambda *given: (made.calls.append(name.removeprefix("cu")), answers[name](*given))[1]
 
-    def __init__(self, device):
-        self.device, self.calls = device, list[str]()
-        self.capture = self.launch = _Status.CUDA_SUCCESS
-        self.commands = []
-
-    def cuStreamBeginCapture(self, stream, mode):
-        assert (stream, mode) == (77, 2)
-        self.calls.append("begin")
-        return (_Status.CUDA_SUCCESS,)
-
-    def cuStreamEndCapture(self, stream):
-        self.calls.append("end")
-        return self.capture, 5 if self.capture is _Status.CUDA_SUCCESS else None
-
-    def cuGraphInstantiate(self, graph, flags):
-        assert (graph, flags) == (5, 0)
-        self.calls.append("instantiate")
-        return _Status.CUDA_SUCCESS, self.commands
-
-    def cuGraphDestroy(self, graph):
-        self.calls.append("destroy")
-        return (_Status.CUDA_SUCCESS,)
-
-    def cuGraphLaunch(self, graph, stream):
-        self.calls.append("launch")
-        if self.launch is _Status.CUDA_SUCCESS:
-            for command in graph:
-                command()
-        return (self.launch,)
-
-    def cuGraphExecDestroy(self, graph):
-        self.calls.append("drop")
-        return (_Status.CUDA_SUCCESS,)
+    for name in answers:
+        setattr(made, name, counted(name))
+    return made
 
 
 @pytest.fixture
 def graphs(opencl, monkeypatch):
-    """An OpenCL device that says it has graphs."""
-    made = []
-
-    def attach(running):
-        made.append(_Driver(running))
-        monkeypatch.setattr(cuda_graph, "_driver", lambda: made[0])
-        kind = type(running.queue)
-        monkeypatch.setattr(GraphRecording, "add", lambda self, command: made[0].commands.append(command))
-        monkeypatch.setattr(kind, "library_stream", lambda self: contextlib.nullcontext(77))
-        monkeypatch.setattr(kind, "count_launches", lambda self, more: None, raising=False)
-        monkeypatch.setattr(kind, "new_recording", lambda self: GraphRecording(self))
-
-    opencl.submit(attach).result()
-    return opencl, made
+    """An OpenCL device that says it has graphs, and what stands for the driver."""
+    driver, kind = _driver(), opencl.submit(lambda running: type(running.queue)).result()
+    monkeypatch.setattr(cuda_graph, "_driver", lambda: driver)
+    monkeypatch.setattr(GraphRecording, "add", lambda self, command: driver.commands.append(command))
+    monkeypatch.setattr(kind, "library_stream", lambda self: contextlib.nullcontext(77))
+    monkeypatch.setattr(kind, "count_launches", lambda self, more: None, raising=False)
+    monkeypatch.setattr(kind, "new_recording", lambda self: GraphRecording(self))
+    return opencl, driver
 
 
 def test_a_graph_is_captured_once_launched_often_and_destroyed(graphs, trial_template):
-    member, (driver,) = graphs
+    member, driver = graphs
 
     def work(running, add, values, more):
         recordings = Recordings(running)
@@ -275,11 +248,12 @@ def test_a_graph_is_captured_once_launched_often_and_destroyed(graphs, trial_tem
         return found
 
     assert on(member, trial_template, work) == [4 * i for i in range(8)]
-    assert driver.calls == ["begin", "end", "instantiate", "destroy", "launch", "launch", "launch", "drop"]
+    made = ["StreamBeginCapture", "StreamEndCapture", "GraphInstantiate", "GraphDestroy"]
+    assert driver.calls == [*made, *3 * ["GraphLaunch"], "GraphExecDestroy"]
 
 
 def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(graphs, trial_template, caplog):
-    member, (driver,) = graphs
+    member, driver = graphs
     driver.capture = _Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 
     def work(running, add, values, more):
@@ -290,6 +264,6 @@ def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(graphs, trial_te
 
     with caplog.at_level(logging.WARNING, "quintet"):
         assert on(member, trial_template, work) == [5 * i for i in range(8)]
-    assert driver.calls == ["begin", "end"]
+    assert driver.calls == ["StreamBeginCapture", "StreamEndCapture"]
     (record,) = caplog.records
     assert "could not capture the work: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" in record.message

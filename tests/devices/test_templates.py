@@ -8,7 +8,7 @@ import pytest
 from engine.devices.cuda.compiler import compile_cubin
 from engine.devices.kernels import templates
 from engine.devices.kernels.program import Program
-from engine.devices.kernels.source import compiler_location, dump
+from engine.devices.kernels.source import compiler_location
 from engine.devices.kernels.templates import render
 from engine.errors import BackendUnavailable, KernelError
 
@@ -174,11 +174,3 @@ def test_compiler_location_is_the_first_error(log, found):
 @pytest.fixture
 def source():
     return render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
-
-
-def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(source, tmp_path):
-    victim = tmp_path / "victim.txt"
-    victim.write_text("mine")
-    (tmp_path / f"common-scan-{source.digest[:12]}.cl").symlink_to(victim)
-    assert Path(dump(source, tmp_path) or "").read_text() == source.text
-    assert victim.read_text() == "mine"

@@ -8,25 +8,14 @@ from hypothesis import strategies as st
 from engine.numerics import philox
 from tests.support.examples import examples
 
-# Random123's known answers: counter, key, words after 10 rounds, words after 7 rounds.
+# Random123's known answers: counter, key, words after 10 rounds.
 KNOWN = [
-    (
-        (0x00000000, 0x00000000, 0x00000000, 0x00000000),
-        (0x00000000, 0x00000000),
-        (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8),
-        (0x5F6FB709, 0x0D893F64, 0x4F121F81, 0x4F730A48),
-    ),
-    (
-        (0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF),
-        (0xFFFFFFFF, 0xFFFFFFFF),
-        (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD),
-        (0x5207DDC2, 0x45165E59, 0x4D8EE751, 0x8C52F662),
-    ),
+    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
     (
         (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
         (0xA4093822, 0x299F31D0),
         (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
-        (0x4DFCCABA, 0x190A87F0, 0xC47362BA, 0xB6B5242A),
     ),
 ]
 
@@ -41,7 +30,7 @@ def filled(device, size, output, *args, **kwargs):
     return result
 
 
-@pytest.mark.parametrize(("counter", "key", "ten"), [case[:3] for case in KNOWN])
+@pytest.mark.parametrize(("counter", "key", "ten"), KNOWN)
 def test_device_gives_the_published_words(device, counter, key, ten):
     c0, c1, c2, c3 = counter
     index, attempt = c0 | (c1 & 0xFFFF) << 32, c1 >> 16
@@ -84,18 +73,3 @@ def test_numbers_stay_inside_the_open_interval():
     assert philox.uniform_float32(ends).tolist() == [2**-24, 1 - 2**-24]
     assert philox.uniform_float64(ends).tolist() == [2**-33, 1 - 2**-33]
     assert philox.uniform_float64_wide(ends, ends).tolist() == [2**-53, 1 - 2**-53]
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"seed": 2**64}, r"seed must be at least 0 and below 2\*\*64; got 18446744073709551616"),
-        ({"stream": 256}, "stream must be"),
-        ({"step": 2**32}, "step must be"),
-        ({"start": 2**48 - 1}, "the last index must be"),
-    ],
-)
-def test_what_does_not_fit_the_counter_is_refused(changed, message):
-    arguments = {"seed": 0, "stream": 0, "step": 0, "start": 0, "count": 2} | changed
-    with pytest.raises(ValueError, match=message):
-        philox.uniform_words(**arguments)

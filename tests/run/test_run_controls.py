@@ -1,7 +1,6 @@
 """A run from outside: its clock, its controls, its observers."""
 
 import gc
-import itertools
 import threading
 import time
 
@@ -30,14 +29,6 @@ class Watch(list[events.Event]):
         return [event for event in self if isinstance(event, kind)]
 
 
-def run_of(solve, **arguments):
-    """An ended run of a solver made of one function."""
-    with engine.Engine() as owner:
-        run = counting.start_function(owner, solve, **arguments)
-        run.join()
-        return run
-
-
 def test_a_solve_emits_its_events_in_order():
     watch = Watch()
     result = engine.solve(Counting(200), on_event=watch, seed=3)
@@ -52,26 +43,6 @@ def test_a_solve_emits_its_events_in_order():
     for kind in (events.Metric, events.Progress, events.Incumbent):
         times = [event.time for event in watch.of(kind)]
         assert times == sorted(times)
-
-
-def test_a_metric_is_emitted_ten_times_a_second_and_its_last_value_always():
-    watch = Watch()
-
-    def solve(run):
-        for value in range(1, 451):
-            for device in ("a", "b"):
-                run.metric("at", value, device=device)
-            run.metric("other", -value)
-            time.sleep(0.001)
-
-    run = run_of(solve, on_event=[watch])
-    seconds = run.wait().seconds
-    for name, device, last in (("at", "a", 450), ("at", "b", 450), ("other", None, -450)):
-        emitted = [event for event in watch.of(events.Metric) if (event.name, event.device) == (name, device)]
-        assert 3 <= len(emitted) <= 10 * seconds + 2
-        assert emitted[-1].value == last
-        gaps = [after.time - before.time for before, after in itertools.pairwise(emitted[:-1])]
-        assert min(gaps) > 0.09
 
 
 def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in():

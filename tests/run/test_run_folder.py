@@ -17,19 +17,6 @@ from tests.support.counting import Counting
 DESCRIPTION = {"solver": "counting", "options": {"extra": None, "step": 3}, "settings": {"seed": 1}}
 
 
-def test_a_folder_gives_back_what_it_was_given(tmp_path):
-    made = RunFolder.create(tmp_path / "a" / "b", Counting(7, "sept"), DESCRIPTION)
-    again = RunFolder.open(made.path)
-    assert again.description["options"] == {"step": 3}
-    assert again.description["versions"]["numpy"] == np.__version__
-    problem = again.problem()
-    assert isinstance(problem, Counting)
-    assert (problem.target, problem.name) == (7, "sept")
-    assert again.checkpoint() is None
-    assert again.result() is None
-    assert list(again.events()) == []
-
-
 def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     seen = []
     rename = os.rename

@@ -1,20 +1,12 @@
-"""Schemas: every departure of a result or checkpoint from its declaration is named."""
+"""Schemas: every departure of a result from its declaration is named."""
 
 import numpy as np
 import pytest
-from pydantic import BaseModel, ConfigDict
 
 from engine.base.result import Result, Status
-from engine.base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema, SchemaError
+from engine.base.schema import ArraySpec, ColumnSpec, CounterSpec, Schema, SchemaError
 
 pytestmark = pytest.mark.smoke
-
-
-class State(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    phase: str
-    at: int
 
 
 SCHEMA = Schema(
@@ -25,14 +17,6 @@ SCHEMA = Schema(
     ),
     counters=(CounterSpec("nodes", unit="nodes"),),
     history=(ColumnSpec("step"), ColumnSpec("best", log=True)),
-    checkpoint=CheckpointSpec(
-        version=1,
-        arrays=(
-            ArraySpec("row", "int32|int64|float64", ("capacity",), within=(0, 9)),
-            ArraySpec("walk", "unsigned", (), required_if=lambda state: state.phase == "walk"),
-        ),
-        state=State,
-    ),
 )
 
 
@@ -66,23 +50,3 @@ def test_a_result_as_declared_passes_and_its_columns_are_read_by_name():
 def test_each_departure_of_a_result_is_named(changes, counters, message):
     with pytest.raises(SchemaError, match=message):
         SCHEMA.check_result(arrays(**changes), counters)
-
-
-@pytest.mark.parametrize(
-    ("row", "walk", "state", "message"),
-    [
-        (np.zeros(4, np.int32), None, {"phase": "sweep", "at": 1}, None),
-        (np.zeros(4, np.int64), np.uint8(1), {"phase": "walk", "at": 1}, None),
-        (np.zeros(4, np.int8), None, {"phase": "sweep", "at": 1}, "must be of type int32|int64|float64; got int8"),
-        (None, None, {"phase": "sweep", "at": 1}, "the array 'row' is missing"),
-        (np.zeros(4, np.int32), np.uint8(1), {"phase": "sweep", "at": 1}, "an array 'walk' does not belong here"),
-    ],
-)
-def test_a_checkpoint_is_checked_with_its_state(row, walk, state, message):
-    given = {name: array for name, array in (("row", row), ("walk", walk)) if array is not None}
-    spec = SCHEMA.checkpoint
-    if message is None:
-        assert spec.check(given, state) == State(**state)
-    else:
-        with pytest.raises(SchemaError, match=message.replace("|", r"\|")):
-            spec.check(given, state)

@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import tomlkit
 
 import engine
 from engine.errors import OptionError, QuintetError, RunFolderError
-from engine.runs.folder.run_folder import RunFolder, read_problem
+from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import file_digest, text_digest
 from engine.settings import config
 from tests.support.counting import Counting
@@ -189,18 +188,6 @@ def _sign(file):
     except (ValueError, AttributeError, RecursionError):
         return
     file.write_text(f'{text[:-2]},\n "digest": "{text_digest(text)}"\n}}\n')
-
-
-@pytest.mark.parametrize("name", ["a\x00b", "x" * 300, "run.toml/r"])
-def test_names_that_no_folder_can_have_are_one_sentence(name, stopped, monkeypatch):
-    monkeypatch.chdir(stopped)
-    for call in (
-        lambda: engine.solve(Counting(3), run_folder=name),
-        lambda: engine.resume(name),
-        lambda: read_problem(Path(name)),
-    ):
-        with pytest.raises(QuintetError):
-            call()
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 50_000, "a = " + "{a=" * 5_000, "seed = " + "9" * 5_000, "\x00"])

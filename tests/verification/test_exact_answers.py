@@ -273,12 +273,3 @@ def test_functions_of_the_user_are_not_executed():
     assert (found.verdict, found.exit_code, called) == ("not verified", 6, [])
     snippet = engine.BOA.snippet("fitness = BIT(0);", 6)
     assert verdict(snippet, Result(Status.FEASIBLE, 1, None, np.ones(6, np.uint8))) == "not verified"
-
-
-def test_a_class_of_the_user_is_not_verified():
-    class Mine(engine.Flowshop):
-        pass
-
-    assert verdict(Mine(TIMES), Result(Status.FEASIBLE, 1, None, np.arange(5))) == "not verified"
-    with pytest.raises(engine.InputError, match="with its problem"):
-        engine.verify(Result(Status.FEASIBLE, 1, None, None))

@@ -13,13 +13,9 @@ from engine.util.paths import folder_of
     [
         ("linprog/blend.mps", {}, 0),
         ("knapsack/bounded.txt", {}, 0),
-        ("knapsack/strongly-1000.txt", {}, 0),
         ("knapsack/strongly-2000.csv", {}, 0),
-        ("boa/trap.boa", {}, 0),
         ("boa/nk.txt", {}, 0),
-        ("boa/cut.txt", {}, 0),
         ("branch_and_bound/crane-13.atsp", {}, 0),
-        ("branch_and_bound/tardiness-18.txt", {}, 0),
         ("branch_and_bound/grid-10.dat", {}, 6),
         ("branch_and_bound/ta030.txt", {"upper_bound": 2179}, 6),
         ("gibbs/spam.csv", {"draws": 1000}, 0),
