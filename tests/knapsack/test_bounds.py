@@ -1,16 +1,17 @@
-"""The host's bounds, exact integers and never wrong; and orders of items, against sorting all of them by their keys."""
-
-import itertools
+"""The host: bounds are never wrong, the core is exact where it says so, and presolving loses no better solution."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.solvers.knapsack.bounds import Relaxation, greedy
+from engine import Knapsack
+from engine.references.knapsack import optimal_value
+from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
+from engine.solvers.knapsack.core import Core, search_core
 from engine.solvers.knapsack.ordering import by_efficiency, by_weight
-
-pytestmark = pytest.mark.smoke
+from engine.solvers.knapsack.presolve import presolve
+from tests.support.examples import examples
 
 
 @st.composite
@@ -23,39 +24,23 @@ def instances(draw):
     return np.array(profits), np.array(weights), capacity
 
 
-def solutions(profits, weights, capacity):
-    """Profit and choice of every feasible solution."""
-    return [
-        (int(np.dot(profits, choice)), choice)
-        for choice in itertools.product((0, 1), repeat=len(weights))
-        if int(np.dot(weights, choice)) <= capacity
-    ]
-
-
 @given(instances())
-def test_the_bound_is_at_least_and_greedy_at_most_the_optimum(instance):
+def test_bounds_hold_and_every_better_solution_has_the_fixed_choices(instance):
     profits, weights, capacity = instance
     if weights.sum() <= capacity:
         return
-    optimum, order = max(solutions(profits, weights, capacity))[0], by_efficiency(profits, weights)
+    choices = np.arange(1 << len(weights))[:, None] >> np.arange(len(weights)) & 1
+    choices = choices[choices @ weights <= capacity]
+    values, order = choices @ profits, by_efficiency(profits, weights)
     items = greedy(profits, weights, capacity, order)
-    assert int(weights[items].sum()) <= capacity
-    assert profits[items].sum() <= optimum <= Relaxation.at_break_item(profits, weights, capacity, order).bound
-
-
-@given(instances())
-def test_every_better_solution_has_the_fixed_choices(instance):
-    profits, weights, capacity = instance
-    if weights.sum() <= capacity:
-        return
-    order, known = by_efficiency(profits, weights), solutions(profits, weights, capacity)
     relaxation = Relaxation.at_break_item(profits, weights, capacity, order)
-    for objective in (int(profits[greedy(profits, weights, capacity, order)].sum()), max(known)[0] - 1):
+    assert int(weights[items].sum()) <= capacity
+    assert profits[items].sum() <= values.max() <= relaxation.bound
+    for objective in (int(profits[items].sum()), int(values.max()) - 1):
         taken, left = relaxation.fixed(objective)
-        for profit, choice in known:
-            if profit > objective:
-                assert all(choice[i] for i in np.flatnonzero(taken))
-                assert not any(choice[i] for i in np.flatnonzero(left))
+        better = choices[values > objective]
+        assert better[:, taken].all()
+        assert not better[:, left].any()
 
 
 @pytest.mark.parametrize(
@@ -69,3 +54,90 @@ def test_orders_are_those_of_sorting_all_items(n, most):
     for w, p in ((weights, profits - 1), (2 * weights, equal)):
         assert (by_weight(p, w) == np.lexsort((-p, -w))).all()
         assert (by_efficiency(p, w) == np.lexsort((w, -p / w))).all()
+
+
+@st.composite
+def problems(draw):
+    """Problems whose items do not all fit, of several correlations."""
+    n = draw(st.integers(2, 40))
+    largest = draw(st.sampled_from([3, 30, 900]))
+    weights = np.array(draw(st.lists(st.integers(1, largest), min_size=n, max_size=n)))
+    kind = draw(st.sampled_from(["free", "plus", "minus", "equal", "ratio"]))
+    profits = {
+        "free": np.array(draw(st.lists(st.integers(0, 1000), min_size=n, max_size=n))),
+        "plus": weights + 50,
+        "minus": np.maximum(weights - largest // 3, 1),
+        "equal": weights,
+        "ratio": 7 * weights,
+    }[kind]
+    return Knapsack(profits, weights, draw(st.integers(1, int(weights.sum()))))
+
+
+@examples(150)
+@given(problem=problems())
+def test_presolving_and_the_core_find_the_optimum(problem):
+    best = optimal_value(problem)
+    reduced = presolve(problem, reduce=True)
+    profit, weight = problem.evaluate(reduced.best)
+    assert profit == reduced.objective <= best <= reduced.bound
+    assert weight <= problem.capacity
+    if reduced.solved:
+        return
+    if reduced.objective < best:  # the open items and those taken still hold the optimum
+        open_problem = Knapsack(problem.profits[reduced.open], problem.weights[reduced.open], max(1, reduced.capacity))
+        assert optimal_value(open_problem) + int(problem.profits[reduced.taken].sum()) == best
+    search_core(problem, reduced, 60.0, lambda: None)
+    profit, weight = problem.evaluate(reduced.best)
+    assert profit == reduced.objective == reduced.bound == best
+    assert weight <= problem.capacity
+
+
+@examples(50)
+@given(problem=problems())
+def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem):
+    profits, weights = problem.profits, np.maximum(problem.weights, 1)
+    order = by_efficiency(profits, weights)
+    core = Core(profits, weights, problem.capacity, order, 0, 2**40)
+    core.run(-1.0)
+    if core.solution is not None:
+        assert int(profits[core.solution].sum()) == core.objective <= optimal_value(problem)
+        assert int(weights[core.solution].sum()) <= problem.capacity
+    if core.proved:
+        assert core.objective == optimal_value(problem)
+
+
+@examples(100)
+@given(problem=problems())
+def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem):
+    fits = problem.weights <= problem.capacity
+    profits, weights = problem.profits[fits], problem.weights[fits]
+    if not len(profits) or int(weights.sum()) <= problem.capacity or not profits.all():
+        return
+    order, best = by_efficiency(profits, weights), optimal_value(problem)
+    for objective in (int(profits[greedy(profits, weights, problem.capacity, order)].sum()), best - 1):
+        found = Relaxation.with_cardinality(profits, weights, problem.capacity, objective)
+        assert found is None or best <= max(objective, found.bound)
+
+
+def test_an_exchange_takes_the_best_of_all_small_changes():
+    random = np.random.default_rng(3)
+    choices = np.arange(2**9)[:, None] >> np.arange(9) & 1
+    for _ in range(30):
+        weights, profits = random.integers(1, 60, (2, 9))
+        capacity = int(weights.sum()) // 2
+        solution = greedy(profits, weights, capacity, by_efficiency(profits, weights))
+        found = exchange(profits, weights, capacity, solution, np.zeros(9))
+        changes = choices - np.isin(np.arange(9), solution)
+        small = ((changes > 0).sum(axis=1) <= 2) & ((changes < 0).sum(axis=1) <= 2)
+        assert int(profits[found].sum()) == (choices @ profits)[small & (choices @ weights <= capacity)].max()
+        assert int(weights[found].sum()) <= capacity
+
+
+def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one():
+    random = np.random.default_rng(6)
+    for number in range(20):  # light items are the best, and at most so many fit; or heavy ones, and at least so many
+        weights = random.integers(11, 40, 12)
+        problem = Knapsack(weights + (10 if number % 2 else -10), weights, int(weights.sum()) // 2)
+        best = optimal_value(problem)
+        found = Relaxation.with_cardinality(problem.profits, problem.weights, problem.capacity, best - 1)
+        assert found is None or found.bound >= best

@@ -1,19 +1,17 @@
 """Multiple choice and two constraints: against enumeration, HiGHS, and an independent recurrence."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint
 
 from engine import Knapsack, MultidimensionalKnapsack, MultipleChoiceKnapsack, Status
 from engine.devices import SliceLength
 from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
 from engine.events import Progress
-from engine.formats.knapsack import choice as formats
 from engine.generators.multiple_choice import (
     MultidimensionalOptions,
     MultipleChoiceOptions,
@@ -22,12 +20,11 @@ from engine.generators.multiple_choice import (
     write_multidimensional,
     write_multiple_choice,
 )
-from engine.runs.run import Run
 from engine.solvers.knapsack import checks
 from engine.solvers.knapsack.choice import solve as choice_solve
 from engine.solvers.knapsack.choice import table as choice_table
 from tests.support.examples import examples
-from tests.support.knapsacks import assert_solved, assert_stopped
+from tests.support.knapsacks import assert_optimal, assert_solved, assert_stopped, best_of_all, by_highs
 from tests.support.stopping import stop_at
 
 some = examples(60)
@@ -72,17 +69,6 @@ def best_choice(problem):
     return found
 
 
-def best_of_two(problem):
-    """A dictionary of all pairs of weights that can be reached, in plain Python."""
-    states = {(0, 0): 0}
-    for profit, (a, b) in zip(problem.profits.tolist(), problem.weights.T.tolist(), strict=True):
-        for (x, y), value in list(states.items()):
-            key = (x + a, y + b)
-            if key[0] <= problem.capacities[0] and key[1] <= problem.capacities[1]:
-                states[key] = max(states.get(key, 0), value + profit)
-    return max(states.values())
-
-
 @some
 @given(problem=choices(), reduce=st.booleans())
 def test_multiple_choice_agrees_with_enumeration(one_device, problem, reduce):
@@ -104,13 +90,13 @@ def test_options_that_fill_the_capacity_exactly_are_chosen(one_device, seed):
     problem = MultipleChoiceKnapsack(profits, weights.ravel(), np.repeat(np.arange(4), 4), capacity)
     result = one_device.solve(problem, reduce=False)
     assert "table" in str(result.arrays["route"])
-    assert_solved(result, problem, best_choice(problem) or 0)
+    assert_solved(result, problem, best_choice(problem))
 
 
 @some
 @given(problem=two(), reduce=st.booleans())
-def test_two_constraints_agree_with_all_reachable_weights(one_device, problem, reduce):
-    assert_solved(one_device.solve(problem, reduce=reduce, variant="table"), problem, best_of_two(problem))
+def test_two_constraints_agree_with_enumeration(one_device, problem, reduce):
+    assert_optimal(one_device, problem, reduce=reduce, variant="table")
 
 
 @some
@@ -120,11 +106,7 @@ def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(one_devic
     wide = wide or one_device.device_infos[0].capabilities.kind != "cpu"  # which has vectors of eight 64-bit cells
     constants = {"lanes": 1, "block": 32, "span": 512} if wide else {"lanes": 8, "block": 1, "span": 8}
     with monkeypatch.context() as patch:
-        patch.setattr(
-            choice_table,
-            "_constants",
-            lambda capabilities, value, choice: {"value": "i64", "choice": "u16", **constants},
-        )
+        patch.setattr(choice_table, "_constants", lambda *_: {"value": "i64", "choice": "u16", **constants})
         patch.setattr(choice_table, "_SPAN", constants["span"])
         patch.setattr(choice_table.ChoiceTable, "value", "i64")
         patch.setattr(choice_table.ChoiceTable, "choice", "u16")
@@ -133,7 +115,7 @@ def test_other_shapes_of_the_kernel_and_few_choices_kept_find_the_same(one_devic
         patch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(amount, most=amount))
         table = {"variant": "table"} if isinstance(problem, MultidimensionalKnapsack) else {}
         result = one_device.solve(problem, reduce=False, **table)
-    best = best_of_two(problem) if isinstance(problem, MultidimensionalKnapsack) else best_choice(problem)
+    best = best_of_all(problem) if table else best_choice(problem)
     if best is None:
         assert result.status is Status.INFEASIBLE
     else:
@@ -146,9 +128,7 @@ def test_generated_choices_agree_with_highs(one_device, kind):
     problem = multiple_choice(MultipleChoiceOptions(type=kind, classes=20, class_size=6, max_weight=200, seed=4))
     chosen = np.zeros((problem.class_count, problem.n))
     chosen[problem.classes, np.arange(problem.n)] = 1
-    constraints = [LinearConstraint(chosen, 1, 1), LinearConstraint(problem.weights[None], 0, problem.capacity)]
-    found = milp(-problem.profits, constraints=constraints, integrality=1, bounds=(0, 1), options={"mip_rel_gap": 0})
-    assert_solved(one_device.solve(problem), problem, round(-found.fun))
+    assert_optimal(one_device, problem, by_highs(problem, LinearConstraint(chosen, 1, 1)))
 
 
 def test_values_past_32_bits_and_the_value_alone(one_device):
@@ -162,13 +142,6 @@ def test_values_past_32_bits_and_the_value_alone(one_device):
 def test_a_stopped_table_keeps_its_best_and_resumes(one_device, tmp_path, monkeypatch):
     monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(1, most=1))  # a line at a time
     problem = multidimensional(MultidimensionalOptions(n=60, max_weight=20, seed=1))
-    original = choice_table.ChoiceWorker.advance
-
-    def slow(worker, *arguments):
-        time.sleep(0.002)
-        return original(worker, *arguments)
-
-    monkeypatch.setattr(choice_table.ChoiceWorker, "advance", slow)
     stop_at(monkeypatch, lambda event: isinstance(event, Progress) and event.done > 5)
     stopped = one_device.solve(problem, reduce=False, variant="table", run_folder=tmp_path / "run")
     assert_stopped(stopped, problem)
@@ -178,40 +151,13 @@ def test_a_stopped_table_keeps_its_best_and_resumes(one_device, tmp_path, monkey
     assert_solved(one_device.resume(tmp_path / "run").wait(), problem, int(whole.objective or 0))
 
 
-@pytest.mark.full
-def test_no_slice_is_longer_than_it_should_be_however_large_a_stage(one_device, monkeypatch):
-    """A time limit has to wait for what is in flight."""
-    problem = multidimensional(MultidimensionalOptions(n=30, max_weight=30, seed=2))
-    most = 2000
-    monkeypatch.setattr(choice_solve, "SliceLength", lambda first, growth: SliceLength(most, most=most))
-    slices = []
-    note = Run.metric
-
-    def noted(run, name, value, *source):
-        note(run, name, value, *source)
-        if name == "cells_per_second":
-            slices.append(value)
-
-    original = choice_table.ChoiceWorker.advance
-
-    def a_second(worker, *arguments):
-        original(worker, *arguments)
-        return 1.0
-
-    monkeypatch.setattr(choice_table.ChoiceWorker, "advance", a_second)
-    monkeypatch.setattr(Run, "metric", noted)
-    assert_solved(one_device.solve(problem, reduce=False, variant="table"), problem, best_of_two(problem))
-    assert len(slices) > 10
-    assert max(slices) <= most
-
-
 def test_tables_kept_beyond_the_hosts_memory_are_refused(one_device, monkeypatch):
     problem = multidimensional(MultidimensionalOptions(n=30, max_weight=30, seed=2))
     monkeypatch.setattr(choice_solve, "_SHARE", 0.0)
     monkeypatch.setattr(checks, "total_memory", lambda: 10**6)
     with pytest.raises(OptionError, match=r"keeping 29 tables of .* takes .*; set items = false, or add a device"):
         one_device.solve(problem, reduce=False, variant="table")
-    assert one_device.solve(problem, reduce=False, variant="table", items=False).objective == best_of_two(problem)
+    assert one_device.solve(problem, reduce=False, variant="table", items=False).objective == by_highs(problem)
 
 
 def test_a_table_too_large_is_refused_with_its_size(one_device):
@@ -230,9 +176,7 @@ def test_profits_with_decimals_are_exact_in_every_kind(one_device, tmp_path):
             assert (result.status, result.objective, result.bound) == (Status.OPTIMAL, objective, objective)
         again = type(problem).from_arrays(problem.to_arrays(), "again")
         assert again.scale == problem.scale > 1
-        whole = one_device.solve(again)
-        assert whole.solution is not None
-        assert problem.evaluate(whole.solution)[0] == objective
+        assert problem.evaluate(one_device.solve(again).solution)[0] == objective
     with pytest.raises(ProblemError, match=r"item 1 has profit -0.2; profits must be at least 0"):
         MultidimensionalKnapsack([0.1, -0.2], [[1, 2], [3, 2]], [3, 5])
 
@@ -245,9 +189,7 @@ def test_or_tools_items_without_weight_and_capacities_of_0_are_taken(one_device)
         ([[10, 20, 30], [0, 1, 1]], [40, 0], [0]),
     ):
         result = one_device.solve(Knapsack.from_ortools([60, 100, 120], weights, capacities))
-        assert result.status is Status.OPTIMAL
-        assert result.solution is not None
-        assert result.solution.tolist() == chosen
+        assert (result.status, result.solution.tolist()) == (Status.OPTIMAL, chosen)
 
 
 def test_files_survive_writing_and_reading(tmp_path):
@@ -268,12 +210,9 @@ def test_files_survive_writing_and_reading(tmp_path):
 def test_the_instances_of_a_file_of_or_library_are_read_one_by_one(tmp_path):
     path = tmp_path / "mknap.txt"
     path.write_text("2\n3 2 8.0\n5 4\n3\n2 3 1\n1 1 4\n4 5\n2 1 7\n7 1\n5 5\n6\n")
-    problem = MultidimensionalKnapsack.read(path)
-    assert (problem.optimum, problem.capacities, problem.instances_in_file) == (8, (4, 5), 2)
-    assert best_of_two(problem) == 8
-    second = MultidimensionalKnapsack.read(path, instance=2)
+    problem, second = MultidimensionalKnapsack.read(path), MultidimensionalKnapsack.read(path, instance=2)
+    assert (problem.optimum, problem.capacities, problem.instances_in_file) == (best_of_all(problem), (4, 5), 2)
     assert (second.optimum, second.weights.tolist(), second.capacities) == (7, [[5, 5]], (6,))
-    assert formats.is_mknap(path.read_text())
 
 
 @pytest.mark.parametrize(
@@ -310,7 +249,7 @@ def test_wrong_choices_are_refused(arguments, message):
 
 def test_a_known_solution_begins_the_run(one_device):
     problem = MultidimensionalKnapsack([5, 4, 3], [[2, 3, 1], [1, 1, 4]], [4, 5])
-    assert_solved(one_device.solve(problem, initial=(2, 0), reduce=False, variant="table"), problem, 8)
+    assert_optimal(one_device, problem, 8, initial=(2, 0), reduce=False, variant="table")
     for initial, message in (((0, 1), "its items weigh 5 and 2, more than 4 and 5"), ((3,), "there is no item 3")):
         with pytest.raises(OptionError, match=message):
             one_device.solve(problem, initial=initial)

@@ -1,12 +1,14 @@
 """Equal items, items without weight, capacity 0 and common divisors: what problems are before anything is searched."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from engine import Knapsack, ProblemError
+from engine import Knapsack
 from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.mip.process import IntegerProgram, Mip
 from engine.solvers.knapsack.presolve import presolve
@@ -35,13 +37,11 @@ def optimum(problem):
     """By HiGHS, with one integer for each kind of item."""
     pairs, counts = np.unique(np.stack([problem.profits, problem.weights]), axis=1, return_counts=True)
     rows = LinearConstraint(pairs[1:], ub=problem.capacity)
-    exact = {"mip_rel_gap": 0.0}
-    found = milp(-pairs[0], constraints=rows, bounds=Bounds(0, counts), integrality=counts > 0, options=exact)
-    assert found.success
+    found = milp(-pairs[0], constraints=rows, bounds=Bounds(0, counts), integrality=1, options={"mip_rel_gap": 0.0})
     return round(-found.fun)
 
 
-@pytest.mark.parametrize("problem", [drawn(15, 20_000, 10_000, 1), spanner(20_000, 1000, 0)], ids=["drawn", "spanner"])
+@pytest.mark.parametrize("problem", [drawn(15, 20_000, 10_000, 1), spanner(20_000, 1000, 0)])
 def test_many_items_of_few_kinds_are_solved_without_a_table(one_device, problem):
     result = one_device.solve(problem, time_limit=60)
     assert_solved(result, problem, optimum(problem))
@@ -51,7 +51,6 @@ def test_many_items_of_few_kinds_are_solved_without_a_table(one_device, problem)
 def test_a_run_of_merged_items_begins_from_a_given_solution_and_resumes(one_device, tmp_path):
     problem = drawn(6, 500, 100_000, 3)
     best = one_device.solve(problem).solution
-    assert best is not None
     again = one_device.solve(problem, initial=tuple(best.tolist()), time_limit=1e-9, run_folder=tmp_path / "run")
     value = optimum(problem)
     assert again.objective == value
@@ -70,9 +69,10 @@ def test_small_problems_agree_with_every_choice(one_device, kinds, which, capaci
     items = [kinds[kind % len(kinds)] for kind in which]
     profits, weights = [p for p, _ in items], [factor * w for _, w in items]
     value = max(
-        sum(profits[item] for item in range(len(items)) if choice >> item & 1)
-        for choice in range(1 << len(items))
-        if sum(weights[item] for item in range(len(items)) if choice >> item & 1) <= capacity
+        sum(profits[item] for item in chosen)
+        for number in range(len(items) + 1)
+        for chosen in itertools.combinations(range(len(items)), number)
+        if sum(weights[item] for item in chosen) <= capacity
     )
     problem = Knapsack(profits, weights, capacity)
     if counts:
@@ -82,12 +82,9 @@ def test_small_problems_agree_with_every_choice(one_device, kinds, which, capaci
     for result in (one_device.solve(problem), whole, one_device.map([problem])[0]):
         assert_solved(result, problem, value)
     profile = whole.arrays["profile"]
-    assert len(profile) == capacity + 1
-    assert profile[-1] == value
-    assert (
-        profile[capacity // 2]
-        == one_device.solve(Knapsack(problem.profits, problem.weights, capacity // 2, counts=problem.counts)).objective
-    )
+    assert (len(profile), profile[-1]) == (capacity + 1, value)
+    half = Knapsack(problem.profits, problem.weights, capacity // 2, counts=problem.counts)
+    assert profile[capacity // 2] == one_device.solve(half).objective
 
 
 def test_packs_of_equal_items_are_bounded_by_the_number_of_items():
@@ -98,12 +95,6 @@ def test_packs_of_equal_items_are_bounded_by_the_number_of_items():
     packs = ZeroOne.of(problem, merge=True)
     assert packs.problem.n < problem.n // 2
     assert presolve(packs.problem, True, copies=packs.copies).bound == presolve(problem, True).bound
-
-
-def test_an_item_without_weight_is_refused_where_nothing_limits_it():
-    with pytest.raises(ProblemError, match="item 1 has weight 0: taken without limit, its profit has none"):
-        Knapsack.unbounded([1, 2], [3, 0], 5)
-    assert Knapsack.unbounded([1, 0], [3, 0], 7).counts.tolist() == [2, 0]
 
 
 def test_a_search_by_highs_is_ended_when_the_run_must_end():

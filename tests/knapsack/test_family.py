@@ -14,7 +14,7 @@ from engine.formats import knapsack as formats
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack import bits
 from tests.support.examples import examples
-from tests.support.knapsacks import assert_solved
+from tests.support.knapsacks import assert_optimal, assert_solved
 
 some = examples(40)
 
@@ -38,33 +38,11 @@ def unbounded_values(profits, weights, capacity):
     return best
 
 
-def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(one_device, tmp_path):
-    path = tmp_path / "three.txt"
-    profits, weights = [60, 100, 120], [10, 20, 30]
-    formats.write(path, profits, weights, 50, "bounded", counts=[2, 1, 1])
-    problem = Knapsack.read(path)
-    assert problem.format == "bounded"
-    assert_solved(one_device.solve(problem), problem, 240)
-    assert_solved(one_device.solve(Knapsack.read(path, copies=1)), problem, 220)
-    endless = Knapsack.read(path, unbounded=True)
-    assert_solved(one_device.solve(endless), endless, 300)
-    formats.write(path, profits, weights, 50, "pisinger-csv", optimum=220)
-    assert Knapsack.read(path).optimum == 220
-    several = Knapsack.read(path, copies=4)
-    assert several.optimum is None
-    assert_solved(one_device.solve(several), several, 280)
-    for wrong in ({"copies": 0}, {"copies": 2, "unbounded": True}):
-        with pytest.raises(ProblemError, match="copies must be at least 1, and not be given for an unbounded problem"):
-            Knapsack.read(path, **wrong)
-    with pytest.raises(ProblemError, match="has no place for counts"):
-        formats.write(path, profits, weights, 50, "kplib", counts=[1, 1, 1])
-
-
-def test_the_command_line_solves_bounded_and_unbounded_problems(tmp_path, capsys):
-    path = tmp_path / "three.txt"
-    formats.write(path, [60, 100, 120], [10, 20, 30], 50, "bounded", counts=[2, 1, 1])
-    cases = [([], 240), (["--unbounded"], 300), (["--copies", "1"], 220)]
-    for arguments, value in cases:
+def test_files_say_how_often_an_item_may_be_taken_or_the_reader_does(tmp_path, capsys):
+    path, items = tmp_path / "three.txt", ([60, 100, 120], [10, 20, 30], 50)
+    formats.write(path, *items, "bounded", counts=[2, 1, 1])
+    assert Knapsack.read(path).format == "bounded"
+    for arguments, value in (([], 240), (["--unbounded"], 300), (["--copies", "1"], 220)):
         assert cli.command_line(["solve", str(path), *arguments, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["objective"] == value
     assert cli.command_line(["solve", str(path), "--unbounded", "--copies", "2"]) != 0
@@ -72,6 +50,13 @@ def test_the_command_line_solves_bounded_and_unbounded_problems(tmp_path, capsys
     path.write_text("2\n0 60 10 -3\n1 100 20 1\n50\n")
     assert cli.command_line(["solve", str(path)]) != 0
     assert "item 0 has count -3; counts must be at least 0 (" in " ".join(capsys.readouterr().err.split())
+    formats.write(path, *items, "pisinger-csv", optimum=220)
+    assert (Knapsack.read(path).optimum, Knapsack.read(path, copies=4).optimum) == (220, None)
+    for wrong in ({"copies": 0}, {"copies": 2, "unbounded": True}):
+        with pytest.raises(ProblemError, match="copies must be at least 1, and not be given for an unbounded problem"):
+            Knapsack.read(path, **wrong)
+    with pytest.raises(ProblemError, match="has no place for counts"):
+        formats.write(path, *items, "kplib", counts=[1, 1, 1])
 
 
 @st.composite
@@ -142,8 +127,7 @@ def test_rows_of_bits_find_the_greatest_sum_and_its_items(one_device, monkeypatc
     constants = {"block": block, "tile": 600, "halo": 512}
     with monkeypatch.context() as patch:
         patch.setattr(bits, "_constants", lambda capabilities: constants)
-        result = one_device.solve(problem, variant="bits", reduce=reduce)
-    assert_solved(result, problem, optimal_value(problem))
+        assert_optimal(one_device, problem, variant="bits", reduce=reduce)
 
 
 def test_sums_that_miss_the_capacity_are_proved_by_bits(one_device):
@@ -165,34 +149,25 @@ def test_bits_need_profits_in_proportion_to_weights(one_device):
         one_device.solve(Knapsack([2, 4], [2, 4], 5), variant="bits", profile=True)
 
 
-def test_a_bounded_problem_survives_its_arrays():
-    problem = Knapsack([5, 4], [3, 2], 20, counts=[2, 9])
-    copy = Knapsack.from_arrays(problem.to_arrays(), problem.name)
-    assert copy.counts is not None
-    assert copy.counts.tolist() == [2, 9]
-    assert "bounded knapsack" in copy.describe()
-    assert copy.evaluate([0, 0, 1, 1, 1]) == (22, 12)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"counts": [1]}, "counts must have one entry per item; got 1 for 2 items"),
-        ({"counts": [1, -2]}, "item 1 has count -2; counts must be at least 0"),
-        ({"counts": [1, 0.5]}, "the count of item 1 must be an integer; got 0.5"),
-    ],
-)
-def test_wrong_counts_are_refused(arguments, message):
-    with pytest.raises(ProblemError, match=message):
-        Knapsack([5, 4], [3, 2], 20, **arguments)
-
-
-def test_more_copies_than_there_are_are_refused_and_others_summed_exactly():
+def test_wrong_counts_are_refused_and_right_ones_summed_exactly():
+    for make, message in (
+        (lambda: Knapsack([5, 4], [3, 2], 20, counts=[1]), "counts must have one entry per item; got 1 for 2 items"),
+        (lambda: Knapsack([5, 4], [3, 2], 20, counts=[1, -2]), "item 1 has count -2; counts must be at least 0"),
+        (lambda: Knapsack([5, 4], [3, 2], 20, counts=[1, 0.5]), "the count of item 1 must be an integer; got 0.5"),
+        (
+            lambda: Knapsack([5], [3], 20, counts=[2]).evaluate([0] * 3),
+            "item 0 is given 3 times; it can be taken 2 times",
+        ),
+        (lambda: Knapsack.unbounded([2**40, 1], [1, 1], 2**40), "the profits of all copies sum to"),
+        (
+            lambda: Knapsack.unbounded([1, 2], [3, 0], 5),
+            "item 1 has weight 0: taken without limit, its profit has none",
+        ),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            make()
     assert Knapsack([1], [2**62], 2**62, counts=[10]).evaluate([0] * 4) == (4, 2**64)
-    with pytest.raises(ProblemError, match="item 0 is given 3 times; it can be taken 2 times"):
-        Knapsack([5, 4], [3, 2], 20, counts=[2, 9]).evaluate([0, 0, 0])
-    with pytest.raises(ProblemError, match="the profits of all copies sum to"):
-        Knapsack.unbounded([2**40, 1], [1, 1], 2**40)
+    assert Knapsack.unbounded([1, 0], [3, 0], 7).counts.tolist() == [2, 0]
 
 
 @some
@@ -216,29 +191,12 @@ def test_scaled_profits_are_reported_in_their_own_unit(one_device, tmp_path):
     problem = Knapsack([0.1, 0.25, 3], [1, 2, 3], 5)
     assert (problem.scale, problem.profits.tolist()) == (20, [2, 5, 60])
     assert "profits 0.1 to 3.0" in problem.describe()
-    copy = Knapsack.from_arrays(problem.to_arrays(), "copy")
-    assert copy.scale == 20
-    assert copy.evaluate([1, 2]) == (3.25, 5)
+    assert problem.evaluate([1, 2]) == (3.25, 5)
     result = one_device.solve(problem, profile=True, run_folder=tmp_path / "run")
-    assert result.objective == result.bound == 3.25
+    assert result.objective == result.bound == engine.load(tmp_path / "run").objective == 3.25
     assert result.arrays["profile"].tolist() == [0.0, 0.1, 0.25, 3.0, 3.1, 3.25]
-    assert engine.load(tmp_path / "run").objective == 3.25
     bounded = Knapsack([0.5, 0.75], [2, 3], 8, counts=[3, 1])
-    batch = one_device.map([problem, bounded])
-    assert [entry.objective for entry in batch.results] == [3.25, 1.75]
+    assert [entry.objective for entry in one_device.map([problem, bounded]).results] == [3.25, 1.75]
     assert one_device.solve(bounded, variant="rows", reduce=False).objective == 1.75
-
-
-def test_numpy_s_short_floats_are_taken_as_they_print(one_device):
-    problem = Knapsack(np.array([0.1, 0.7], np.float32), [1, 1], 1)
-    assert problem.scale == 10
-    assert one_device.solve(problem).objective == 0.7
-    assert Knapsack(np.array([1.0, 7.0]), [1, 1], 1).scale == 1
-
-
-def test_items_are_counted_once_however_many_copies_bounds_decide(one_device):
-    problem = Knapsack([5, 4, 3], [3, 2, 2], 20, counts=[7, 9, 1000])
-    result = one_device.solve(problem, keep_memory=1e9)
-    assert 0 <= result.counters["items_fixed"] <= result.counters["items"] == 3
-    table = one_device.solve(problem, variant="rows", reduce=False, keep_memory=1e9)  # no more rows than there are
-    assert_solved(table, problem, int(result.objective))
+    short = Knapsack(np.array([0.1, 0.7], np.float32), [1, 1], 1)  # as they print
+    assert (short.scale, one_device.solve(short).objective) == (10, 0.7)

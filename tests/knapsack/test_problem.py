@@ -1,6 +1,5 @@
 """Claims about the knapsack problem class and the instances Quintet generates."""
 
-import itertools
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -26,18 +25,6 @@ LIMIT = 2**63 - 1
 TYPES = [name for name in get_args(InstanceType) if name != "exponential-groups"]  # which has a test of its own
 
 
-def test_an_instance_keeps_what_it_is_given():
-    problem = Knapsack([60, 100, 120], (10, 20, 30), 50, name="three")
-    assert problem.profits.tolist() == [60, 100, 120]
-    assert problem.weights.tolist() == [10, 20, 30]
-    assert (problem.capacity, problem.n, problem.name) == (50, 3, "three")
-    assert problem.optimum is None
-    assert problem.format is None
-    assert problem.profits.dtype == problem.weights.dtype == np.int64
-    assert type(problem.capacity) is int
-    assert (Knapsack.kind, Knapsack.sense) == ("knapsack", "maximize")
-
-
 def test_an_instance_cannot_be_changed_through_its_arrays():
     profits = np.array([5, 6])
     problem = Knapsack(profits, [1, 2], 3)
@@ -48,23 +35,20 @@ def test_an_instance_cannot_be_changed_through_its_arrays():
             array[0] = 1
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float16, np.float32, np.float64, object])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float16, np.float64, object])
 def test_whole_numbers_of_every_kind_are_taken(dtype):
     problem = Knapsack(np.array([1, 0, 100], dtype), np.array([1, 2, 3], dtype), np.float64(4.0))
     assert problem.profits.tolist() == [1, 0, 100]
     assert problem.capacity == 4
 
 
-def test_no_items_and_items_too_heavy_are_instances():
-    assert Knapsack([], [], 5).n == 0
-    assert Knapsack(np.empty(0), np.empty(0, int), 5).evaluate([]) == (0, 0)
-    assert Knapsack([1], [10**12], 5).weights[0] == 10**12
-
-
 def test_values_up_to_the_limit_are_taken_exactly():
-    problem = Knapsack([LIMIT], [LIMIT], LIMIT)
-    assert problem.evaluate([0]) == (LIMIT, LIMIT)
+    assert Knapsack([LIMIT], [LIMIT], LIMIT).evaluate([0]) == (LIMIT, LIMIT)
     assert Knapsack([2**60 + 1, 1.0], [1, 1], 1).profits[0] == 2**60 + 1
+    quarter = 2**61
+    assert Knapsack([quarter, quarter, quarter, quarter - 1], [1] * 4, 1).n == 4
+    with pytest.raises(ProblemError, match=f"the profits sum to {2**63};"):
+        Knapsack([quarter] * 4, [1] * 4, 1)
 
 
 NAN, INF = float("nan"), float("inf")
@@ -77,40 +61,28 @@ REFUSED = [
     ([1, 2], [5, 5], NAN, "capacity must be an integer; got nan"),
     ([1, 2], [5, 5], True, "capacity must be an integer; got True"),
     ([1, 2], [5, 5], "9", "capacity must be an integer; got '9'"),
-    ([1, 2], [5, 5], None, "capacity must be an integer; got None"),
     ([1, 2], [5, 5], LIMIT + 1, f"capacity must fit a 64-bit signed integer; got {LIMIT + 1}"),
     ([1, 2], [5, 5], 10**5000, "capacity must fit a 64-bit signed integer; got one of thousands of digits"),
     ([1, 2], [5, 5], 1e17, "capacity must be given as an integer, as floating-point numbers are not exact beyond 2"),
     ([1, 2, 3], [5, 5], 9, "profits and weights must have one entry per item; got 3 profits and 2 weights"),
     ([[1, 2]], [5, 5], 9, "profits must be one-dimensional; got an array of shape (1, 2)"),
     ([[1], [2, 3]], [5, 5], 9, "profits must be a one-dimensional array of integers"),
-    (7, [5], 9, "profits must be a one-dimensional array of integers; got 7"),
     ([1, 2], np.ma.array([5, 6], mask=[False, True]), 9, "weights must be integers; got a masked array that lacks"),
     ([1, 2], (w for w in (5, 5)), 9, "weights must be a one-dimensional array of integers; got <generator"),
     ([1, 2], [1.0, 2.5], 9, "the weight of item 1 must be an integer; got 2.5"),
     ([0.5, -0.25], [1, 2], 9, "item 1 has profit -0.25; profits must be at least 0"),
     ([1e-30, 1.0], [1, 2], 9, "profits times 1000000000000000000000000000000 must sum to at most"),
-    ([1e-300, 1e300], [1, 2], 9, "must sum to at most"),
     (np.array([1.0, 2.0, NAN]), [5, 5, 5], 9, "the profit of item 2 must be an integer; got nan"),
     ([1, 2], np.array([5, INF]), 9, "the weight of item 1 must be an integer; got inf"),
-    ([1, 2], np.array([5, 1e17]), 9, "the weight of item 1 must be given as an integer"),
     ([1, 2], [5, 1e17], 9, "the weight of item 1 must be given as an integer"),
     ([1, "a"], [5, 5], 9, "the profit of item 1 must be an integer; got 'a'"),
-    ([1, None], [5, 5], 9, "the profit of item 1 must be an integer; got None"),
-    ([1, 2j], [5, 5], 9, "the profit of item 1 must be an integer; got 2j"),
     ([0.5, NAN, 2], [5, 5, 5], 9, "the profit of item 1 must be an integer; got nan"),  # not the first with decimals
-    ([0.5, 1, "x"], [5, 5, 5], 9, "the profit of item 2 must be an integer; got 'x'"),
     ([0.5, True], [5, 5], 9, "the profit of item 1 must be an integer; got True"),
     ([5], [Decimal("1.5")], 9, "the weight of item 0 must be an integer; got 1.5"),
     ([Decimal("NaN")], [5], 9, "the profit of item 0 must be an integer; got NaN"),
     ([True, False], [5, 5], 9, "profits must be integers; got an array of booleans"),
-    ([1, 2], np.array([True, True]), 9, "weights must be integers; got an array of booleans"),
     (np.array(["1", "2"]), [5, 5], 9, "the profit of item 0 must be an integer; got '1'"),
-    ([1, 2**63], [5, 5], 9, f"the profit of item 1 must fit a 64-bit signed integer; got {2**63}"),
     ([-1, 2**63], [5, 5], 9, f"the profit of item 1 must fit a 64-bit signed integer; got {2**63}"),
-    ([1, 2**70], [5, 5], 9, f"the profit of item 1 must fit a 64-bit signed integer; got {2**70}"),
-    ([1, 10**5000], [5, 5], 9, "the profit of item 1 must fit a 64-bit signed integer; got one of thousands of digits"),
-    ([LIMIT, 1], [5, 5], 9, f"the profits sum to {LIMIT + 1}; their sum must fit a 64-bit signed integer"),
     ([1, 2], [LIMIT, LIMIT], 9, f"the weights sum to {2 * LIMIT}; their sum must fit a 64-bit signed integer"),
 ]
 
@@ -123,28 +95,10 @@ def test_a_value_that_breaks_a_rule_is_named(profits, weights, capacity, rule):
     assert "\n" not in str(caught.value)
 
 
-def test_a_sum_that_only_just_overflows_is_found_with_many_items():
-    quarter = 2**61
-    assert Knapsack([quarter, quarter, quarter, quarter - 1], [1] * 4, 1).n == 4
-    with pytest.raises(ProblemError, match=f"the profits sum to {2**63};"):
-        Knapsack([quarter] * 4, [1] * 4, 1)
-
-
-def test_a_file_names_its_format_and_its_optimum():
-    problem = Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv")
-    assert (problem.name, problem.format, problem.n) == ("pisinger", "pisinger-csv", 50)
-    # The plain recurrence over all capacities.
-    best = np.zeros(problem.capacity + 1, np.int64)
-    for profit, weight in zip(problem.profits, problem.weights, strict=True):
-        best[weight:] = np.maximum(best[weight:], best[:-weight] + profit)
-    assert problem.optimum == best[-1]
-
-
 @pytest.mark.parametrize(
     ("text", "rule", "line"),
     [
         ("# note\n2\n0 5 1\n\n1 5 -2\n9\n", "item 1 has weight -2; weights must be at least 0", 5),
-        ("2\n-5 1\n5 1\n9\n", "item 0 has profit -5; profits must be at least 0", 2),
         ("\n1\n-1\n\n5 1\n", "capacity must be at least 0; got -1", 3),
         ("1 -4\n5 1\n", "capacity must be at least 0; got -4", 1),
         ("name\nn 1\nc -1\nz 0\ntime 0\n1,5,1,0\n", "capacity must be at least 0; got -1", 3),
@@ -160,38 +114,23 @@ def test_a_file_that_breaks_a_rule_is_refused_with_its_line(tmp_path, text, rule
     assert str(caught.value).endswith(f"({path}, line {line})")
 
 
-def test_a_file_whose_sum_is_too_large_is_refused_by_name(tmp_path):
-    path = tmp_path / "sum.kp"
-    path.write_text(f"2 9\n{LIMIT} 1\n1 1\n")
-    with pytest.raises(ProblemError, match=r"the profits sum to .*sum\.kp"):
-        Knapsack.read(str(path))
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [("small.txt", "small"), ("f1_l-d_kp_10_269", "f1_l-d_kp_10_269"), ("c_9_eps_0.01_s_3", "c_9_eps_0.01_s_3")],
-)
-def test_the_name_is_the_file_without_its_suffix(tmp_path, file, name):
-    formats.write(tmp_path / file, [1], [1], 1)
-    assert Knapsack.read(tmp_path / file).name == name
-
-
-def test_every_sample_is_recognized_and_read():
+def test_every_sample_is_recognized_and_read_with_its_optimum():
     paths = sorted((SAMPLES / "knapsack").iterdir())
-    assert {Knapsack.read(path).format for path in paths} == set(formats.FORMATS)
+    problems = {path.name: Knapsack.read(path) for path in paths}
+    assert {problem.format for problem in problems.values()} == set(formats.FORMATS)
     for path in paths:
         with path.open("rb") as stream:
             assert Knapsack.recognizes(path, stream.read(4096).decode()), path.name
-
-
-def test_the_sample_configuration_points_at_an_instance():
+    problem = problems["pisinger.csv"]
+    best = np.zeros(problem.capacity + 1, np.int64)  # the plain recurrence over all capacities
+    for profit, weight in zip(problem.profits, problem.weights, strict=True):
+        best[weight:] = np.maximum(best[weight:], best[:-weight] + profit)
+    assert (problem.name, problem.n, problem.optimum) == ("pisinger", 50, best[-1])
     configuration = tomllib.loads((SAMPLES / "knapsack.toml").read_text())
     problem = Knapsack.read(SAMPLES / configuration["problem"])
-    assert configuration["knapsack"] == {"reduce": False}
-    assert problem.n == 2_000
+    assert (problem.n, configuration["knapsack"]) == (2000, {"reduce": False})
     assert (problem.profits == problem.weights + 50).all()
-    assert problem.capacity == int(problem.weights.sum()) // 2
-    most_items = int((problem.weights[problem.weights.argsort()].cumsum() <= problem.capacity).sum())
+    most_items = int((np.sort(problem.weights).cumsum() <= problem.capacity).sum())
     assert problem.optimum == problem.capacity + 50 * most_items  # no solution can have more items or more weight
 
 
@@ -208,23 +147,24 @@ def test_arrays_carry_the_whole_instance():
         Knapsack.read(SAMPLES / "knapsack" / "pisinger.csv"),
         Knapsack([1], [2], LIMIT),
         Knapsack([], [], 3),
+        Knapsack([5, 4], [3, 2], 20, counts=[2, 9]),
+        Knapsack([0.1, 0.25, 3], [1, 2, 3], 5),
     ):
-        again = Knapsack.from_arrays(problem.to_arrays(), "again")
-        assert again.profits.tolist() == problem.profits.tolist()
-        assert again.weights.tolist() == problem.weights.tolist()
-        assert (again.capacity, again.optimum, again.format) == (problem.capacity, problem.optimum, problem.format)
-        assert again.name == "again"
-
-
-def test_arrays_that_lack_something_are_refused():
+        arrays = problem.to_arrays()
+        again = Knapsack.from_arrays(arrays, problem.name)
+        assert again.describe() == problem.describe()
+        assert (again.optimum, again.format) == (problem.optimum, problem.format)
+        for name, values in again.to_arrays().items():
+            assert np.array_equal(values, arrays[name]), name
+    for changed, message in (
+        ({"optimum": np.array("x")}, "optimum must be an integer; got 'x'"),
+        ({"capacity": np.array([1, 2])}, r"capacity must be one value; got an array of shape \(2,\)"),
+        ({"weights": np.array([-1])}, "item 0 has weight -1"),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            Knapsack.from_arrays({**Knapsack([1], [2], 3).to_arrays(), **changed}, "x")
     with pytest.raises(ProblemError, match="lack 'weights'; got profits, capacity"):
         Knapsack.from_arrays({"profits": np.array([1]), "capacity": np.array(3)}, "x")
-    with pytest.raises(ProblemError, match="optimum must be an integer; got 'x'"):
-        Knapsack.from_arrays({**Knapsack([1], [2], 3).to_arrays(), "optimum": np.array("x")}, "x")
-    with pytest.raises(ProblemError, match=r"capacity must be one value; got an array of shape \(2,\)"):
-        Knapsack.from_arrays({**Knapsack([1], [2], 3).to_arrays(), "capacity": np.array([1, 2])}, "x")
-    with pytest.raises(ProblemError, match="item 0 has weight -1"):
-        Knapsack.from_arrays({"profits": np.array([1]), "weights": np.array([-1]), "capacity": np.array(3)}, "x")
 
 
 def test_a_description_is_one_line_with_the_sizes():
@@ -240,17 +180,15 @@ def test_a_solution_is_summed_exactly(data, items):
     chosen = data.draw(
         st.permutations(range(len(items))).flatmap(lambda o: st.integers(0, len(o)).map(lambda k: o[:k]))
     )
-    profit, weight = problem.evaluate(chosen)
+    profit, weight = problem.evaluate(np.array(chosen, np.int32))
     assert (profit, weight) == (sum(items[i][0] for i in chosen), sum(items[i][1] for i in chosen))
     assert type(profit) is type(weight) is int
-    assert problem.evaluate(np.array(chosen, np.int32)) == (profit, weight)
 
 
 @pytest.mark.parametrize(
     ("items", "rule"),
     [
         ([0, 3], "there is no item 3; the items run from 0 to 2"),
-        ([-1], "there is no item -1; the items run from 0 to 2"),
         ([2, 1, 2, 1, 2], "item 1 is given 2 times; an item can be taken once"),
         ([0.5], "entry 0 of the solution must be an integer; got 0.5"),
         ([1, 2**64], "entry 1 of the solution must fit a 64-bit signed integer"),
@@ -266,10 +204,13 @@ def test_a_solution_that_is_none_is_refused(items, rule):
         Knapsack([], [], 5).evaluate([0])
 
 
-@pytest.mark.parametrize("largest", [1, 7, 10, 499, 1000, 12345])
+# --- generated instances ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("largest", [1, 7, 1000, 10**15])
 @pytest.mark.parametrize("type", TYPES)
-def test_each_class_obeys_its_definition_in_draws_of_the_documented_order(type, largest):
-    problem = generate(GeneratorOptions(type=type, n=300, max_weight=largest, seed=11))
+def test_each_class_obeys_its_definition_in_draws_of_the_documented_order_and_is_read_back(type, largest, tmp_path):
+    problem = generate(GeneratorOptions(type=type, n=300, max_weight=largest, seed=11, capacity_fraction=0.3))
     random = np.random.Generator(np.random.PCG64(11))
     first = random.integers(1, largest, size=300, endpoint=True)
     tenth, twentieth, narrow = max(1, largest // 10), max(1, largest // 20), largest // 500
@@ -284,30 +225,17 @@ def test_each_class_obeys_its_definition_in_draws_of_the_documented_order(type, 
         profits = first + tenth + random.integers(-narrow, narrow, size=300, endpoint=True)
     elif type == "strongly-correlated":
         profits = first + twentieth
-    assert problem.profits.tolist() == profits.tolist()
-    assert problem.weights.tolist() == weights.tolist()
-
-
-@pytest.mark.parametrize(
-    ("fraction", "parts"), [(0.1, (1, 10)), (0.3, (3, 10)), (0.5, (1, 2)), (1.0, (1, 1)), (1e-9, (0, 1))]
-)
-def test_the_capacity_is_the_fraction_as_it_is_written(fraction, parts):
-    for seed in range(20):
-        problem = generate(GeneratorOptions(n=17, seed=seed, capacity_fraction=fraction))
-        assert problem.capacity == max(1, int(problem.weights.sum()) * parts[0] // parts[1])
-
-
-def test_the_largest_weights_do_not_overflow():
-    problem = generate(GeneratorOptions(type="almost-strongly-correlated", n=8000, max_weight=10**15))
-    assert problem.profits.max() > 10**15
+    write(problem, tmp_path / "made.txt")
+    for one in (problem, Knapsack.read(tmp_path / "made.txt")):
+        assert one.profits.tolist() == profits.tolist()
+        assert one.weights.tolist() == weights.tolist()
+        assert one.capacity == int(weights.sum()) * 3 // 10  # the fraction as it is written
 
 
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
         ({"n": 0}, "greater than or equal to 1"),
-        ({"n": 10**9}, "less than or equal to 10000000"),
-        ({"capacity_fraction": 0.0}, "greater than 0"),
         ({"capacity_fraction": NAN}, "finite number"),
         ({"type": "spanner"}, "'uncorrelated', 'weakly-correlated'"),
         ({"size": 3}, "Extra inputs are not permitted"),
@@ -319,28 +247,15 @@ def test_extreme_options_are_refused_with_the_rule(options, rule):
         GeneratorOptions(**options)
 
 
-def test_a_generated_instance_is_written_and_read_back(tmp_path):
-    for type, n in itertools.product(TYPES, (1, 40)):
-        problem = generate(GeneratorOptions(type=type, n=n))
-        write(problem, tmp_path / "made.txt")
-        again = Knapsack.read(tmp_path / "made.txt")
-        assert again.format == "jooken"
-        assert again.profits.tolist() == problem.profits.tolist()
-        assert again.weights.tolist() == problem.weights.tolist()
-        assert again.capacity == problem.capacity
-
-
 def test_exponential_groups_obey_their_definition():
     options = GeneratorOptions(
         type="exponential-groups", n=1000, capacity=10**6, groups=6, light_fraction=0.3, offset=0.1, noise=200, seed=1
     )
     problem = generate(options)
-    heavy = np.arange(1000) < 700
     base = np.array([0, 600_000, 350_000, 225_000, 162_500, 131_250])[1 + np.arange(1000) % 5]
     for values in (problem.profits, problem.weights):
-        noise = values - np.where(heavy, base, 0)
-        assert noise.min() >= 1
-        assert noise.max() <= 200
+        noise = values - np.where(np.arange(1000) < 700, base, 0)
+        assert (noise.min() >= 1, noise.max() <= 200) == (True, True)
         assert len(np.unique(noise)) > 150
     assert not np.array_equal(problem.profits, problem.weights)
     assert problem.capacity == 10**6

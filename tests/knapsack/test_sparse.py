@@ -2,30 +2,25 @@
 
 import csv
 import dataclasses
-import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Knapsack, Status
+from engine import Knapsack
 from engine.errors import OptionError
-from engine.events import Progress
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
-from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
-from engine.solvers.knapsack.sparse import buffers, passes
+from engine.solvers.knapsack.sparse import buffers
 from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.examples import examples
-from tests.support.knapsacks import assert_optimal, assert_solved, assert_stopped, problems
-from tests.support.stopping import stop_at
+from tests.support.knapsacks import assert_optimal, assert_solved, problems
 
 
 def lock_step(value):
@@ -79,19 +74,6 @@ def test_every_relaxation_bounds_the_best_of_the_items_left(monkeypatch, problem
         assert bound >= optimal_value(left) - 1e-6 * abs(bound) or residual < 1
 
 
-@given(problem=problems())
-@examples(60)
-def test_relaxations_are_the_prefix_sums_of_the_items_left(problem):
-    items = SparseItems.of(np.arange(problem.n), problem.weights, problem.profits, problem.capacity)
-    relaxations = items.relaxations
-    order = np.array(sorted(range(problem.n), key=lambda j: -Fraction(int(items.gains[j]), int(items.weights[j]))))
-    for step, (first, count) in enumerate(zip(relaxations.first, relaxations.count, strict=True)):
-        left = order[order >= step]
-        assert count == len(left)
-        for sums, values in ((relaxations.weights, items.weights), (relaxations.gains, items.gains)):
-            assert sums[first : first + count + 1].tolist() == [0, *np.cumsum(values[left]).tolist()]
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("keep", [None, 0.3])
 def test_published_instances_with_large_capacities_are_solved(one_device, shared_data, keep):
@@ -103,12 +85,6 @@ def test_published_instances_with_large_capacities_are_solved(one_device, shared
     result = one_device.solve(problem, variant="sparse", keep_memory=keep)
     assert "sparse" in str(result.arrays["route"])
     assert_solved(result, problem, published[name])
-
-
-def test_numbers_too_large_for_its_arithmetic_are_refused(one_device):
-    problem = Knapsack([2**59, 2**58, 5], [3, 2**40, 2**39], 2**40)
-    with pytest.raises(OptionError, match="too large for 64-bit arithmetic"):
-        one_device.solve(problem, variant="sparse", reduce=False)
 
 
 def test_large_profits_of_light_items_are_exact_or_refused(one_device):
@@ -143,47 +119,3 @@ def test_reason_of_a_refusal_names_the_device(one_device):
     smaller = SparseItems.of(np.arange(3), weights // 60, weights // 60, 10**12)
     reason = sparse_table.fault(smaller, info)
     assert reason is None or info.id in reason
-
-
-def lasting(n=400, capacity=4000000):
-    """Tens of millions of cells."""
-    return generate(GeneratorOptions(type="exponential-groups", n=n, capacity=capacity, seed=2))
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("share", [0.2, 0.5])
-def test_a_stopped_table_resumes_from_its_tiles_to_the_same_optimum(one_device, monkeypatch, tmp_path, share):
-    problem = lasting()
-    whole = one_device.solve(problem, variant="sparse", reduce=False)
-    assert whole.status is Status.OPTIMAL
-    with monkeypatch.context() as patch:
-        stop_at(patch, lambda event: isinstance(event, Progress) and event.done >= share * event.total)
-        stopped = one_device.solve(problem, variant="sparse", reduce=False, run_folder=tmp_path / "run")
-    assert_stopped(stopped, problem)
-    assert stopped.objective <= whole.objective <= stopped.bound
-    checkpoint = RunFolder.open(tmp_path / "run").checkpoint()
-    assert checkpoint is not None
-    assert checkpoint.state.phase == "tiles"
-    result = one_device.resume(tmp_path / "run").wait()
-    assert_solved(result, problem, whole.objective)
-    assert result.counters["cells"] >= stopped.counters["cells"] > 0
-
-
-@pytest.mark.full
-def test_no_slice_goes_on_when_its_table_has_grown_much(one_device, monkeypatch):
-    """A slice cannot be stopped; its length comes from items before, when the table may have had few tiles."""
-    quick = dict.fromkeys((True, False), 16)
-    monkeypatch.setattr(passes, "_QUICK_TILES", quick, raising=False)
-    slices = [(0, 1)]
-    take = passes.Pass._take
-
-    def taken(self, reports):
-        slices.append((reports[0].step, reports[0].tiles))
-        take(self, reports)
-
-    monkeypatch.setattr(passes.Pass, "_take", taken)
-    problem = lasting(500, 10_000_000)
-    result = one_device.solve(problem, variant="sparse", reduce=False)
-    assert_stopped(result, problem, Status.OPTIMAL)
-    for (first, few), (last, many) in itertools.pairwise(slices):
-        assert last == first + 1 or many <= max(16, 4 * few)

@@ -1,27 +1,21 @@
-"""Items of equal weight and profit, many of which share a launch, and what is kept of their table."""
+"""Items of equal weight and profit, many of which share a launch."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import Knapsack, Status
+from engine import Knapsack
 from engine.devices import Capabilities
-from engine.events import Progress
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.schedule import GroupRules, Schedule
-from engine.solvers.knapsack.dense.table import DenseTable
 from engine.solvers.knapsack.dense.worker import RowWorker
-from engine.solvers.knapsack.options import Options
-from engine.solvers.knapsack.presolve import Reduced
 from engine.solvers.knapsack.programs import Shapes, shapes_for
 from tests.support.examples import examples
-from tests.support.knapsacks import assert_optimal, assert_solved
-from tests.support.stopping import stop_at
+from tests.support.knapsacks import assert_optimal
 
 LOCAL = {"local_memory": 227 << 10, "local_memory_per_unit": 228 << 10}
 GPU = Capabilities("gpu", True, True, False, "cusolver", 132, **LOCAL, preferred_block=256, max_block=1024)
@@ -55,6 +49,11 @@ variants = st.sampled_from(["classes", "dense"])
 kept = st.sampled_from([1e-5, 1e-2, 10.0])
 
 
+@pytest.fixture
+def as_gpu(monkeypatch):
+    monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
+
+
 @few
 @given(problem=repeated(), variant=variants, keep_memory=kept, gpu=st.booleans())
 def test_equal_items_are_solved(one_device, problem, variant, keep_memory, gpu):
@@ -64,15 +63,14 @@ def test_equal_items_are_solved(one_device, problem, variant, keep_memory, gpu):
         assert_optimal(one_device, problem, reduce=False, variant=variant, keep_memory=keep_memory)
 
 
-def test_equal_items_are_traced_back_together(one_device, monkeypatch):
-    monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
+@pytest.mark.usefixtures("as_gpu")
+def test_equal_items_are_traced_back_together(one_device):
     random, own = np.random.default_rng(4), np.repeat(np.arange(4), [60, 13, 30, 2])
     weights, profits = random.integers(6, 70, 4)[own], random.integers(1, 80, 4)[own]
     for capacity in (700, 2222):
+        problem = Knapsack(profits, weights, capacity)
         for variant in ("classes", "dense"):
-            assert_optimal(
-                one_device, Knapsack(profits, weights, capacity), reduce=False, variant=variant, keep_memory=10.0
-            )
+            assert_optimal(one_device, problem, reduce=False, variant=variant, keep_memory=10.0)
 
 
 @few
@@ -84,9 +82,9 @@ def test_several_devices_solve_them_too(three_devices, problem, variant, keep_me
 @pytest.mark.few(1)
 @pytest.mark.parametrize("total", [2**30 - 1, 2**61 - 2**16])
 @pytest.mark.parametrize("gpu", [False, True])
-def test_their_profile_is_exact_up_to_the_largest_profits(one_device, monkeypatch, total, gpu):
+def test_their_profile_is_exact_up_to_the_largest_profits(one_device, monkeypatch, request, total, gpu):
     if gpu:
-        monkeypatch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
+        request.getfixturevalue("as_gpu")
     launched = launches(monkeypatch)
     copies = np.array([40, 7, 25, 1])
     profits = np.repeat((total * np.array([6, 1, 2, 0.5]) / 9.6).astype(np.int64) // copies, copies)
@@ -96,23 +94,6 @@ def test_their_profile_is_exact_up_to_the_largest_profits(one_device, monkeypatc
     profile = one_device.solve(problem, variant="classes", reduce=False, profile=True).arrays["profile"]
     for capacity in range(1, problem.capacity + 1, 7):
         assert profile[capacity] == optimal_value(Knapsack(profits, weights, capacity))
-    assert "window" in launched
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("phase", ["items", "backtracking"])
-def test_a_stopped_run_of_equal_items_resumes(one_device, monkeypatch, tmp_path, phase):
-    launched = launches(monkeypatch)
-    weights = np.random.default_rng(4).integers(1, 300, 3000)
-    problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2 + 7)
-    arguments = {"variant": "classes", "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
-    with pytest.MonkeyPatch.context() as patch:
-        stops = stop_at(patch, lambda event: isinstance(event, Progress) and event.phase == phase)
-        stopped = one_device.solve(problem, reduce=False, keep_memory=0.5, **arguments)
-    assert stops
-    assert stopped.status is Status.INTERRUPTED
-    result = one_device.resume(tmp_path / "run", time_limit=None).wait()
-    assert_solved(result, problem)
     assert "window" in launched
 
 
@@ -132,10 +113,10 @@ def launches(monkeypatch):
 # --- the schedule -----------------------------------------------------------------------------------------------
 
 
-def groups(weights, rules):
+def groups(weights, rules, gains=5):
     """Kind, number of items and weight of an item of each group, where profits go with weights."""
     array = np.array(weights)
-    schedule, _ = Schedule.build(np.arange(len(array)), array, array + 5, rules)
+    schedule, _ = Schedule.build(np.arange(len(array)), array, array + gains, rules)
     return [(group.kind, group.items, group.weight // group.items) for group in schedule.groups]
 
 
@@ -146,22 +127,16 @@ def test_a_long_run_is_divided_evenly_and_a_short_or_light_one_left_to_others():
     assert groups(weights, rules) == [*expected, ("class", 4, 2), ("class", 4, 2), ("tile", 3, 2)]
     assert groups([2] * 12, rules) == [("window", 12, 2)]
     far = GroupRules(halo=100, depths=(4,), windows=(5, 30), window_reach=6 * 60)
-    assert groups([60] * 13 + [80] * 5, far) == [
-        ("class", 4, 80),
-        ("row", 1, 80),
-        *(("window", k, 60) for k in (5, 4, 4)),
-    ]
+    windows = [("window", k, 60) for k in (5, 4, 4)]
+    assert groups([60] * 13 + [80] * 5, far) == [("class", 4, 80), ("row", 1, 80), *windows]
+    other = GroupRules(halo=0, depths=(4, 2), windows=(5, 30))  # equal weights with other profits are no window
+    assert groups([50] * 24, other, np.repeat([9, 8], [4, 20])) == [("class", 4, 50), ("window", 20, 50)]
 
 
-def test_equal_weights_with_other_profits_are_no_window():
-    weights, profits = np.full(24, 50), np.repeat([9, 8], [4, 20])
-    rules = GroupRules(halo=0, depths=(4, 2), windows=(5, 30))
-    schedule, _ = Schedule.build(np.arange(24), weights, profits, rules)
-    assert [(group.kind, group.items) for group in schedule.groups] == [("class", 4), ("window", 20)]
-    assert schedule.costs.tolist() == [4, 8]
-
-
-# --- the shapes, and what is kept -------------------------------------------------------------------------------
+def test_weights_of_more_than_32_bits_are_processed_one_by_one():
+    weights = np.array([2**31 - 1] * 2 + [2**31] * 2)
+    schedule, _ = Schedule.build(np.arange(4), weights, weights, GroupRules(halo=100, depths=(2,)))
+    assert [(group.kind, group.items) for group in schedule.groups] == [("row", 1), ("row", 1), ("class", 2)]
 
 
 @pytest.mark.parametrize(
@@ -177,41 +152,3 @@ def test_a_group_of_windows_fits_its_local_memory(value, memory, expected):
     shapes = shapes_for(dataclasses.replace(GPU, local_memory=memory << 10), value)
     assert (shapes.window_block, shapes.window_slots, shapes.window_items_per_unit) == expected
     assert shapes.window_block * shapes.window_slots * shapes.item_bytes <= memory << 10
-
-
-@pytest.mark.parametrize(
-    ("free", "largest", "devices", "rows"),
-    [
-        (200, 200, 1, "all"),  # half of what is free, less two rows, holds all
-        (80, 200, 1, "some"),
-        (200, 40, 1, "some"),  # one buffer must hold them
-        (200, 200, 2, "some"),  # several devices have parts of a row each
-    ],
-)
-def test_all_rows_are_kept_where_memory_has_room(free, largest, devices, rows):
-    """In sizes of a hundredth of twice the whole table."""
-    weights = np.random.default_rng(1).integers(1, 1000, 4000)
-    problem = Knapsack(weights + 50, weights, int(weights.sum()) // 2)
-    info = SimpleNamespace(id="cuda:0", name="any", capabilities=GPU, memory=1 << 62, max_allocation=1 << 62)
-    reduced = Reduced(np.zeros(0, np.int64), np.arange(4000), problem.capacity, np.zeros(0, np.int64), 0, 10**9)
-    options = Options(variant="rows")
-    plan = dense_table.plan(problem, options, reduced, [info] * devices)
-    whole = int(plan.widths.sum())
-    unit = whole * plan.item_bytes / 50
-    info.max_allocation = int(largest * unit / 2)
-    status = SimpleNamespace(free=int(free * unit * devices) + 2 * plan.row_cells * plan.item_bytes * devices)
-    pool = SimpleNamespace(
-        members=[SimpleNamespace(label=str(at), info=info, memory=lambda: status) for at in range(devices)],
-        require_memory=lambda needed, what, hint, largest: None,
-    )
-    task = SimpleNamespace(
-        pool=pool,
-        options=options,
-        reduced=reduced,
-        progress=SimpleNamespace(cells=0, exchanged_bytes=0, device_bytes=0),
-    )
-    kept_cells = DenseTable(task, plan)._store_cells
-    assert (kept_cells == whole) == (rows == "all")
-    assert kept_cells >= min(160 * int(plan.widths.max()), 0.9 * info.max_allocation / plan.item_bytes)
-    assert plan.largest_buffer(kept_cells) <= info.max_allocation
-    assert kept_cells * plan.item_bytes <= status.free / 2 / devices

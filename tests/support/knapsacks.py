@@ -2,8 +2,9 @@
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, milp
 
-from engine import Knapsack, Status
+from engine import Knapsack, MultidimensionalKnapsack, Status
 from engine.references.knapsack import optimal_value
 
 
@@ -31,11 +32,29 @@ def problems(draw):
     return Knapsack(profits, weights, draw(st.integers(1, int(weights.sum()))))
 
 
+def best_of_all(problem):
+    """The optimal value: Bellman's with one constraint, else that of the best of all choices."""
+    if not isinstance(problem, MultidimensionalKnapsack):
+        return optimal_value(problem)
+    choices = np.arange(1 << problem.n)[:, None] >> np.arange(problem.n) & 1
+    fits = (choices @ problem.weights.T <= problem.capacities).all(axis=1)
+    return int((choices @ problem.profits)[fits].max())
+
+
+def by_highs(problem, *constraints):
+    """The optimal value of 0/1 variables, within the capacities and other constraints."""
+    several = isinstance(problem, MultidimensionalKnapsack)
+    weights, most = (problem.weights, problem.capacities) if several else (problem.weights[None], problem.capacity)
+    rows = [LinearConstraint(weights, ub=most), *constraints]
+    return round(
+        -milp(-problem.profits, constraints=rows, bounds=(0, 1), integrality=1, options={"mip_rel_gap": 0}).fun
+    )
+
+
 def assert_solved(result, problem, value=None):
-    """A proved optimum, of the value given or else of Bellman's, with sorted items that have it and fit."""
+    """A proved optimum, of the value given or else found independently, with sorted items that have it and fit."""
     assert result.status is Status.OPTIMAL
-    assert result.objective == result.bound == (optimal_value(problem) if value is None else value)
-    assert result.solution is not None
+    assert result.objective == result.bound == (best_of_all(problem) if value is None else value)
     assert (np.diff(result.solution) >= (getattr(problem, "counts", None) is None)).all()
     profit, weights = problem.evaluate(result.solution)
     assert profit == result.objective
@@ -43,11 +62,11 @@ def assert_solved(result, problem, value=None):
     assert (np.atleast_1d(weights) <= limits).all()
 
 
+def assert_optimal(engine, problem, value=None, **options):
+    assert_solved(engine.solve(problem, **options), problem, value)
+
+
 def assert_stopped(result, problem, status=Status.INTERRUPTED):
     """The best so far, with its profit and a bound, of a run that ended for this reason."""
     assert result.status is status
     assert problem.evaluate(result.solution)[0] == result.objective <= result.bound
-
-
-def assert_optimal(engine, problem, **options):
-    assert_solved(engine.solve(problem, **options), problem)
