@@ -1,6 +1,6 @@
 """Claims about devices that fail in the middle of a search, and about checkpoints that are not what they should be."""
 
-import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -41,11 +41,10 @@ def test_a_restore_point_saves_what_was_done_before_a_failure(device, monkeypatc
 
     monkeypatch.setattr(coordinator.Coordinator, "_restore", noted)
     name = device.info.id
-    with failing(f"{name}#2", at_launch=600) as failures:
+    with failing(f"{name}#2", at_launch=600):
         result = engine.solve(engine.Flowshop.taillard(30), devices=[name] * 2, ivms=32, upper_bound=2178)
-    assert failures[0]
-    assert len(restored) == 1
-    assert 0 < restored[0] < 2_415_747
+    (nodes,) = restored
+    assert 0 < nodes < 2_415_747
     assert result.counters["nodes"] == 2_415_747
 
 
@@ -69,23 +68,18 @@ def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device, t
 # --- the audit at the end of a search ---------------------------------------------------------------------------------
 
 
-def audited(visited, pushed, improved, devices):
-    tree, whole = problem().tree(), cut(6, 0)
-    explored = (whole.end.astype(np.int64) - whole.begin).sum(axis=0)
-    counters = {"nodes": visited - 2, "leaves": 2, "pushed": pushed - 1}
-    audit(tree, explored, Units.none(6), counters, improved, devices, stopped=False)
-
-
-def test_a_device_may_visit_what_another_pruned_by_a_solution_it_had_not_heard_of():
-    audited(11, 10, improved=True, devices=2)
-
-
 @pytest.mark.parametrize(
-    ("visited", "improved", "devices"), [(11, False, 2), (11, True, 1), (11, False, 1), (9, False, 1), (9, False, 2)]
+    ("visited", "improved", "devices"),
+    [(11, True, 2), (11, False, 2), (11, True, 1), (11, False, 1), (9, False, 1), (9, False, 2)],
 )
 def test_nodes_lost_or_visited_twice_are_an_error(visited, improved, devices):
-    with pytest.raises(AuditError, match=f"{visited} nodes and leaves were visited"):
-        audited(visited, 10, improved, devices)
+    """But a device may visit what another pruned by a solution that it had not heard of."""
+    tree, whole = problem().tree(), cut(6, 0)
+    explored = (whole.end.astype(np.int64) - whole.begin).sum(axis=0)
+    counters = {"nodes": visited - 2, "leaves": 2, "pushed": 9}
+    fine = improved and devices > 1
+    with nullcontext() if fine else pytest.raises(AuditError, match=f"{visited} nodes and leaves were visited"):
+        audit(tree, explored, Units.none(6), counters, improved, devices, stopped=False)
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------------------
@@ -107,13 +101,6 @@ def good():
     return save(progress, Incumbent(tree, value + 5, value, order, improved=True))
 
 
-def test_a_checkpoint_is_read_as_it_was_written():
-    arrays, state = good()
-    progress, checked = restore(problem().tree(), arrays, state)
-    assert len(progress.units) == 4
-    assert checked.value == state["value"]
-
-
 def _swap(arrays):
     arrays["begin"][0], arrays["end"][0] = arrays["end"][0].copy(), arrays["begin"][0].copy()
 
@@ -132,13 +119,11 @@ ARRAYS = {
     ),
     "a digit": (lambda a: a["begin"].__setitem__((0, 5), 1), "a digit of an interval is out of range"),
     "behind the end": (lambda a: a["end"].__setitem__((3, 1), 1), "ends behind the last leaf"),
-    "explored": (lambda a: a["explored"].__setitem__(0, 1), "covers 600 of the tree's 720 leaves"),
     "explored twice": (lambda a: a["explored"].__setitem__(0, 3), "covers 840 of the tree's 720 leaves"),
     "level": (lambda a: a["fresh"].__setitem__(0, 9), "a level of an interval is out of range"),
     "solution": (lambda a: a.update(solution=a["solution"][::-1].copy()), "does not have the value"),
     "no permutation": (lambda a: a["solution"].__setitem__(0, 3), "does not have the value"),
     "missing": (lambda a: a.pop("fresh"), "'fresh' is missing"),
-    "shape": (lambda a: a.update(explored=a["explored"][:3]), "dimension"),
 }
 
 
@@ -152,32 +137,18 @@ def test_a_checkpoint_with_a_wrong_array_is_refused(fault):
         restore(problem().tree(), arrays, state)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"value": 1}, "contradict|does not have"),
-        ({"bound": 10**6}, "contradict each other"),
-        ({"value": -1}, "value"),
-        ({"counters": {"nodes": -4}}, "counters"),
-        ({"has_solution": False}, "does not belong"),
-    ],
-)
-def test_a_checkpoint_with_a_wrong_state_is_refused(change, message):
+STATES = [
+    ({"value": 1}, "contradict|does not have"),
+    ({"bound": 10**6}, "contradict each other"),
+    ({"counters": {"nodes": -4}}, "counters"),
+    ({"has_solution": False}, "does not belong"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), STATES)
+def test_a_checkpoint_with_a_wrong_state_or_of_another_size_is_refused(change, message):
     arrays, state = good()
     with pytest.raises(RunFolderError, match=message):
         restore(problem().tree(), arrays, {**state, **change})
-
-
-def test_a_checkpoint_of_another_size_is_refused():
-    arrays, state = good()
     with pytest.raises(RunFolderError, match="not one of a problem with 7 items"):
         restore(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
-
-
-def test_a_finished_checkpoint_has_no_intervals():
-    arrays, state = good()
-    units = cut(6, 1)
-    none = Units.none(6)
-    arrays |= {"begin": none.begin, "end": none.end, "fresh": none.fresh}
-    arrays["explored"] = (units.end.astype(np.int64) - units.begin).sum(axis=0)
-    assert not len(restore(problem().tree(), arrays, json.loads(json.dumps(state)))[0].units)

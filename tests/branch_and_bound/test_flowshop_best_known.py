@@ -58,16 +58,7 @@ def test_schedules_have_the_makespans_of_the_list(name):
     assert plain_makespan(problem.times, order) == TAILLARD[name].upper
 
 
-def of_root():
-    return [(name, known) for name, known in TAILLARD.items() if known.lower_source == "root"]
-
-
-def test_the_bound_of_a_root_is_computed_again():
-    name, known = of_root()[0]
-    assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == known.lower
-
-
-@pytest.mark.full
-def test_the_bounds_of_all_roots_are_computed_again():
-    for name, known in of_root():
-        assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == known.lower, name
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", [name for name, known in TAILLARD.items() if known.lower_source == "root"])
+def test_the_bounds_of_roots_are_computed_again(name):
+    assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == TAILLARD[name].lower

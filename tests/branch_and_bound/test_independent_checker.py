@@ -30,9 +30,7 @@ def test_it_is_short_and_imports_the_standard_library_alone():
 @pytest.mark.parametrize("name", ["ta001", "ta003", "ta064", "ta071"])
 def test_small_trees_have_the_nodes_and_leaves_of_the_samples(name, capsys):
     assert checker.main([str(PROOFS / f"{name}.json")]) == 0
-    output = capsys.readouterr().out
-    assert f"{name}: " in output
-    assert "the whole tree, searched again" in output
+    assert "the whole tree, searched again" in capsys.readouterr().out
 
 
 def test_an_instance_is_made_again_from_its_seed(capsys):
@@ -41,28 +39,19 @@ def test_an_instance_is_made_again_from_its_seed(capsys):
     assert "REFUTED: the times are not those of Taillard's generator" in capsys.readouterr().out
 
 
-def with_one_more(counted):
-    counted["nodes"] += 1
-
-
 def with_larger_subtree(proof):
-    with_one_more(min(proof["subtrees"], key=lambda subtree: subtree["nodes"]))
+    min(proof["subtrees"], key=lambda subtree: subtree["nodes"])["nodes"] += 1
 
 
 @pytest.mark.parametrize(
     ("name", "alter", "rule"),
     [
         ("ta001", lambda proof: proof["schedule"].reverse(), "the schedule has the makespan"),
-        ("ta001", with_one_more, r"the tree has \(7, 0\) nodes and leaves"),
+        ("ta001", lambda proof: proof.update(nodes=8), r"the tree has \(7, 0\) nodes and leaves"),
         ("ta001", lambda proof: proof["explored"].append(proof["explored"].pop() - 1), "do not add up to 20!"),
         ("VFR30_10_4", with_larger_subtree, r"has \(\d+, \d+\) nodes"),
         ("VFR30_10_4", lambda proof: proof["subtrees"][0].update(path=list(range(8))), "the search does not visit"),
-        (
-            "ta001",
-            lambda proof: proof["instance"]["times"][0].reverse(),
-            "the processing times do not match their digest",
-        ),
-        ("ta001", lambda proof: proof.update(format=2), "the file is no flowshop proof of format 1"),
+        ("ta001", lambda proof: proof["instance"]["times"][0].reverse(), "times do not match their digest"),
         ("ta001", lambda proof: proof.pop("nodes"), "not a proof file: KeyError"),
     ],
 )

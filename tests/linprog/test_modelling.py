@@ -53,23 +53,6 @@ def test_cvxpy_gets_the_point_of_a_limit_or_is_reported_that_there_is_none(devic
     assert x.value.shape == (30,)
 
 
-def test_cvxpy_chooses_the_method_by_a_keyword_of_its_own(device, monkeypatch):
-    cp = package("cvxpy")
-    asked = []
-    solve = engine.Engine.solve
-
-    def spy(self, problem, **options):
-        asked.append(options["method"])
-        return solve(self, problem, **options)
-
-    monkeypatch.setattr(engine.Engine, "solve", spy)
-    x = cp.Variable(2)
-    model = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1.0])
-    found = model.solve(solver=engine.QUINTET, devices=[device.info.id], solver_method="pdhg")
-    assert found == pytest.approx(2.0)
-    assert asked == ["pdhg"]
-
-
 def test_cvxpy_refuses_what_is_no_linear_program():
     cp = package("cvxpy")
     x = cp.Variable(2)

@@ -131,7 +131,10 @@ def test_arrays_that_do_not_fit_are_refused():
         engine.solve_many(base, c=np.ones((3, 2)), colour=1)
 
 
-def test_audits_of_a_family_are_those_of_its_programs():
+@pytest.mark.parametrize("threads", [1, 3])
+def test_audits_of_a_family_are_those_of_its_programs(monkeypatch, threads):
+    monkeypatch.setattr(families, "_CHUNK", 26)
+    monkeypatch.setattr(families, "host_cores", lambda: threads)
     programs = family(1, 6, 5, 8, own=True)
     random = np.random.default_rng(0)
     x, y = random.random((6, 8)), random.standard_normal((6, 5))
@@ -180,19 +183,6 @@ def test_rows_with_the_side_zero_are_judged_by_what_they_add_up(owner):
             assert alone.error * (1.0 - 1e-9) - 1e-14 <= found.error[k] <= max(1e-9, 10.0 * alone.error)
 
 
-def test_audits_do_not_depend_on_how_programs_are_shared_by_threads(monkeypatch):
-    programs = family(2, 40, 5, 8)
-    random = np.random.default_rng(0)
-    x, y = random.random((40, 8)), random.standard_normal((40, 5))
-    expected = audit_family(programs, np.arange(40), x, y)
-    monkeypatch.setattr(families, "_CHUNK", 13 * 3)
-    monkeypatch.setattr(families, "host_cores", lambda: 3)
-    places = np.arange(39, -1, -1)
-    found = audit_family(programs, places, x[places], y[places])
-    assert np.allclose(found.error[places], expected.error, rtol=1e-12)
-    assert np.array_equal(found.x[places], expected.x)
-
-
 def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner):
     base, sides = controlled(12)
     sides[3, :3] = 90.0
@@ -204,15 +194,6 @@ def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner):
     programs = [LinearProgram(base.c, A_eq=base.A, b_eq=side, bounds=(0, 2)) for side in sides]
     assert engine.solve_many(programs, engine=owner)[3].arrays["racers"].tolist() == ["HiGHS simplex"]
     assert "racers" not in engine.solve_many(programs, engine=owner, method="mpc")[3].arrays
-
-
-def test_an_engine_is_used_again_and_stays_open(owner):
-    base, sides = controlled(9)
-    first, second = (engine.solve_many(base, b_eq=sides, engine=owner) for _ in range(2))
-    assert np.array_equal(first.solution, second.solution)
-    assert owner.solve(base).status == "optimal"
-    with pytest.raises(OptionError, match="give either engine, or backend and devices"):
-        engine.solve_many(base, b_eq=sides, engine=owner, devices=["opencl:0"])
 
 
 def test_arrays_that_name_no_program_or_the_wrong_rows_are_refused():

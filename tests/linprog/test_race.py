@@ -1,10 +1,8 @@
 """Races of methods, and their time limits."""
 
-import threading
 import time
 from concurrent.futures import Future, wait
 
-import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,10 +12,7 @@ from engine.events import Notice
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
-from engine.solvers.linprog.highs.model import model_of
-from engine.solvers.linprog.highs.presolve import has_hipo
-from engine.solvers.linprog.highs.process import ChildError, ChildProcess
-from engine.solvers.linprog.highs.threads import start_thread
+from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.methods import at_once, start
 from engine.solvers.linprog.methods import highs as racer
 from engine.solvers.linprog.methods.base import MethodUpdate
@@ -43,58 +38,25 @@ def no_head_start(monkeypatch):
     monkeypatch.setattr(Race, "poll_updates", lambda self, *futures: (self.poll(), wait(futures, 0.05)))
 
 
+def solved(owner, problem, **options):
+    """The result of a race, whose objective is that of SciPy."""
+    result = owner.solve(problem, **{"method": "race"} | options)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    return result
+
+
 @pytest.mark.usefixtures("no_head_start")
 def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner):
     for seed in range(3):
         problem = sparse_program(seed)
         before = children()
-        result = owner.solve(problem, method="race")
-        assert result.status == "optimal"
-        assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+        result = solved(owner, problem)
         assert audit(problem, result.solution, result.arrays["row_duals"]).error <= 1e-6
-        racers = result.arrays["racers"].tolist()
-        assert {"interior point", "HiGHS simplex"} <= set(racers)
+        assert {"interior point", "HiGHS simplex"} <= set(result.arrays["racers"].tolist())
         assert result.arrays["racer_errors"][0] <= 1e-6
         settle(owner)
         assert children() <= before
-
-
-def test_a_small_program_is_solved_before_the_race_begins(owner, device, monkeypatch):
-    monkeypatch.setattr(solve, "FIRST_WAIT", 30.0)
-    problem = sparse_program(2)
-    before = children()
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
-    settle(owner)
-    assert children() <= before
-    assert result.arrays["racers"].tolist() == ["HiGHS simplex"]
-    assert result.counters["iterations"] == 0
-
-
-@pytest.mark.parametrize(
-    ("cores", "limit", "own", "seconds", "interior"),
-    [
-        (1, 60.0, 9.0, 1.0, 0),
-        (2, 60.0, 9.0, 5.0, 1),
-        (2, 60.0, 2.0, 2.0, 1),
-        (2, 60.0, 0.01, 0.3, 1),
-        (2, 12.0, 9.0, 3.0, 1),
-        (2, 0.1, 9.0, 0.3, 1),
-        (4, 60.0, 9.0, 1.0, 1),
-        (8, 60.0, 9.0, start.FIRST_WAIT, 2),
-    ],
-)
-def test_few_cores_are_left_to_both_methods_of_highs_for_a_while(
-    monkeypatch, device, cores, limit, own, seconds, interior
-):
-    """Not on a GPU, whose thread needs a core."""
-    monkeypatch.setattr(start, "host_cores", lambda: cores)
-    monkeypatch.setattr(start, "HighsMethod", lambda *_: "ipm")
-    shares = device.info.capabilities.shares_host_cores
-    assert start.head_start(device, limit, own) == (seconds if shares else start.FIRST_WAIT)
-    began = start.start_highs_interior(sparse_program(0), 1e-8, None, device)  # without a thread
-    assert len(began) == (interior if shares or cores >= 4 else 0)
 
 
 def slow_simplex(monkeypatch):
@@ -124,10 +86,8 @@ def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simpl
 
     monkeypatch.setattr(child.Presolved, "solve_interior", shifted)
     monkeypatch.setattr(start, "host_cores", lambda: 2)
-    problem, before = sparse_program(3), children()
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    before = children()
+    result = solved(owner, sparse_program(3))
     assert result.arrays["racers"][0] == "HiGHS ipm"
     assert result.counters["highs_iterations"] > 0
     settle(owner)
@@ -151,10 +111,9 @@ def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(monkeyp
 @pytest.mark.cpu  # HiGHS has no threads beside a GPU
 def test_what_highs_begins_before_devices_are_opened_goes_on_in_the_race(monkeypatch):
     """Each of its methods is started once, whoever wins."""
-    made, problem = [], sparse_program(3)
-    for name in ("HighsThread", "HighsInteriorThread"):
-        kind = getattr(start, name)
-        monkeypatch.setattr(kind, "__init__", counted(kind.__init__, made, name))
+    made = []
+    for kind in (start.HighsThread, start.HighsInteriorThread):
+        monkeypatch.setattr(kind, "__init__", counted(kind.__init__, made, kind.__name__))
     no_interior_point(monkeypatch)
     monkeypatch.setattr(at_once, "_PATIENCE", 0.0)
     monkeypatch.setattr(at_once, "method_for", lambda *_: "race")
@@ -163,9 +122,7 @@ def test_what_highs_begins_before_devices_are_opened_goes_on_in_the_race(monkeyp
     monkeypatch.setattr(start, "host_cores", lambda: 2)
     monkeypatch.setattr(child, "simplex", lambda *_: pytest.fail("the simplex method was started once more"))
     with engine.Engine() as owner:
-        result = owner.solve(problem)
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+        solved(owner, sparse_program(3), method="auto")
     assert sorted(made) == ["HighsInteriorThread", "HighsThread"]
     assert not start.Begun._offered
 
@@ -178,35 +135,8 @@ def counted(function, calls, name):
     return call
 
 
-def test_what_highs_has_begun_ends_if_there_is_no_run(monkeypatch):
-    closed = []
-    monkeypatch.setattr(start.HighsThread, "close", lambda method: closed.append(method.name))
-    problem = sparse_program(3)
-    for taken in (False, True):
-        begun = start.Begun(problem, 1e-8)
-        begun.start()
-        assert start.Begun.take(problem, 1e-8) is None  # nor what works before it is offered
-        begun.offer()
-        assert start.Begun.take(problem, 1e-6) is None  # another run, with options of its own
-        assert not taken or start.Begun.take(problem, 1e-8) is begun
-        begun.close()
-        assert start.Begun.take(problem, 1e-8) is None
-        assert bool(closed) is not taken
-        closed.clear()
-
-
-def test_runs_of_one_program_each_take_what_has_begun_for_one_of_them():
-    problem = sparse_program(3)
-    begun = [start.Begun(problem, 1e-8).offer() for _ in range(2)]
-    assert [start.Begun.take(problem, 1e-8) for _ in range(3)] == [*begun, None]
-
-
 def test_a_run_that_is_stopped_at_once_ends_what_highs_has_begun(monkeypatch):
-    made, closed = [], []
-    init, close = start.HighsThread.__init__, start.HighsThread.close
-    monkeypatch.setattr(
-        start.HighsThread, "__init__", lambda method, *given: (made.append(method), init(method, *given))[0]
-    )
+    closed, close = [], start.HighsThread.close
     monkeypatch.setattr(start.HighsThread, "close", lambda method: (closed.append(method), close(method))[0])
     monkeypatch.setattr(at_once, "_PATIENCE", 0.0)
     monkeypatch.setattr(at_once, "method_for", lambda *_: "race")
@@ -215,8 +145,7 @@ def test_a_run_that_is_stopped_at_once_ends_what_highs_has_begun(monkeypatch):
     slow_simplex(monkeypatch)
     with engine.Engine() as owner:
         assert owner.solve(sparse_program(3), time_limit=1e-9).status == "time_limit"
-    assert made
-    assert set(made) == set(closed)
+    assert closed
 
 
 @pytest.mark.cpu
@@ -237,74 +166,9 @@ def test_hipo_takes_the_place_of_the_older_interior_point_method(owner, monkeypa
     monkeypatch.setattr(child.Presolved, "solve_interior", solve_it)
     monkeypatch.setattr(start, "host_cores", lambda: 2)
     monkeypatch.setattr(start, "has_hipo", lambda: True)
-    problem = sparse_program(3)
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    result = solved(owner, sparse_program(3))
     assert (asked, result.arrays["racers"][0]) == (["ipm", "hipo"], "HiGHS hipo")
     settle(owner)
-
-
-def test_hipo_is_offered_where_highs_takes_it():
-    highs = child.quiet()
-    is_taken = highs.setOptionValue("solver", "hipo") == highspy.HighsStatus.kOk
-    assert has_hipo() == is_taken == (highs.getOptionValue("solver")[1] == "hipo")
-
-
-@pytest.mark.parametrize("part", [False, True])
-def test_the_interior_point_method_of_highs_ends_when_it_is_stopped(part):
-    """By a stop of all of HiGHS's work, or of this part."""
-    work = child.Presolved()
-    work.run(model_of(sparse_program(7, 300, 500)))
-    work._stopped, stopped = not part, threading.Event()
-    if part:
-        stopped.set()
-    assert work.solve_interior({}, stopped)["status"] == "interrupted by user"
-
-
-def test_the_point_of_an_interior_point_method_that_was_closed_is_not_refined():
-    simplex = racer.HighsThread(sparse_program(7, 300, 500), 1e-8)
-    method = racer.HighsInteriorThread(simplex, lambda: pytest.fail("a child was started"), 1e-8)
-    method.close()
-    assert method.collect().ended
-    simplex.close()
-
-
-def test_highs_without_a_point_has_ended():
-    assert racer._update_of({"farkas": np.ones(2)}, final=False).ended
-    assert not racer._update_of({"x": np.ones(2), "row_duals": np.ones(1)}, final=False).ended
-
-
-@pytest.mark.parametrize(("crossover", "asked"), [("after", ["off", "on"]), ("no", ["off"]), ("yes", ["on"])])
-def test_an_interior_point_of_highs_that_is_not_exact_is_moved_to_a_vertex(owner, monkeypatch, crossover, asked):
-    no_interior_point(monkeypatch)
-    problem, seen = sparse_program(3), []
-
-    def request(process, name, model, options):
-        seen.append(options["run_crossover"])
-        found = child.solve(model, options)
-        return start_thread(lambda: found if options["run_crossover"] == "on" else found | {"x": found["x"] + 1.0})
-
-    monkeypatch.setattr(ChildProcess, "request", request)
-    monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(
-        solve, "start_highs_simplex", lambda problem, *_: [HighsMethod(problem, "ipm", 1e-8, crossover)]
-    )
-    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
-    monkeypatch.setattr(solve, "judge_by_highs", lambda *_: None)
-    monkeypatch.setattr(solve._Solving, "_solve_balanced", lambda _: None)
-    monkeypatch.setattr(solve._Solving, "_certificate", lambda *_: None)
-    result = owner.solve(problem, method="race", presolve=False)
-    assert seen == asked
-    assert (result.status == "optimal") == (asked[-1] == "on")
-
-
-def test_a_thread_of_highs_without_an_answer_leaves_the_race_to_the_others(owner, monkeypatch):
-    monkeypatch.setattr(child.Presolved, "solve", lambda _: {"status": "time limit reached", "iterations": 3})
-    problem = sparse_program(6)
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["simplex", "ipm"])
@@ -313,13 +177,9 @@ def test_highs_may_win(owner, monkeypatch, solver):
     no_interior_point(monkeypatch)
 
     monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsMethod(problem, solver, 1e-8)])
-    problem = sparse_program(3)
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    racers = result.arrays["racers"].tolist()
+    racers = solved(owner, sparse_program(3)).arrays["racers"].tolist()
     assert f"HiGHS {solver}" in racers
     assert all(name.startswith("HiGHS") for name in racers)
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
 
 
 @pytest.mark.usefixtures("no_head_start")
@@ -340,22 +200,16 @@ def test_highs_certificates_are_checked(owner, monkeypatch):
 
 @pytest.mark.usefixtures("no_head_start")
 def test_a_wrong_claim_of_highs_is_not_believed(owner, monkeypatch):
-    problem = sparse_program(4)
 
     class Liar(HighsMethod):
         """HiGHS that calls everything infeasible and returns a point that is not optimal."""
 
         def collect(self):
-            honest = super().collect()
-            assert honest.point is not None
-            x, y = honest.point
+            x, y = super().collect().point
             return MethodUpdate(point=(1.1 * x, y), original=True, final=True, farkas=np.ones(y.size), ended=True)
 
     monkeypatch.setattr(start, "HighsMethod", Liar)
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
-    assert result.arrays["racers"][0] == "interior point"
+    assert solved(owner, sparse_program(4)).arrays["racers"][0] == "interior point"
 
 
 @pytest.mark.usefixtures("no_head_start")
@@ -368,8 +222,7 @@ def test_a_device_that_fails_in_a_race_leaves_it_to_the_others(device, monkeypat
             race(solving)
 
         monkeypatch.setattr(solve._Solving, "_race", race_once_it_failed)
-        result = owner.solve(problem, method="race", presolve=False)
-    assert result.status == "optimal"
+        result = solved(owner, problem, presolve=False)
     assert str(result.arrays["racers"][0]).startswith("HiGHS")
 
 
@@ -379,13 +232,9 @@ def test_without_highs_the_race_goes_on(owner, monkeypatch):
         raise ChildError("no processes today")
 
     monkeypatch.setattr(racer, "new_child", missing)
-    messages = []
-    problem = sparse_program(6)
-    result = owner.solve(
-        problem, method="race", on_event=lambda e: messages.append(e.message) if isinstance(e, Notice) else None
-    )
-    assert result.status == "optimal"
-    assert any("no processes today" in message for message in messages)
+    events = []
+    solved(owner, sparse_program(6), on_event=events.append)
+    assert any(isinstance(event, Notice) and "no processes today" in event.message for event in events)
 
 
 def test_auto_is_a_race_for_large_sparse_programs_only():
@@ -423,8 +272,6 @@ def test_a_time_limit_returns_where_the_simplex_method_is(owner, monkeypatch):
     problem = sparse_program(8)
     result = owner.solve(problem, method="race", time_limit=0.5)
     assert result.status == "time_limit"
-    assert result.solution is not None
-    assert result.solution.shape == (problem.n,)
     activities = problem.A @ result.solution
     outside = np.maximum(problem.row_lower - activities, activities - problem.row_upper)
     assert outside.max() > 0.0
@@ -442,24 +289,10 @@ def test_pdhg_begins_before_an_interior_point_whose_factors_would_take_minutes(o
     monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
     monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
     problem = generate(GeneratorOptions(type="pagerank", m=3000, n=9000, seed=1))
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
-    assert "pdhg" in result.arrays["racers"].tolist()
-    assert ("interior point" in result.arrays["racers"].tolist()) == (alone == 0.0)
-    assert result.arrays["racers"][0] == "pdhg" or not alone
-
-
-def test_the_interior_point_method_begins_as_soon_as_pdhg_has_ended(owner, monkeypatch):
-    monkeypatch.setattr(solve, "is_out_of_reach", lambda *_: True)
-    monkeypatch.setattr(solve, "_ALONE_SECONDS", 600.0)
-    monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
-    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
-    problem = sparse_program(3)
-    result = owner.solve(problem, method="race", pdhg_iterations=0)
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
-    assert result.arrays["racers"].tolist() == ["interior point", "pdhg"]
+    racers = solved(owner, problem).arrays["racers"].tolist()
+    assert "pdhg" in racers
+    assert ("interior point" in racers) == (alone == 0.0)
+    assert racers[0] == "pdhg" or not alone
 
 
 def test_pdhg_on_the_program_as_given_goes_on_where_presolve_is_given_up(owner, monkeypatch):
@@ -472,8 +305,5 @@ def test_pdhg_on_the_program_as_given_goes_on_where_presolve_is_given_up(owner, 
     monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
     monkeypatch.setattr(solve.Presolve, "restore", restore)
     monkeypatch.setattr(solve._Solving, "_start_pdhg", lambda *_: begun.append("pdhg"))
-    problem = sparse_program(3)
-    result = owner.solve(problem, method="race")
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    solved(owner, sparse_program(3))
     assert begun == ["pdhg"]

@@ -85,18 +85,6 @@ def test_an_error_of_the_objective_is_never_larger_than_the_audit_says():
             assert found.primal == pytest.approx(optimum, rel=3e-6), seed
 
 
-def test_a_balanced_program_leads_back():
-    problem, _ = in_blocks(3)
-    scaled = balanced(problem)
-    sizes = np.abs(np.concatenate([scaled.program.c, scaled.program.row_upper[np.isfinite(scaled.program.row_upper)]]))
-    assert sizes.max() / sizes[sizes > 0.0].min() < 1e4
-    x, y = np.ones(problem.n), np.ones(problem.m)
-    value, dual = scaled.restore(x, y)
-    assert problem.c @ value == pytest.approx(scaled.program.c @ x / scaled.cost_scale)
-    reduced = scaled.program.c - scaled.program.A.T @ y
-    assert problem.c - problem.A.T @ dual == pytest.approx(reduced / scaled.column_scale / scaled.cost_scale)
-
-
 @pytest.mark.parametrize("kind", ["infeasible", "unbounded"])
 def test_rays_of_a_program_scaled_for_highs_are_rays_of_the_program_given(kind):
     sums = np.array([[1.0, 1.0], [-1.0, -1.0]]) if kind == "infeasible" else np.array([[-1.0, -1.0], [-1.0, 0.0]])

@@ -1,8 +1,6 @@
 """What a device computes for the method is what NumPy computes; preparation and audit by themselves."""
 
-import threading
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import scipy.sparse as sp
 import engine
 from engine.devices import DevicePool, gather
 from engine.numerics.linear_algebra import linear_algebra
-from engine.numerics.linear_algebra.blocked import cholesky_in_blocks, gram_in_blocks
 from engine.references.linprog import HostShard
 from engine.solvers.linprog.forms.standard import Prepared, ShardData, prepare
 from engine.solvers.linprog.interior.host_memory import make_shard
@@ -19,7 +16,6 @@ from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
 from engine.solvers.linprog.systems.updates import ShermanMorrison
 from engine.solvers.linprog.verification.audit import audit
-from engine.solvers.linprog.verification.sums import product
 
 
 def shard_data(m, n, sparse):
@@ -177,37 +173,6 @@ def test_matrices_of_several_devices_are_added_in_their_order(device, kind, spar
     assert np.allclose(first, np.tril(probes), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_device_that_fails_holds_up_no_other(device, failing):
-    data = shard_data(40, 33, False)
-
-    def make(running, part):
-        shard = make_shard(running, part, None)
-        plain = type(shard)
-
-        class Failing(plain):
-            """The same shard, whose form() fails on demand."""
-
-            fails = False
-
-            def form(self):
-                if self.fails:
-                    raise RuntimeError("the third wheel is off")
-                super().form()
-
-        shard.__class__ = Failing
-        return shard
-
-    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
-        system.unit_scale()
-        system.form()
-        system.shards[failing].fails = True
-        with pytest.raises(RuntimeError, match="wheel"):
-            system.form()
-        system.shards[failing].fails = False
-        system.form()
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_directions_of_several_devices_are_those_of_numpy(device, sparse):
     data = shard_data(40, 90, sparse)
@@ -264,39 +229,3 @@ def test_standard_form_leaves_out_what_needs_no_solving():
     for result in results:
         assert audit(problem, result.solution, result.arrays["row_duals"]).error < 1e-8
         assert result.objective == pytest.approx(results[0].objective, rel=1e-7)
-
-
-def test_sums_of_the_audit_are_exact_to_the_last_digit():
-    random = np.random.default_rng(4)
-    a = random.standard_normal((30, 400)) * 10.0 ** random.uniform(-9, 9, (30, 400))
-    x = random.standard_normal(400)
-    exact = [float(sum(Fraction(p) * Fraction(q) for p, q in zip(row, x, strict=True))) for row in a.tolist()]
-    for matrix in (a, sp.csr_array(a)):
-        assert np.array_equal(product(matrix, x), np.array(exact))
-
-
-def test_the_audit_finds_what_is_wrong():
-    problem = engine.LinearProgram([1.0, 1.0], A_eq=[[1.0, 2.0]], b_eq=[2.0])
-    right = audit(problem, np.array([0.0, 1.0]), np.array([0.5]))
-    assert right.error == 0.0
-    assert audit(problem, np.array([0.0, 1.1]), np.array([0.5])).primal_infeasibility > 0.05
-    assert audit(problem, np.array([0.0, 1.0]), np.array([0.7])).dual_infeasibility > 0.1
-    assert audit(problem, np.array([2.0, 0.0]), np.array([0.5])).gap > 0.1
-    assert audit(problem, np.array([np.nan, 0.0]), np.array([0.5])).error == np.inf
-
-
-@pytest.mark.parametrize("m", [1, 383, 384, 385, 900])
-def test_products_and_factors_in_blocks_are_those_of_numpy(m):
-    random = np.random.default_rng(m)
-    matrix, theta = random.standard_normal((m, m + 2100)), random.random(m + 2100)
-    normal, going = np.full((m, m), np.nan), threading.Event()
-    gram_in_blocks(matrix, theta, normal, going)
-    lower = np.tril_indices(m)
-    assert np.allclose(normal[lower], ((matrix * theta) @ matrix.T)[lower], rtol=1e-10, atol=1e-9)
-    factor = normal.copy()
-    assert cholesky_in_blocks(factor, going) == 0
-    assert np.allclose(np.tril(factor), np.linalg.cholesky(normal), rtol=1e-9, atol=1e-9)
-    normal[-1, -1] = -1.0
-    assert cholesky_in_blocks(normal, going) == m
-    going.set()
-    assert cholesky_in_blocks(np.eye(m), going) == 1

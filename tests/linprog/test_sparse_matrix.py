@@ -62,19 +62,3 @@ def test_long_lines_are_added_up(device, monkeypatch, most, block):
     assert np.allclose(by_columns, matrix.T @ y, rtol=1e-12, atol=1e-12)
     assert np.allclose(normal, np.tril(((matrix * theta) @ matrix.T).toarray()), rtol=1e-12, atol=1e-12)
     assert (normal == again).all()
-
-
-@pytest.mark.usefixtures("few_are_long")
-def test_chunks_are_of_long_rows_alone():
-    starts = np.array([0, 5, 55, 60, 92])
-    found = long_lines.chunks_of(starts, np.full(4, 10), 70, True)
-    assert found.rows.tolist() == [1, 3]
-    assert found.row.tolist() == [1, 1, 1, 1, 3, 3]
-    assert list(zip(found.begin.tolist(), found.end.tolist(), strict=True)) == [
-        (5, 21), (21, 37), (37, 53), (53, 55), (60, 76), (76, 92),
-    ]  # fmt: skip
-    assert found.at.tolist() == [0, 10, 20, 30, 40, 50]
-    assert found.size == 60
-    assert long_lines.chunks_of(starts, np.full(4, 10), 59, True).row.tolist() == [1, 1, 3]
-    assert long_lines.chunks_of(starts, np.full(4, 10), 19, True).row.size == 0
-    assert long_lines.chunks_of(starts, np.full(4, 10), 60, False).row.size == 0
