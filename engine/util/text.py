@@ -14,16 +14,15 @@ UNLIMITED = 1e290
 
 
 def number_text(value: float | int | None, digits: int = 12, grouped: bool = False) -> str:
-    """A number: integers in full, thousands separated if ``grouped``, others to so many digits; ``"-"`` for None."""
+    """A number: integers in full, others to so many digits, thousands separated if ``grouped``; ``"-"`` for None."""
     if value is None:
         return "-"
-    if isinstance(value, int):
-        return f"{value:,}" if grouped else str(value)
-    return f"{value:.{digits}g}"
+    groups = "," if grouped else ""
+    return f"{value:{groups}}" if isinstance(value, int) else f"{value:{groups}.{digits}g}"
 
 
 def value_text(value: float | int | None) -> str:
-    """A number in full: integers with thousands separated, others to eight digits; an en dash for None."""
+    """A number in full, thousands separated: integers, and others to eight digits; an en dash for None."""
     if isinstance(value, int) and abs(value) >= 1 << 1000:  # beyond floats
         return "> 10^301" if value > 0 else "< −10^301"
     if value is None or math.isnan(value):
@@ -32,7 +31,7 @@ def value_text(value: float | int | None) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e15:
         return number_text(int(value), grouped=True)
-    return number_text(float(value), _digits)
+    return number_text(float(value), _digits, grouped=True)
 
 
 def show_digits(count: int) -> None:

@@ -100,6 +100,7 @@ QTabBar::tab {{
   background: transparent; color: {theme.muted}; padding: 6px 12px; border: none;
   border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {theme.text}; border-bottom: 2px solid {theme.accent}; }}
+QTabBar QToolButton {{ background: {theme.window}; padding: 0; }}
 QTabBar::tab:hover:!selected {{ color: {theme.text}; background: {hover}; }}
 
 QLineEdit, QComboBox, QAbstractSpinBox, QPlainTextEdit, QTextBrowser {{

@@ -239,6 +239,8 @@ class CompareTab(Cleanup, QWidget):
             )
             for row, text in enumerate(values):
                 self.table.setItem(row, column, QTableWidgetItem(text))
+        if not any(view.rate and not view.live for view in self._views):
+            self.table.removeRow(_ROWS.index("rate"))
 
     def _show_options(self) -> None:
         """Rows for the options in which the runs differ."""
@@ -279,8 +281,11 @@ def _title(notes: Sequence[RunNote]) -> str:
     if len(notes) != 2:
         return f"Comparison of {len(notes)} runs"
     differs = distinctions(notes)
-    names = " | ".join(differs.get(note.key) or note.title for note in notes)
-    return f"{notes[0].title}: {names}" if differs else names
+    one, other = ((differs.get(note.key) or note.title).split() for note in notes)
+    if not differs:
+        return f"{' '.join(one)} | {' '.join(other)}"
+    own = next((place for place, words in enumerate(zip(one, other, strict=False)) if words[0] != words[1]), 0)
+    return f"{notes[0].title}: {' '.join(one)} | {' '.join(other[own:])}"
 
 
 def _colours(notes: Sequence[RunNote]) -> list[str]:
@@ -294,7 +299,7 @@ def _numbered(notes: Sequence[RunNote]) -> bool:
     return len(notes) > 2 or len({note.title for note in notes}) < len(notes)
 
 
-_LEAST_COLUMN = 130  # pixels; more runs than fit are scrolled
+_LEAST_COLUMN, _MOST_COLUMN = 130, 280  # pixels; more runs than fit are scrolled
 
 
 def _table(notes: Sequence[RunNote]) -> QTableWidget:
@@ -303,12 +308,14 @@ def _table(notes: Sequence[RunNote]) -> QTableWidget:
     table = QTableWidget(len(_ROWS), 1 + len(notes))
     table.setAccessibleName("The runs side by side")
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
+    widest = _LEAST_COLUMN
     for column, note in enumerate(notes, start=1):
         name = differs.get(note.key) or short[note.key]
         header = QTableWidgetItem(f"{column} {name}" if _numbered(notes) else name)
         header.setToolTip(f"{note.title} {differs.get(note.key, '')}".strip())
         header.setIcon(dot(colours[column - 1]))
         table.setHorizontalHeaderItem(column, header)
+        widest = max(widest, table.fontMetrics().horizontalAdvance(header.text()) + 40)  # with the dot
     for row, title in enumerate(_ROWS):
         table.setItem(row, 0, QTableWidgetItem(title))
     table.verticalHeader().hide()
@@ -319,7 +326,7 @@ def _table(notes: Sequence[RunNote]) -> QTableWidget:
     table.setTabKeyNavigation(False)
     header_view = table.horizontalHeader()
     header_view.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-    header_view.setMinimumSectionSize(_LEAST_COLUMN)
+    header_view.setMinimumSectionSize(min(widest, _MOST_COLUMN))
     header_view.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 6)
     _fit(table)

@@ -15,7 +15,7 @@ import engine
 from engine.base.problem import Problem
 from engine.base.result import Result
 from engine.events import Finished, Metric, Progress, Started, Trace
-from engine.util.text import short_number_text, value_text
+from engine.util.text import share_text, short_number_text, value_text
 from gui.panels.base import Panel
 from gui.plot.curves import Curve
 from gui.plot.listing import Listing
@@ -319,13 +319,13 @@ def _posterior(
             intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
     rows.sort(key=lambda row: (row[0] not in coefficients, -abs(float(row[1]))))
     intervals.sort(key=lambda row: -abs(row.middle))
-    headers = ["name", "mean", "sd", f"{level:.0%} from", "median", "to", "away from 0"]
+    headers = ["name", "mean", "sd", f"{share_text(level)} from", "median", "to", "away from 0"]
     more = f"; the {IntervalPlot.MOST} largest of {len(intervals)}" if len(intervals) > IntervalPlot.MOST else ""
     return (
         [*headers, "R-hat", "ESS bulk", "ESS tail", "MCSE"],
         rows,
         intervals,
-        f"by size, {level:.0%} and 50% intervals{more}",
+        f"by size, {share_text(level)} and 50 % intervals{more}",
         coefficients - set(names[:1]),  # the first is the intercept
     )
 

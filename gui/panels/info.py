@@ -19,7 +19,7 @@ from gui.runs.columns import solver_title
 from gui.runs.notes import RunNote
 
 Row = tuple[str, str, str, str]
-_HEADERS = ["group", "name", "value", "default, if different"]
+_HEADERS = ["group", "name", "value", "default, if other"]
 
 
 class InfoPage:
@@ -50,6 +50,7 @@ class InfoPage:
             with contextlib.suppress(QuintetError):
                 self._recorded = folder_rows(folder, RunFolder.open(folder).description)
         self._show()
+        self.listing.fit_columns()
 
     def update(self) -> None:
         if self._started:

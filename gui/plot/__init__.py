@@ -9,12 +9,18 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+_UNUSED = (
+    *("imageview", "widgets.ColorMapWidget", "widgets.DataFilterWidget", "widgets.DataTreeWidget"),
+    *("widgets.DiffTreeWidget", "widgets.RemoteGraphicsView", "widgets.ScatterPlotWidget"),
+)
+
 
 def _import_pyqtgraph() -> None:
     """Import pyqtgraph without what takes memory and time, and is not used here.
 
     It loads its optional CUDA bindings and ``bottleneck`` for widgets: 14 MB and 0.03 s, and the window should not
-    depend on a driver. It copies PySide6's modules, name by name, and so creates all classes of Qt: 9 MB and 0.15 s.
+    depend on a driver. Its widgets for trees of data and other processes take 0.04 s; they are left empty. It copies
+    PySide6's modules, name by name, and so creates all classes of Qt: 9 MB and 0.15 s.
     """
     modules: dict[str, Any] = sys.modules
     if "pyqtgraph" in modules:
@@ -23,6 +29,11 @@ def _import_pyqtgraph() -> None:
         for name in {"cuda.bindings", "bottleneck"} - modules.keys():
             modules[name] = None  # an import of it fails
             stack.callback(modules.pop, name)
+        for name in _UNUSED:
+            modules[f"pyqtgraph.{name}"] = empty = ModuleType(name)
+            empty.__getattr__ = lambda _name: None  # type: ignore[method-assign]
+            empty.__all__ = []  # type: ignore[attr-defined]
+            stack.callback(modules.pop, f"pyqtgraph.{name}")
         for part in ("QtCore", "QtGui", "QtWidgets"):
             stack.enter_context(_forwarded(part))
         importlib.import_module("pyqtgraph")

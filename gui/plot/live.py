@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QBrush, QColor
 
-from engine.util.text import bytes_text, short_number_text, short_seconds_text, value_text
+from engine.util.text import bytes_text, share_text, short_number_text, short_seconds_text, value_text
 from gui.app.theme import LIGHT, Theme, pen_of
 from gui.plot.axes import CountAxis, LogAxis, NumberAxis, TimeAxis, next_end, next_range
 from gui.plot.curves import Curve, Line
@@ -437,6 +437,8 @@ class LivePlot(Figure):
     def value_text(self, value: float) -> str:
         if self.whole:
             return value_text(value)
+        if self.unit.startswith("%"):
+            return share_text(value / 100)
         texts = {"s": short_seconds_text, "bytes": bytes_text}
         return texts.get(self.unit, short_number_text)(value)
 

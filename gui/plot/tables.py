@@ -98,5 +98,8 @@ def cell_text(value: Any) -> str:
     if isinstance(value, ByteCount):
         return bytes_text(value)
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
+        if math.isnan(value):
+            return ""
+        whole = abs(value) >= 1e5 or value == int(value)
+        return f"{value:,.0f}" if whole else f"{value:#,.5g}".removesuffix(".")
     return str(value)

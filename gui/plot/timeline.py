@@ -63,7 +63,6 @@ class LaneTimeline(LivePlot):
         lane = self.lane_of(device)
         if kind not in lane:
             lane[kind] = Series()
-            self.series(AT_WORK, self.theme.colour(0))
             self.series(kind, self.theme.colour(_place_of(kind)))
             if since is not None:
                 lane[kind].append(since, 0.0)
@@ -72,7 +71,6 @@ class LaneTimeline(LivePlot):
 
     def add_kernel(self, device: str, time: float, name: str) -> None:
         self.lane_of(device)
-        self.series(_TICKS, self.theme.colour(7))
         if len(self._ticks) < _MOST_TICKS:
             self._ticks.append((time, device, name))
         self._point_added(time)
@@ -80,6 +78,9 @@ class LaneTimeline(LivePlot):
     def lane_of(self, device: str) -> dict[str, Series]:
         """What a device has reported by its kind, in a lane that is made if there is none, below the others."""
         if device not in self._lanes:
+            for place, kind in enumerate(_KINDS):  # in one order in all legends
+                self.series(kind, self.theme.colour(place))
+            self.series(_TICKS, self.theme.colour(7))
             self._lanes[device] = {}
             self.least_height = max(LivePlot.least_height, 70 + _LANE * len(self._lanes))
             self.reserve_legend_height()

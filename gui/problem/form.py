@@ -311,7 +311,7 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-_TERMS = {"ess": "ESS", "r_hat": "R-hat", "pdhg": "PDHG", "ivms": "IVMs"}
+_TERMS = {"ess": "ESS", "r_hat": "R-hat", "pdhg": "PDHG", "ivms": "IVMs", "mip": "MIP"}
 
 
 def _title(name: str) -> str:

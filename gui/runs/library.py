@@ -82,7 +82,8 @@ class Library:
     def rescan(self, held: Callable[[RunNote], bool], seconds: float | None = None) -> bool:
         """Take in what others changed, folders without a note for some ``seconds``; whether anything is different."""
         known = {note.key: note for note in self.notes}
-        stamps = {path.stem: at for path in self.runs.glob("*.json") if (at := stamp(path)) is not None}
+        names = [name for name in self._names() if name.endswith(".json")]
+        stamps = {name[:-5]: at for name in names if (at := stamp(f"{self.runs}/{name}")) is not None}
         changed = False
         for key, at in stamps.items():
             note = known.get(key)
@@ -109,38 +110,46 @@ class Library:
 
     def _take_in(self, seconds: float) -> bool:
         """Note the folders that have no note, as one that was copied here."""
-        known = {note.path for note in self.notes}
         before = len(self.notes)
         self.incomplete = False
         until = time.monotonic() + seconds
-        for folder in sorted(self.runs.glob("*/run.toml")):
-            if folder.parent not in known and not folder.parent.name.startswith("."):
-                self.incomplete = time.monotonic() > until and len(self.notes) >= before + _LEAST_TAKEN_IN
-                if self.incomplete:
-                    break
-                with contextlib.suppress(QuintetError, OSError):
-                    self.model.add(self._indexed(folder.parent))
+        for folder in self._unlisted({note.folder for note in self.notes}):
+            self.incomplete = time.monotonic() > until and len(self.notes) >= before + _LEAST_TAKEN_IN
+            if self.incomplete:
+                break
+            with contextlib.suppress(QuintetError, OSError):
+                self.model.add(self._indexed(folder))
         self._save_index()
         gone = [note for note in self.notes if note.key not in self._stamps and not os.path.isdir(note.path)]
         for note in gone:
             self.model.remove(note)
         return len(self.notes) != before or bool(gone)
 
-    def read_unlisted(self, known: Collection[Path], most: int) -> list[RunNote]:
+    def _names(self) -> list[str]:
+        return sorted(os.listdir(self.runs)) if os.path.isdir(self.runs) else []
+
+    def _unlisted(self, known: Collection[str]) -> Iterator[Path]:
+        """The run folders that are none of these."""
+        for name in self._names():
+            folder = f"{self.runs}/{name}"
+            if folder not in known and not name.startswith(".") and os.path.isfile(f"{folder}/run.toml"):
+                yield Path(folder)
+
+    def read_unlisted(self, known: Collection[str], most: int) -> list[RunNote]:
         """The notes of at most so many folders without one, but these; on any thread, as :meth:`take_in` is not."""
         found: list[RunNote] = []
-        for folder in sorted(self.runs.glob("*/run.toml")):
-            if len(found) < most and folder.parent not in known and not folder.parent.name.startswith("."):
+        for folder in self._unlisted(known):
+            if len(found) < most:
                 with contextlib.suppress(QuintetError, OSError):
-                    found.append(self._indexed(folder.parent))
+                    found.append(self._indexed(folder))
         self._save_index()
         return found
 
     def take_in(self, read: Iterable[RunNote]) -> None:
         """Add the notes that :meth:`read_unlisted` has found, unless they have been added meanwhile."""
-        known = {note.path for note in self.notes}
+        known = {note.folder for note in self.notes}
         for note in read:
-            if note.path not in known:
+            if note.folder not in known:
                 note.colour = COLOURS[len(self.notes) % len(COLOURS)]
                 self.model.add(note)
 

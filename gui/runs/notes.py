@@ -198,10 +198,10 @@ def runs_folder(home: Path) -> Path:
     return Path(str(settings.value("runs_folder", home / "runs")))
 
 
-def stamp(path: Path) -> tuple[int, int] | None:
+def stamp(path: str | Path) -> tuple[int, int] | None:
     """Changes when a file is written again; None if it does not exist."""
     with contextlib.suppress(OSError):
-        about = path.stat()
+        about = os.stat(path)
         return about.st_mtime_ns, about.st_ino
     return None
 

@@ -149,7 +149,6 @@ class RunList(QWidget):
         self.filter.setAccessibleName("Filter of the run list")
         self.view = _View()
         self.view.setAccessibleName("Runs")
-        self.view.setModel(self._shown)
         self._delegate = _Delegate(theme, self.view)
         self.view.setItemDelegate(self._delegate)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -157,6 +156,7 @@ class RunList(QWidget):
         self.view.setHeaderHidden(True)
         self.view.setUniformRowHeights(True)
         self.view.setIndentation(16)
+        self.view.setModel(self._shown)  # once it is known that all rows are of one height
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -40,6 +40,7 @@ class Appearance(QObject):
         show_digits(self.digits)
         self.choice = str(settings.value("theme", "system"))
         self.theme: Theme = self._chosen()
+        self.theme.apply(_application())  # before there are icons, which would be drawn twice
         _application().styleHints().colorSchemeChanged.connect(self.apply)
 
     @property

@@ -13,6 +13,7 @@ from engine.util.paths import folder_of
 from gui.app.meaning import SCHEME
 
 FIRST = "index.md"
+_SIZE = QSize(820, 760)
 _TAB = re.compile(r'^=== "(.+)"\n((?:\n|    .*\n)*)', re.MULTILINE)
 _LEFT_OUT = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # marks of the generator, pictures
 _FORMULA = re.compile(r"\$\$?([^$]+)\$\$?")
@@ -27,7 +28,6 @@ class Documentation(QTextBrowser):
         self.setAccessibleName("Documentation")
         self.setOpenLinks(False)
         self.anchorClicked.connect(self.open)
-        self.resize(QSize(760, 760).boundedTo(parent.size()))
         QDesktopServices.setUrlHandler(SCHEME, self, "open")  # type: ignore[arg-type]
         self._page = FIRST
 
@@ -43,7 +43,10 @@ class Documentation(QTextBrowser):
             self._page = path
             self.document().setBaseUrl(QUrl.fromLocalFile(str(file)))
             self.setMarkdown(plain_markdown(file.read_text(encoding="utf-8")))
-            self.setWindowTitle(f"{self.toPlainText().partition(chr(10))[0]} – Quintet")
+            title = self.toPlainText().partition("\n")[0]
+            self.setWindowTitle(title if title == "Quintet" else f"{title} – Quintet")
+        if not self.isVisible():
+            self.resize(_SIZE.boundedTo(self.screen().availableSize()))
         self.show()
         self.raise_()
         self.activateWindow()

@@ -75,8 +75,8 @@ class MainWindow(QMainWindow):
         self.library = Library(home)
         self.library.load()
         self.jobs = Jobs(self)
-        self.actions_by_name = build_actions(self)
         self.appearance = Appearance(self.settings, self)
+        self.actions_by_name = build_actions(self)
         self._make_widgets(self.appearance.theme)
         self._make_controllers(command, standby)
         self._make_menus()
@@ -416,8 +416,7 @@ class MainWindow(QMainWindow):
     def childEvent(self, event: QChildEvent) -> None:
         """Dialogs, menus, and the tab bars of panes that share a place, get the style of the window."""
         super().childEvent(event)
-        child = event.child()
-        if not (event.polished() and isinstance(child, QWidget) and hasattr(self, "dock_layout")):
+        if not (event.polished() and hasattr(self, "dock_layout") and isinstance(child := event.child(), QWidget)):
             return
         if isinstance(child, QTabBar):
             child.setAccessibleName("Panes in one place")

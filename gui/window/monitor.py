@@ -22,7 +22,7 @@ from gui.plot.page import Page
 from gui.plot.tables import ByteCount
 from gui.runs.child import child_environment, program
 
-_ASKING, _MISSING = "Waiting for the first report of the devices…", "not reported by these devices"
+_ASKING = "Waiting for the first report of the devices…"
 _NO_PROCESS = "No process uses a GPU, or its driver does not report them."
 _FIELDS = ("utilisation", "memory_used", "power", "temperature")
 
@@ -40,7 +40,7 @@ class MonitorTab(Cleanup, QWidget):
         self._command = list(command or program())
         self._began = time.monotonic()
         self._process: QProcess | None = None
-        page = Page(columns=2)
+        page = self._page = Page(columns=2)
 
         def plot(title: str, unit: str, key: str, top: float | None = None) -> LivePlot:
             figure = LivePlot(title, unit, theme=theme, key=key, top=top, empty=_ASKING)
@@ -100,16 +100,17 @@ class MonitorTab(Cleanup, QWidget):
                 for one in device["processes"]
             ]
         self.processes.put(["device", "process", "command", "memory"], rows)
-        self._explain(_MISSING, _NO_PROCESS)
+        self.processes.explain(_NO_PROCESS)
         for figure in self.figures.values():
+            self._page.reveal(figure, figure.curves_have_data)
             figure.draw_later()
 
-    def _explain(self, text: str, no_process: str = "") -> None:
+    def _explain(self, text: str) -> None:
         """Say why a figure is empty."""
         for figure in self.figures.values():
             if not figure.curves_have_data:
                 figure.hint(text)
-        self.processes.explain(no_process or text)
+        self.processes.explain(text)
 
     def tick(self) -> None:
         """Reports are shown as they come."""

@@ -99,4 +99,5 @@ def _number(least: int, most: int, value: int, unit: str = "") -> QSpinBox:
     box = QSpinBox(suffix=unit)
     box.setRange(least, most)
     box.setValue(value)
+    box.lineEdit().setTextMargins(4, 0, 0, 0)  # as other fields have; the style sheet's padding does not count here
     return box

@@ -215,7 +215,7 @@ class Runs(Controller):
         if self._reading:
             return
         self._reading = True
-        known = {note.path for note in self._library.notes}
+        known = {note.folder for note in self._library.notes}
 
         def done(read: list[RunNote]) -> None:
             self._reading = False

@@ -160,7 +160,7 @@ def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst():
     result = engine.solve(problem, draws=800, warmup=200, backend="opencl", seed=1)
     assert [row.name for row in result.summary if row.survives] == ["b"]
     shown = result.display()
-    assert shown.titles[3] == "90% from"
+    assert shown.titles[3] == "90 % from"
     assert [row[0] for row in shown.rows if row[5]] == ["b"]
     assert {row[0] for row in shown.rows} == {"intercept", "log_tau", "a", "b", "c"}
     short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")

@@ -58,7 +58,7 @@ def test_a_posterior_is_shown_as_its_table_with_what_is_not_0_first(capsys):
     few = posterior(4)
     lines = str(few).splitlines()
     assert lines[0] == "<Posterior complete: draws 300 of each of 4 chains, seconds 0.000, devices none>"
-    assert lines[1].split()[:4] == ["mean", "sd", "90%", "from"]
+    assert lines[1].split()[:5] == ["mean", "sd", "90", "%", "from"]
     assert [line.split()[0] for line in lines[2:]] == ["intercept", "log_tau", "<x3>", "<x0>", "<x2>", "<x1>"]
     assert "excludes 0" in lines[1]
     assert [" yes " in line for line in lines[2:]] == [True, False, False, False, False, False]

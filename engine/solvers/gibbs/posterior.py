@@ -11,6 +11,7 @@ import numpy as np
 from ...base.result import Result, data_frame
 from ...errors import InputError
 from ...util.display import ROWS, Display
+from ...util.text import share_text
 
 R_HAT_LIMIT = 1.01
 ESS_A_CHAIN = 100
@@ -65,7 +66,7 @@ class Posterior(Result):
         others = [row for row in rows[:first_other] if row.name == "intercept"] + rows[first_other:]
         coefficients.sort(key=lambda row: (not row.survives, -abs(row.mean) / max(row.sd, 1e-300)))
         shown = (others + coefficients)[:ROWS]
-        level = f"{self.arrays['interval'].item():.0%} from"
+        level = f"{share_text(self.arrays['interval'].item())} from"
         titles = ("", "mean", "sd", level, "to", "excludes 0", "R-hat", "ESS bulk", "ESS tail", "MCSE")
         draws = ("draws", f"{self.arrays['log_tau'].shape[1]} of each of {self.counters.get('chains', 1)} chains")
         return replace(

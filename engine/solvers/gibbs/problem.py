@@ -16,7 +16,7 @@ from ...errors import ProblemError
 from ...formats import plink, tables
 from ...formats.instances import located
 from ...formats.source import path_of
-from ...util.text import counted
+from ...util.text import counted, share_text
 from .data import (
     array_of,
     categories,
@@ -258,7 +258,7 @@ class HorseshoeProbit(Problem[Posterior]):
 
     def describe(self) -> str:
         """One line: the sizes, and how many are 1."""
-        share = f"{self.y.mean():.1%} of class {_written(self.classes[1])}"
+        share = f"{share_text(float(self.y.mean()))} of class {_written(self.classes[1])}"
         return f"{self._title(f'horseshoe {self.family}')}: {self._sizes}, {share}"
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
