@@ -218,14 +218,17 @@ def check_points(most: int) -> list[int]:
 
 def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None = None) -> Mixing | None:
     """How well the kept draws, or their ``watched`` quantities, have mixed; None while they are too few."""
-    values = draws.all()  # of thinned draws: how much larger the size of all is, they do not say
-    reports = statistics.all()[:, :: draws.every]
-    log_tau, auxiliary = -0.5 * np.log(reports[:, :, :1]), reports[:, :, len(CHAIN.names) :]
-    count = min(values.shape[1], log_tau.shape[1])
-    values = np.concatenate([values[:, :count], log_tau[:, :count], auxiliary[:, :count]], axis=2)
-    chosen = np.arange(values.shape[2]) if watched is None or not len(watched) else watched
-    found = diagnose(values[:, :, chosen])
-    stuck = never_moved(values[:, :, chosen])
+    reports = statistics.all()[
+        :, :: draws.every
+    ]  # of thinned draws: how much larger the size of all is, they do not say
+    behind = np.concatenate([-0.5 * np.log(reports[:, :, :1]), reports[:, :, len(CHAIN.names) :]], axis=2)
+    coefficients = draws.shape[1]
+    chosen = np.arange(coefficients + behind.shape[2]) if watched is None or not len(watched) else watched
+    values = draws.tail(chosen[chosen < coefficients], draws.count)
+    count = min(values.shape[1], behind.shape[1])
+    others = behind[:, :count, chosen[chosen >= coefficients] - coefficients]
+    values = np.concatenate([values[:, :count], others], axis=2)
+    found, stuck = diagnose(values), never_moved(values)
     ess = np.where(stuck, 0.0, np.fmin(found.ess_bulk, found.ess_tail))
     r_hat = np.where(stuck, np.inf, found.r_hat)
     known = np.logical_not(np.isnan(ess) | np.isnan(r_hat))
