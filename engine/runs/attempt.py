@@ -23,6 +23,9 @@ SAVING_GRACE = 1.0
 LONGEST_GRACE = 5.0
 """Seconds, on a machine that gives the process less CPU time."""
 
+OFFERED_GRACE = 0.4
+"""The same where the solver has offered what it knows, and nothing is to be saved."""
+
 
 class Attempt(Generic[T]):
     """A call on a thread of its own, where ``at_end`` is called when ``future``, of what it returns, is done."""

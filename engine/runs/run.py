@@ -32,7 +32,7 @@ from ..events import Event, StateChanged
 from ..util.display import Display, Displayed
 from ..util.text import number_text
 from . import run_events
-from .attempt import GRACE, SAVING_GRACE, Attempt, is_overdue
+from .attempt import GRACE, OFFERED_GRACE, SAVING_GRACE, Attempt, is_overdue
 from .clock import RunClock
 from .device_events import PoolMonitor
 from .folder.storage import RunStorage
@@ -445,7 +445,9 @@ class Run(Displayed, Reporter, Generic[R]):
             patience = self.patience + (self._reserved if noticed else 0.0)
             if noticed and self.folder is not None:
                 patience += SAVING_GRACE
-            if is_overdue(overdue - since[0], time.process_time() - since[1], patience):
+            over = overdue - since[0]
+            offered = over >= OFFERED_GRACE and not noticed and self._offer is not None and self.folder is None
+            if offered or is_overdue(over, time.process_time() - since[1], patience):
                 return False
             self._wake_up.wait(0.01)
         return True

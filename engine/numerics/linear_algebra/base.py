@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,8 +47,8 @@ class LinearAlgebra(Closing):
 
     provider: Provider
 
-    cancelled: threading.Event | None = None
-    """Once it is set, large products and factors on the host end before their next block, unfinished."""
+    between: Callable[[], None] | None = None
+    """Called before each block of large products and factors on the host; may raise, which leaves them unfinished."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

@@ -6,7 +6,6 @@ SciPy's BLAS and LAPACK functions hold the interpreter's lock; between the block
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,28 +22,28 @@ _BLAS: Any = scipy.linalg.blas
 _LAPACK: Any = scipy.linalg.lapack
 
 
-def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: threading.Event) -> None:
-    """The lower triangle of ``A diag(theta) A^T`` into ``out``; unfinished if it is cancelled."""
+def gram_in_blocks(matrix: Vector, theta: Vector, out: Vector, cancelled: Callable[[], object]) -> None:
+    """The lower triangle of ``A diag(theta) A^T`` into ``out``; unfinished if ``cancelled()`` before a block."""
     m, n = matrix.shape
     out[:] = 0.0
     step = max(_COLUMNS, _OPERATIONS // (m * m))
     for first in range(0, n, step):
-        if cancelled.is_set():
+        if cancelled():
             return
         scaled = matrix[:, first : first + step] * np.sqrt(theta[first : first + step])
         _BLAS.dsyrk(1.0, scaled.T, beta=1.0, c=out.T, trans=1, lower=0, overwrite_c=1)
 
 
-def cholesky_in_blocks(matrix: Vector, cancelled: threading.Event, threads: Threads | None = None) -> int:
+def cholesky_in_blocks(matrix: Vector, cancelled: Callable[[], object], threads: Threads | None = None) -> int:
     """Factorise the lower triangle of a matrix in place.
 
-    ``matrix``, shape (m, m): the lower triangle becomes its factor; ``cancelled``: looked at before each block;
+    ``matrix``, shape (m, m): the lower triangle becomes its factor; ``cancelled``: asked before each block;
     ``threads``: ``threads(operations)`` gives a context with as many threads of BLAS as so many operations are worth;
     the factor of one block is worth one. Returns: 0, the failing pivot from 1, or 1 if it was cancelled.
     """
     m = matrix.shape[0]
     for begin in range(0, m, _ROWS):
-        if cancelled.is_set():
+        if cancelled():
             return 1
         end = min(begin + _ROWS, m)
         if begin:

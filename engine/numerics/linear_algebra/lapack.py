@@ -23,7 +23,7 @@ _STRIP_BYTES = 16 << 20  # a scaled copy stays within caches shared by cores, an
 _ONE_THREAD = 4e8  # operations up to here go to one thread: others take longer to wake, far longer on a busy machine
 _INDEXABLE_BYTES = 1 << 31
 _OPERATIONS, _LEAST_ROWS = 4_000_000_000, 128  # of a product that is not interrupted, and rows that are the least
-_IN_BLOCKS = 1500  # rows from which a factor that may be cancelled is made in blocks
+_IN_BLOCKS = 1500  # rows from which a factor that may be left unfinished is made in blocks
 _SMALL_GRAM = 1e8  # products up to which NumPy makes a Gram matrix: SciPy takes longer to import than it saves
 _SMALL = 96  # matrices of a batch up to here are left to kernels: Python takes longer to call than they to run
 
@@ -78,8 +78,8 @@ class Lapack(LinearAlgebra):
                 if rows == 0:
                     c_k[:] = 0.0
                 for first in range(0, rows, strip):
-                    if self.cancelled is not None and self.cancelled.is_set():
-                        return
+                    if self.between is not None:
+                        self.between()
                     part = slice(first, min(first + strip, rows))
                     scaled = x_k[part].astype(np.float64, copy=False)
                     if s_k is not None:
@@ -104,10 +104,10 @@ class Lapack(LinearAlgebra):
         _require_indexable(n)
         with self._arrays(n**3 / 3, matrix, status) as (a, info):
             for k, a_k in enumerate(a.reshape(batch, n, n)):
-                if self.cancelled is not None and n >= _IN_BLOCKS:
+                if self.between is not None and n >= _IN_BLOCKS:
                     from .blocked import cholesky_in_blocks  # SciPy is slow to import
 
-                    info[k] = cholesky_in_blocks(a_k, self.cancelled, self.threads)
+                    info[k] = cholesky_in_blocks(a_k, self.between, self.threads)
                     continue
                 found = self._lapack.dpotrf(a_k.T, lower=0, clean=0, overwrite_a=1)[1]
                 info[k] = found if found else _first_nan(a_k)

@@ -67,20 +67,19 @@ def begin(
         run.poll()
         return run.time_left < allowed
 
-    with sampler.attended(run.poll):
-        sampler.make_gram(weighted=False)
-        run.poll()
-        mode, prior, auxiliary = find_mode(sampler, between)
-        chosen = state.draws.chosen
-        traced = _largest(state.design, mode) if chosen is None else chosen[:TRACED]
-        state.start = Start(mode, auxiliary, traced)
-        if options.kernel == "hmc":
-            state.start = _with_lines(run, sampler, state)
-            state.adaptation = Adaptation(steps=FIRST_STEPS)
-            sampler.make_gram(weighted=True)
-            sampler.factorise(prior)
-    if options.kernel == "hmc" and options.warmup and not sampler.settings.latent:
-        sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
+    sampler.make_gram(weighted=False)
+    run.poll()
+    mode, prior, auxiliary = find_mode(sampler, between)
+    chosen = state.draws.chosen
+    traced = _largest(state.design, mode) if chosen is None else chosen[:TRACED]
+    state.start = Start(mode, auxiliary, traced)
+    if options.kernel == "hmc":
+        state.start = _with_lines(run, sampler, state)
+        state.adaptation = Adaptation(steps=FIRST_STEPS)
+        sampler.make_gram(weighted=True)
+        sampler.factorise(prior)
+        if options.warmup and not sampler.settings.latent:
+            sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
     given = initial_point(sampler.design, options)
     first = _start_state(sampler, mode if given is None else given)
     sampler.set_state(first)

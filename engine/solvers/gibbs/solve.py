@@ -59,7 +59,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     members, left, restored = pool.members, None, run.restored
 
     def stop() -> None:
-        if run.overdue > 0.0:
+        if run.overdue > 0.0 or run.state == "ended":  # the run has left this call
             raise StopRequested(Status.INTERRUPTED)
 
     state = new_state(design, options)
@@ -71,12 +71,7 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
             with Sampler(pool, design, settings, left, tolerant=True, between=stop) as sampler:
                 return _draw(options, run, sampler, state, None if restored is None else restored.arrays)
         except StopRequested as stopped:
-            status = stopped.status
-            try:
-                run.poll()  # lets the run know, which says why; not for the devices' threads
-            except StopRequested as noticed:
-                status = noticed.status
-            return posterior_of(options, run, state, status)
+            return posterior_of(options, run, state, _why(run, stopped))
         except DeviceLost as lost:
             members = left = [member for member in members if member.label != lost.label]
             if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
@@ -112,10 +107,20 @@ def _draw(
     try:
         begin(options, run, sampler, state, arrays)
         sample(options, run, sampler, state)
-    except StopRequested as stop:
-        status = stop.status
+    except StopRequested as stopped:
+        status = _why(run, stopped)
+        save(run, state, sampler.exchanged_bytes())
     take(options, run, state, *sampler.collect())
     return posterior_of(options, run, state, status, bool(streamed), sampler.exchanged_bytes())
+
+
+def _why(run: RunContext, stopped: StopRequested) -> Status:
+    """Why the run ends; it is told so first, as is not for the devices' threads."""
+    try:
+        run.poll()
+    except StopRequested as noticed:
+        return noticed.status
+    return stopped.status
 
 
 def new_state(design: Design, options: Options) -> RunState:
@@ -163,11 +168,7 @@ def sample(
             if run.keeps_checkpoints or (sampler.has_spare and time.monotonic() - kept_at >= _SNAPSHOT_INTERVAL):
                 take(options, run, state, *sampler.collect())
                 state.snapshot, kept_at = snapshot_of(state, *sampler.snapshot()), time.monotonic()
-        try:
-            run.poll()
-        except StopRequested:
-            save(run, state, sampler.exchanged_bytes())
-            raise
+        run.poll()
         if state.snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
             save(run, state, sampler.exchanged_bytes())
         following = min(stop for stop in stops if stop > step)

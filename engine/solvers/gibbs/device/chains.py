@@ -121,8 +121,10 @@ class DrawBuffer:
         batch.done = self._device.record_event()
 
     def collect(self, last: bool) -> Recorded:
-        """Wait for the last batch, or for the one before it, and take its draws; none if there are none."""
+        """Wait for the last whole batch, or for the one before it, and take its draws; none if there are none."""
         batch = self._batches[self._turn if last else 1 - self._turn]
+        if last and batch.done is None:
+            batch = self._batches[1 - self._turn]
         shape = (len(batch.iterations), self._settings.chains, self.width)
         if batch.done is None:
             return [], np.zeros((0, *shape[1:])), 0

@@ -6,9 +6,7 @@ it solved for to the others. Small ones are factorised by every device.
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -72,7 +70,6 @@ class Matrices:
         by_library = own and rows.layout.rows * q * q >= _GRAM_FROM.get(capabilities.linear_algebra, 0)
         self.gram_algebra = self._algebra(None) if by_library else algebra
         self.gram_algebra.begin_gram(q)
-        self.cancelled = threading.Event()  # once set, make_gram and factorise_fixed return unfinished work
 
     def close(self) -> None:
         """Give scratch memory of the linear algebra back."""
@@ -81,6 +78,7 @@ class Matrices:
 
     def _algebra(self, provider: Any) -> LinearAlgebra:
         self._algebras.append(linear_algebra(self.device, provider))
+        self._algebras[-1].between = self._rows.between
         return self._algebras[-1]
 
     def _grouped(self, algebra: LinearAlgebra) -> list[Group]:
@@ -108,19 +106,10 @@ class Matrices:
 
     def make_gram(self, weight: Buffer | None) -> NDArray[np.float64]:
         """The parts of G, shard by shard; on a single device the matrix is in use afterwards."""
-        with self._may_be_cancelled(self.gram_algebra):
-            parts = self._rows.make_gram(self.gram_algebra, self.gram, weight)
+        parts = self._rows.make_gram(self.gram_algebra, self.gram, weight)
         if self._rows.peer is None:
             self._take_diagonal()
         return parts
-
-    @contextlib.contextmanager
-    def _may_be_cancelled(self, algebra: LinearAlgebra) -> Iterator[None]:
-        algebra.cancelled = self.cancelled
-        try:
-            yield
-        finally:
-            algebra.cancelled = None
 
     def set_gram(self, gram: NDArray[np.float64]) -> None:
         """Take G over from the coordinator."""
@@ -214,9 +203,8 @@ class Matrices:
         scale = 1.0 / np.sqrt(self.device.get(self.diagonal) + prior)
         self.device.put(np.tile(scale, self._settings.chains), self.scale)
         self.build(group)
-        with self._may_be_cancelled(group.algebra):
-            group.algebra.cholesky(group.matrix, group.status)
-        if self.device.get(group.status).any() and not self.cancelled.is_set():
+        group.algebra.cholesky(group.matrix, group.status)
+        if self.device.get(group.status).any():
             raise DeviceError("X'X plus its prior has no Cholesky factor")
         self._fixed_scale = scale
 

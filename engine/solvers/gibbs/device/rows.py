@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -39,10 +38,16 @@ class Rows:
     """The rows of the shards [shards[0], shards[1]), on the device or in host memory to be sent there at every pass."""
 
     def __init__(
-        self, memory: Memory, design: Design, settings: Settings, shards: tuple[int, int], peer: Peer | None
+        self,
+        memory: Memory,
+        design: Design,
+        settings: Settings,
+        shards: tuple[int, int],
+        peer: Peer | None,
+        between: Callable[[], None],  # called before each pass and while X is sent, and may raise
     ) -> None:
         self.device, self.design, self.layout = memory.device, design, design.layout
-        self._memory, self.peer = memory, peer
+        self._memory, self.peer, self.between = memory, peer, between
         self._streaming = "never" if settings.single_device else settings.options.streaming
         self._no_weight = memory.zeros(1, np.float32)  # stands for weights which are not read
         self._scoring: tuple[Buffer, Buffer, Buffer] | None = None
@@ -77,8 +82,8 @@ class Rows:
         if self.design.family.targeted:
             self.programs.likelihood |= {"target": self.target, "shape": shape}
 
-    def load(self, between: Callable[[], None]) -> None:
-        """Take the rows over, once all else has its memory; ``between`` is called now and then, and may raise."""
+    def load(self) -> None:
+        """Take the rows over, once all else has its memory."""
         layout, device = self.layout, self.device
         dtype = np.dtype(np.float32 if self.design.storage == "float32" else np.uint16)
         strip_bytes = layout.strip_rows * layout.stride * dtype.itemsize
@@ -93,7 +98,7 @@ class Rows:
         if self.streamed:
             largest = min(largest, max(1, min(free // 4, 1 << 30) // strip_bytes), max(1, -(-self.strips // 2)))
         self.blocks = [
-            self._load_block(first, min(largest, self.strips - first), dtype, between)
+            self._load_block(first, min(largest, self.strips - first), dtype)
             for first in range(0, self.strips, largest)
         ]
         if self.streamed and self.blocks:
@@ -101,14 +106,14 @@ class Rows:
             self._ring = [self._memory.empty(size, dtype) for _ in range(2)]
             self._used: list[StreamEvent | None] = [None, None]
 
-    def _load_block(self, first: int, strips: int, dtype: np.dtype[Any], between: Callable[[], None]) -> _Block:
+    def _load_block(self, first: int, strips: int, dtype: np.dtype[Any]) -> _Block:
         """Some strips on the device, or in pinned host memory ready to be sent."""
         layout, design = self.layout, self.design
         rows, begin = strips * layout.strip_rows, self.first_row + first * layout.strip_rows
         chunk = max(1, design.chunk_rows // layout.strip_rows) * layout.strip_rows
 
         def stored(at: int) -> tuple[int, NDArray[Any]]:
-            between()
+            self.between()
             return at, design.rows(begin + at, begin + min(rows, at + chunk))
 
         if self.streamed:
@@ -143,6 +148,7 @@ class Rows:
 
     def sweep(self, mode: Mode, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """One pass over this device's rows; see :meth:`Programs.sweep`."""
+        self.between()
         for block, buffer in self._each_block():
             self.programs.sweep(
                 mode,
@@ -187,12 +193,12 @@ class Rows:
         def add(to: Buffer, summand: Buffer) -> None:
             programs.precision.add_matrix(programs.spread(q * q), programs.block, total=to, part=summand, q=q)
 
-        ended = threading.Event() if algebra.cancelled is None else algebra.cancelled
         for shard in range(self.first_shard, self.last_shard):
             device.zero(total)
             begin, end = (layout.bounds[shard + i] - self.first_strip for i in (0, 1))
             at = begin
-            while at < end and not ended.is_set():
+            while at < end:
+                self.between()
                 strips = self._expand(at, min(wide_strips, end - at), weight, wide)
                 used = Buffer(wide.handle, wide.argument, (strips * layout.strip_rows, q), wide.dtype)
                 algebra.gram_columns(used, None, part)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....devices import DevicePool, Member
 from ....devices.pool.group import Communicator, WorkerGroup
-from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import DeviceError
 from ..design.lines import Lines
 from ..design.matrix import Design
@@ -24,7 +22,6 @@ from .chains import Recorded
 from .worker import Worker
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 
 
 class Sampler:
@@ -38,7 +35,7 @@ class Sampler:
         left: list[Member] | None = None,
         *,
         tolerant: bool = False,  # a device that fails ends it, and is named in a DeviceLost
-        between: Callable[[], None] = lambda: None,  # called while X is sent, on the devices' threads; may raise
+        between: Callable[[], None] = lambda: None,  # called between passes, on the devices' threads; may raise
     ) -> None:
         self.design, self.settings = design, settings
         members = pool.members if left is None else left
@@ -49,7 +46,6 @@ class Sampler:
         direct = count > 1 and left is None and pool.enable_peers()  # a device that has failed can enable nothing
         arguments = [(design, settings, number, count, communicator, direct, between) for number in range(count)]
         self.workers = WorkerGroup(members, Worker, arguments, tolerant=tolerant)
-        self._poll: Callable[[], None] | None = None
         if communicator is not None:
             self.workers.on_failure(communicator.abort)
 
@@ -76,43 +72,19 @@ class Sampler:
 
     # --- what the coordinator asks for ----------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def attended(self, poll: Callable[[], None]) -> Iterator[None]:
-        """Within this block :meth:`make_gram` and :meth:`factorise` end when ``poll`` raises; no state is whole."""
-        self._poll = poll
-        try:
-            yield
-        finally:
-            self._poll = None
-
-    def _gathered(self, futures: dict[int, Future[T]]) -> dict[int, T]:
-        if self._poll is not None:
-            try:
-                while wait(futures.values(), timeout=SLICE_SECONDS).not_done:
-                    self._poll()
-                self._poll()
-            except BaseException:
-                for index in futures:
-                    self.workers.worker(index).matrices.cancelled.set()
-                wait(futures.values())
-                raise
-        return self.workers.gather(futures)
-
     def solve(self, vector: Floats, transposed: bool) -> Floats:
         """Half of a solution with the matrix of :meth:`factorise`; see :meth:`Matrices.solve_fixed`."""
         return self.workers.first(lambda worker: worker.matrices.solve_fixed(vector, transposed))
 
     def factorise(self, prior: Floats) -> None:
         """Factorise X'X + diag(prior) on the first device."""
-        index = self.workers.alive[0]
-        self._gathered({index: self.workers.submit(index, lambda worker: worker.matrices.factorise_fixed(prior))})
+        self.workers.first(lambda worker: worker.matrices.factorise_fixed(prior))
 
     def make_gram(self, weighted: bool) -> None:
         """X'X, or X'WX, on every device; nothing where the kernel needs none."""
         if self.settings.wide or self.settings.options.kernel == "cg":
             return
-        futures = {index: self.workers.submit(index, Worker.make_gram, weighted) for index in self.workers.alive}
-        parts = [part for _, part in sorted(self._gathered(futures).items())]
+        parts = self.workers.each(Worker.make_gram, weighted)
         if len(parts) > 1:
             gram = np.zeros((self.design.layout.columns,) * 2)
             for shard in itertools.chain(*parts):

@@ -5,7 +5,6 @@ Neither the centres nor the scales of the columns fill the design in; see ``kern
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,14 +46,14 @@ class SparseRows(Rows):
         self._last: tuple[Vectors, str] | None = None
 
     @override
-    def load(self, between: Callable[[], None]) -> None:
+    def load(self) -> None:
         layout, design, memory = self.layout, self.design, self._memory
         self.streamed, self.blocks = False, []
         entries = Entries.of(design, self.first_row, self.first_row + self.count)
-        between()
+        self.between()
         shard_strips = np.array(layout.bounds[self.first_shard : self.last_shard + 1]) - self.first_strip
         segments = column_segments(entries, int(design.intercept), shard_strips * layout.strip_rows)
-        between()
+        self.between()
         needed, free = entries.nbytes + segments.nbytes, self.device.memory().free
         if needed > free:
             raise DeviceError(
@@ -147,6 +146,7 @@ class SparseRows(Rows):
 
     def sweep(self, mode: Any, beta: Buffer, out: Buffer, betas: int, **arguments: Any) -> None:
         """The first part of a pass: see ``kernels/gibbs/sparse_rows.mako``; beta has rows of the layout's stride."""
+        self.between()
         vectors = self.vectors("f32", betas)
         self.spread(vectors, "f32", beta, self.layout.stride)
         self.pass_rows(mode, vectors, "f32", **arguments)

@@ -58,7 +58,7 @@ class Worker:
         peer = None if communicator is None else Peer(memory, communicator, number, direct, most)
         of_dense = ConjugateRows if settings.options.kernel == "cg" else Rows
         kind_of_rows = SparseRows if design.storage == "sparse" else of_dense
-        self.rows = kind_of_rows(memory, design, settings, shards, peer)
+        self.rows = kind_of_rows(memory, design, settings, shards, peer, between)
         self.chains = Chains(memory, self.rows, settings)
         self.recorder = DrawBuffer(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
@@ -76,7 +76,7 @@ class Worker:
         dense = isinstance(self.rows, ConjugateRows)
         if dense and isinstance(self.moves, ConjugateMoves):
             self.moves.load()  # the rows take what memory is left, or stay on the host
-        self.rows.load(between)
+        self.rows.load()
         if not dense and isinstance(self.moves, ConjugateMoves):
             self.moves.load()
 

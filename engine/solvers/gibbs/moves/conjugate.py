@@ -148,6 +148,7 @@ class ConjugateMoves:
 
     def _largest_error(self, number: int) -> float:
         """The largest bound of a chain's distance from its draw; the same on all devices."""
+        self._rows.between()
         squares = self._device.get(self._errors)[number % 2].sum(axis=1)
         largest = float(np.sqrt(squares.max()))
         return largest if self._rows.peer is None else self._rows.peer.largest(largest)

@@ -9,7 +9,6 @@ moved with beta integrated out.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ class DiagonalMatrices:
         self.scale, self.prior = memory.empty((chains, q)), memory.empty((chains, q))
         self.diagonal = memory.zeros(q)
         self.slab = memory.put(np.append(np.zeros(rows.design.first), rows.design.slab))
-        self.failed, self.cancelled = memory.zeros(1, np.int32), threading.Event()
+        self.failed = memory.zeros(1, np.int32)
         self._curvature = np.full(q, float(rows.layout.rows))  # columns have mean square 1, or nearly
         self._precision = np.ones(q)
 
@@ -78,6 +77,7 @@ class WideMoves:
         q, n, stride = layout.columns, layout.rows, layout.stride
         self._linear = rows.design.family.targeted
         self._algebra = linear_algebra(memory.device, settings.provider)
+        self._algebra.between = rows.between
         self._margins, self._prior_draw = memory.zeros((count, n)), memory.empty((count, q))
         self._latent, self._solution = memory.empty((count, n)), memory.empty((count, n))
         self._matrix, self._status = memory.empty((count, n, n)), memory.empty(count, np.int32)

@@ -163,7 +163,7 @@ class HostMemoryShard(DeviceShard):
             self._sync()
             with self.algebra.threads(float(self._m) ** 2 * self._n):
                 matrix = self._array("A").reshape(self._m, self._n)
-                gram_in_blocks(matrix, self._array("theta")[: self._n], self._array("M"), self._cancelled)
+                gram_in_blocks(matrix, self._array("theta")[: self._n], self._array("M"), self._cancelled.is_set)
         elif 8 * self._m * self._n > _SCALED_BYTES:
             self.algebra.gram(self._buffers["A"], self._head("theta"), self._matrix("M"))
         else:
@@ -191,7 +191,7 @@ class HostMemoryShard(DeviceShard):
         diagonal *= 1.0 + relative
         diagonal += absolute
         if self._m > _BLOCKED_ROWS:
-            status = cholesky_in_blocks(factor.reshape(self._m, self._m), self._cancelled, self.algebra.threads)
+            status = cholesky_in_blocks(factor.reshape(self._m, self._m), self._cancelled.is_set, self.algebra.threads)
         else:
             with self.algebra.threads(self._m**3 / 3):
                 status = _LAPACK.dpotrf(factor.T, lower=0, clean=0, overwrite_a=1)[1]
