@@ -1,6 +1,7 @@
 """Runs without a fixed number of draws end when the chains have mixed; a failing device ends a run with one error."""
 
 import shutil
+import time
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.diagnostics import check_points
+from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
+from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import new_state
@@ -191,14 +194,44 @@ def test_chains_that_have_not_mixed_are_a_python_warning():
     assert caught[0].filename == __file__
 
 
+def until_stopped(rows):
+    """What takes longer than a run may."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        rows.between()
+    raise AssertionError("nobody ends it")
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("work", ["make_gram", "factorise_fixed"])
-def test_a_time_limit_cancels_the_large_products_and_factors_of_the_start(device, monkeypatch, work):
-    def waits(self, *_):
-        assert self.cancelled.wait(PATIENCE), "nobody cancels"
-        return np.zeros((0, 0))
-
-    monkeypatch.setattr(Matrices, work, waits)
+def test_a_time_limit_ends_the_large_products_and_factors_of_the_start(device, monkeypatch, work):
+    monkeypatch.setattr(Matrices, work, lambda self, *_: until_stopped(self._rows))
+    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > PATIENCE)
+    monkeypatch.setattr("engine.runs.run.OFFERED_GRACE", PATIENCE)
     assert engine_of(device).solve(problem_of(), time_limit=0.2).status == "time_limit"
     monkeypatch.undo()
     assert engine_of(device).solve(problem_of(), draws=5, warmup=5).status == "complete"
+
+
+@pytest.mark.parametrize("kernel", ["hmc", "cg"])
+def test_a_stop_ends_an_iteration_that_takes_long_and_keeps_the_draws_before(device, monkeypatch, kernel):
+    problem, options = problem_of(), {"seed": 4, "chains": 2, "warmup": 20, "kernel": kernel}
+    whole, runs = engine_of(device).solve(problem, draws=40, **options), []
+    moves = HamiltonianMoves if kernel == "hmc" else ConjugateMoves
+    iterate = moves.iterate
+
+    def stopped(self, step):
+        if step == 60:
+            runs[0].stop()
+            until_stopped(self._rows)
+        iterate(self, step)
+
+    monkeypatch.setattr(moves, "iterate", stopped)
+    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > PATIENCE)
+    monkeypatch.setattr("engine.runs.run.OFFERED_GRACE", PATIENCE)
+    runs.append(engine_of(device).start(problem, draws=5000, **options))
+    result = runs[0].outcome(PATIENCE)
+    assert result.status == "interrupted"
+    kept = result.counters["draws"]
+    assert 0 < kept <= 40
+    assert np.array_equal(result.arrays["beta"], whole.arrays["beta"][:, :kept])

@@ -69,7 +69,7 @@ class Convergence:
     passed: int = 0  # successive checks
     watched: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # were furthest from convergence
     expected: int = 0  # draws that will be enough; 0 if unknown
-    value_seconds: float = 4e-7  # to diagnose a draw of a quantity, as the last check has measured
+    value_seconds: float = 4e-7  # to diagnose and summarise a draw of a quantity, by what the last check took
 
 
 @dataclass

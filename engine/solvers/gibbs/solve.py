@@ -267,7 +267,7 @@ def checked(options: Options, run: RunContext, state: RunState) -> Convergence:
         watched = np.zeros(0, np.int64)
         began, found = time.monotonic(), mixing_of(state.draws, state.statistics)
     if not len(watched):
-        value_seconds *= (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
+        value_seconds *= 1.5 * (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
     if found is None:
         return replace(before, passed=0, watched=watched, value_seconds=value_seconds)
     report_mixing(run, found)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from ..device.records import CHAIN
 from .store import Draws
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 _VALUES_AT_ONCE = 1 << 20
 _MOST_THREADS = 16
 _SLOW_FROM = 50_000  # ranks, of which Python's functions take as long as SciPy to be imported
@@ -50,21 +53,22 @@ def diagnose(draws: Floats) -> Diagnostics:
     >>> found.r_hat.round(1), found.ess_bulk > 1000
     (array([1.]), array([ True]))
     """
+    parts = by_columns(_diagnose, draws)
+    stacked = [np.concatenate([getattr(part, name) for part in parts]) for name in Diagnostics.__annotations__]
+    return Diagnostics(*stacked)
+
+
+def by_columns(work: Callable[[Floats], T], draws: Floats) -> list[T]:
+    """``work`` of some quantities after the others, on threads: sorting and transforming leave the interpreter alone."""
     chains, count, quantities = draws.shape
     columns = max(1, _VALUES_AT_ONCE // max(1, chains * count))
     places = range(0, max(1, quantities), columns)
     threads = min(len(places), os.cpu_count() or 1, _MOST_THREADS)
-
-    def part_at(at: int) -> Diagnostics:
-        return _diagnose(draws[:, :, at : at + columns])
-
+    parts = (draws[:, :, at : at + columns] for at in places)
     if threads == 1:
-        parts = [part_at(at) for at in places]
-    else:  # sorting and transforming leave the interpreter to others
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(part_at, places))
-    stacked = [np.concatenate([getattr(part, name) for part in parts]) for name in Diagnostics.__annotations__]
-    return Diagnostics(*stacked)
+        return list(map(work, parts))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
 
 
 def _diagnose(draws: Floats) -> Diagnostics:

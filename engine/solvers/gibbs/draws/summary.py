@@ -18,7 +18,7 @@ from ..families import constant_of_counts
 from ..options import Options
 from ..posterior import Posterior, verdict
 from ..reporting import report_missed
-from .diagnostics import Diagnostics, diagnose
+from .diagnostics import Diagnostics, by_columns, diagnose
 
 
 def posterior_of(
@@ -48,7 +48,7 @@ def posterior_of(
     mean, sd = draws.overall()
     outside = 0.5 * (1 - options.interval)
     levels = (outside, 0.5, 1 - outside)
-    quantiles = np.quantile(kept, levels, axis=(0, 1)).T
+    quantiles = np.concatenate(by_columns(lambda part: np.quantile(part, levels, axis=(0, 1)).T, kept))
     found = diagnose(kept)
     of_others = diagnose(behind)
     names = np.array(["intercept", *problem.names, "log_tau", *design.auxiliary_names()])
