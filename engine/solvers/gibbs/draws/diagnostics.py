@@ -59,7 +59,7 @@ def diagnose(draws: Floats) -> Diagnostics:
 
 
 def by_columns(work: Callable[[Floats], T], draws: Floats) -> list[T]:
-    """``work`` of some quantities after the others, on threads: sorting and transforming leave the interpreter alone."""
+    """``work`` of some quantities at a time, on threads: sorting and transforming leave the interpreter to others."""
     chains, count, quantities = draws.shape
     columns = max(1, _VALUES_AT_ONCE // max(1, chains * count))
     places = range(0, max(1, quantities), columns)
