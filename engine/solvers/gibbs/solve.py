@@ -115,7 +115,7 @@ def _draw(
 
 
 def _why(run: RunContext, stopped: StopRequested) -> Status:
-    """Why the run ends; it is told so first, as is not for the devices' threads."""
+    """Why the run ends, which it finds out here: the threads of the devices may not poll it."""
     try:
         run.poll()
     except StopRequested as noticed:
