@@ -15,13 +15,6 @@ from tests.support.engines import engine_of
 SHORT = {"draws": 60, "warmup": 60, "seed": 1}
 
 
-def rare_flag():
-    """A number, a flag that is set in rows of one class only, and a constant."""
-    random = np.random.default_rng(1)
-    number, flag = random.standard_normal(120), np.arange(120) < 8
-    return np.column_stack([number, flag, np.full(120, 3.0)]), flag | (number + random.standard_normal(120) > 0)
-
-
 def warnings_of(device, problem, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -29,40 +22,30 @@ def warnings_of(device, problem, **options):
     return [str(one.message) for one in caught if issubclass(one.category, engine.DataWarning)]
 
 
-@pytest.mark.full
-def test_constant_and_separable_columns_are_python_warnings_by_name(device):
-    X, y = rare_flag()
-    found = warnings_of(device, engine.HorseshoeProbit(X, y, names=["a", "flag", "const"]))
-    assert len(found) == 2
-    assert found[0].startswith("1 column is constant ('const') and not identified beside an intercept")
-    assert found[1].startswith("1 column ('flag') has an unusual value in rows of one class only")
-    assert warnings_of(device, engine.HorseshoeProbit(X[:, :1], y)) == []
-
-
 def test_separated_classes_are_a_python_warning_with_columns(device):
+    names = ["a", "b", "c"]
     X = np.random.default_rng(2).standard_normal((80, 3))
-    problem = engine.HorseshoeLogit(X, X[:, 0] + X[:, 1] > 0, names=["a", "b", "c"])
+    problem = engine.HorseshoeLogit(X, X[:, 0] + X[:, 1] > 0, names=names)
     assert warnings_of(device, problem, prior="regularized") == []
     (found,) = warnings_of(device, problem)
     assert found.startswith("a combination of columns separates the classes")
     assert "'a'" in found
     assert "'b'" in found
-
-
-def test_classes_that_are_separated_beside_the_intercept_are_a_python_warning(device):
     X = np.random.default_rng(2).normal([0.5, 0.0, 0.0], size=(80, 3))
-    names = ["a", "b", "c"]
     (found,) = warnings_of(device, engine.HorseshoeProbit(X, X[:, 0] > 0.0, names=names))
     assert found.startswith("a combination of columns and the intercept separates the classes")
     assert "coefficients: 'a')" in found
     assert warnings_of(device, engine.HorseshoeProbit(X, X[:, 0] + X[:, 1:].sum(1) ** 2 > 0.5, names=names)) == []
 
 
-def test_the_command_line_prints_them(tmp_path, capsys):
-    X, y = rare_flag()
-    file = tmp_path / "rare.csv"
-    rows = [f"{a},{flag:g},{const:g},{target:d}" for (a, flag, const), target in zip(X.tolist(), y, strict=True)]
-    file.write_text("\n".join(["a,flag,const,y", *rows]) + "\n")
+def test_the_command_line_prints_constant_and_rare_columns_by_name(tmp_path, capsys):
+    """A number, a flag that is set in rows of one class only, and a constant."""
+    random = np.random.default_rng(1)
+    number, flag = random.standard_normal(120), np.arange(120) < 8
+    y, file = flag | (number + random.standard_normal(120) > 0), tmp_path / "rare.csv"
+    np.savetxt(
+        file, np.column_stack([number, flag, np.full(120, 3.0), y]), "%g", ",", header="a,flag,const,y", comments=""
+    )
     assert command_line(["solve", str(file), "--draws", "60", "--warmup", "60", "--backend", "opencl"]) == 0
     errors = capsys.readouterr().err
     for text in ("warning: 1 column is constant ('const')", "warning: 1 column ('flag') has an unusual value"):
@@ -94,7 +77,6 @@ def test_columns_of_tiny_numbers_are_not_constant(device, kind, prior):
     usual, small = Design.of(plain, options), Design.of(tiny, options)
     assert small.active.tolist() == [0, 1, 2]
     assert small.scale == pytest.approx(usual.scale * unit, rel=1e-12, abs=0.0)
-    assert small.slab == pytest.approx(usual.slab, rel=1e-12)
     assert small.target() == pytest.approx(usual.target(), rel=1e-6)
     assert small.rows(0, 100) == pytest.approx(usual.rows(0, 100), rel=1e-6)
     result = engine_of(device).solve(tiny, prior=prior, **SHORT)

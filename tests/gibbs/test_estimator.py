@@ -60,18 +60,13 @@ def test_a_default_fit_on_easy_data_does_not_warn(seed):
     assert fitted.coef_[0, 0] > 0 > fitted.coef_[0, 1]
 
 
-def test_a_fit_with_too_few_draws_warns_in_words():
-    random = np.random.default_rng(3)
-    X = random.standard_normal((50, 2))
+def test_a_fit_warns_in_the_classes_of_scikit_learn():
+    X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(ConvergenceWarning, match=r"do not trust the posterior yet: .*allow more draws"):
         engine.HorseshoeProbitClassifier(draws=20, warmup=0, chains=2, random_state=1).fit(X, X[:, 0] > 0)
-
-
-def test_a_fit_warns_of_columns_that_separate_the_classes():
-    X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.warns(engine.DataWarning, match="a combination of columns separates the classes") as caught:
         engine.HorseshoeClassifier(draws=20, warmup=20, random_state=1).fit(X, X[:, 0] > 0)
-    assert [one.category for one in caught].count(engine.ConvergenceWarning) == 0  # scikit-learn's class is used
+    assert [one.category for one in caught].count(engine.ConvergenceWarning) == 0
 
 
 def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree():
@@ -164,11 +159,15 @@ def test_weights_of_classes_are_those_of_their_rows():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("family", ["counts", "ordinal"])
-def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predictive_distribution(family):
+@pytest.mark.parametrize("family", ["normal", "counts", "ordinal"])
+def test_regressors_predict_the_moments_of_the_predictive_distribution(family):
     random = np.random.default_rng(11)
-    X = random.standard_normal((120, 2))
-    target = random.poisson(np.exp(X[:, 0] + 1)) if family == "counts" else np.digitize(X[:, 0], [-1, 0.5])
+    X = random.standard_normal((120, 2)) * [1, 1e3]
+    target = {
+        "normal": 7.0 + 2.0 * X[:, 0] + 0.002 * X[:, 1] + 0.5 * random.standard_normal(120),
+        "counts": random.poisson(np.exp(X[:, 0] + 1)),
+        "ordinal": np.digitize(X[:, 0], [-1, 0.5]),
+    }[family]
     fitted = engine.HorseshoeRegressor(family=family, **(QUICK | {"draws": 200})).fit(X, target)
     problem = engine.HorseshoeRegression(X, target, family)
     drawn = engine.posterior_predictive(problem, fitted.result_, seed=1).reshape(-1, 120)
@@ -177,3 +176,6 @@ def test_regressions_of_counts_and_categories_predict_the_moments_of_the_predict
     assert (z**2).mean() < 2
     assert np.median(sd / np.maximum(drawn.std(axis=0), 1e-3)) == pytest.approx(1, abs=0.1)
     assert fitted.score(X, target) > 0.4
+    if family == "normal":
+        assert fitted.coef_ == pytest.approx([2.0, 0.002], rel=0.1)
+        assert 0.4 < fitted.sigma_ < 0.6

@@ -11,21 +11,14 @@ from scipy.special import log_ndtr
 import engine
 from engine.benchmarks.gibbs.command import follow
 from engine.devices import Device, DevicePool
-from engine.events import Progress
 from engine.numerics.linear_algebra import providers
-from engine.runs.run import Run
 from engine.solvers.gibbs import SOLVER
-from engine.solvers.gibbs.checkpoint import Rate
-from engine.solvers.gibbs.design.layout import share_of_chains
-from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device import matrices, programs
 from engine.solvers.gibbs.device.matrices import Matrices
-from engine.solvers.gibbs.device.memory import required_bytes
 from engine.solvers.gibbs.draws.diagnostics import diagnose
 from engine.solvers.gibbs.moves import independence
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
-from engine.solvers.gibbs.validate import settings_for
 from tests.support.engines import engine_of
 from tests.support.needs import several_devices
 from tests.support.samplers import chains_of, sampling, start_of, state_of, stopped_soon
@@ -48,31 +41,18 @@ def fixture_data():
     return X, y
 
 
-PAPER = {"standardize": False, "intercept": False}
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["gibbs", "px", "hmc"])
 def test_the_posterior_is_that_of_independent_samplers(device, shared_data, kernel):
     X, y = fixture_data()
     summary = json.loads((shared_data / "gibbs" / "fixture.json").read_text())["summary"]
     expected = {row["name"]: row for row in summary}
-    result = solve_on(
-        device,
-        engine.HorseshoeProbit(X, y),
-        kernel=kernel,
-        chains=8,
-        draws=1000,
-        warmup=200,
-        seed=3,
-        keep_scales=True,
-        **PAPER,
-    )
+    options = {"chains": 8, "draws": 1000, "warmup": 200, "seed": 3, "keep_scales": True}
+    options |= {"standardize": False, "intercept": False}  # as the paper has it
+    result = solve_on(device, engine.HorseshoeProbit(X, y), kernel=kernel, **options)
     arrays = result.arrays
-    columns = [arrays["beta"][:, :, j] for j in range(10)] + [arrays["log_tau"]]
-    columns += [arrays["log_lambda"][:, :, j] for j in range(10)]
-    names = [f"beta{j}" for j in range(10)] + ["log_tau"] + [f"log_lam{j}" for j in range(10)]
-    draws = np.stack(columns, axis=2)
+    names = [*(f"beta{j}" for j in range(10)), "log_tau", *(f"log_lam{j}" for j in range(10))]
+    draws = np.concatenate([arrays["beta"], arrays["log_tau"][:, :, None], arrays["log_lambda"]], axis=2)
     found = diagnose(draws)
     for place, name in enumerate(names):
         error = np.hypot(found.mcse_mean[place], expected[name]["mcse"])
@@ -126,22 +106,8 @@ def test_one_two_and_four_devices_make_the_same_draws(device, kernel, storage, m
 @pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_devices_that_share_the_factorisations_out_make_the_same_draws(device, kernel):
-    problem = problem_of(400, 270)
-    found = [draws_of(device, problem, devices, kernel=kernel, chains=3, draws=6) for devices in (1, 2, 4)]
-    assert np.array_equal(found[1], found[0])
-    assert np.array_equal(found[2], found[0])
-
-
-@pytest.mark.full
-def test_memory_is_planned_for_the_matrices_that_a_device_owns():
-    def planned(columns, devices):
-        options = Options(chains=4, kernel="hmc")
-        design = Design.of(problem_of(16, columns), options)
-        return required_bytes(design.layout, settings_for(design, options, 1), "float32", devices, with_rows=False)
-
-    assert planned(230, 1) - planned(230, 4) > 3 * 8 * 231**2
-    assert [share_of_chains(231, 3, device, 2) for device in (0, 1)] == [(0, 2), (2, 3)]
-    assert [share_of_chains(10, 3, device, 2) for device in (0, 1)] == [(0, 3), (0, 3)]  # small ones are everybody's
+    one, *others = (draws_of(device, problem_of(400, 270), of, kernel=kernel, draws=6) for of in (1, 2, 4))
+    assert all(np.array_equal(other, one) for other in others)
 
 
 @pytest.mark.full
@@ -195,15 +161,8 @@ def test_rows_that_are_sent_and_every_provider_of_linear_algebra_make_the_same_c
 def test_the_kernels_of_gpus_make_the_same_draws(device, kernel, storage, twice, monkeypatch):
     monkeypatch.setattr(programs, "TWICE", twice)
     own = device.info.capabilities
-    gpu = replace(
-        own,
-        simt=True,
-        lanes=1,
-        host_visible_memory=False,
-        shares_host_cores=False,
-        linear_algebra="kernels",
-        max_block=256,
-    )
+    gpu = replace(own, simt=True, lanes=1, host_visible_memory=False, shares_host_cores=False, max_block=256)
+    gpu = replace(gpu, linear_algebra="kernels")
     problem, draws = problem_of(300, 5), []
     for capabilities in (own, gpu):
         member = SimpleNamespace(info=replace(device.info, capabilities=capabilities))
@@ -292,32 +251,14 @@ def test_a_stopped_run_resumes_to_the_same_draws(device, kernel, tmp_path, monke
         assert np.array_equal(result.arrays[name], whole.arrays[name]), name
 
 
-def test_a_time_limit_leaves_the_draws_so_far(device, monkeypatch):
-    """Which is reached once there are some, however busy the machine is."""
-    emit, reached = Run.emit, []
-
-    def watched(run, event):
-        emit(run, event)
-        if isinstance(event, Progress) and event.phase == "sampling" and event.done:
-            reached.append(event)
-
-    monkeypatch.setattr(Run, "emit", watched)
-    monkeypatch.setattr(Run, "time_left", property(lambda run: -1.0 if reached else float("inf")))
-    result = solve_on(device, problem_of(), draws=1_000_000, warmup=0, on_event=lambda event: None)
-    assert result.status == "time_limit"
-    assert 0 < result.counters["draws"] < 1_000_000
-    assert result.arrays["beta"].shape[1] > 0
-    assert np.isfinite(result.solution).all()
-
-
 def test_a_run_tells_its_phases_traces_and_mixing(device):
     events = []
     solve_on(device, problem_of(), draws=300, warmup=100, coefficients=["x1", "intercept"], on_event=events.append)
     phases = [event.phase for event in events if event.type == "progress"]
     assert list(dict.fromkeys(phases)) == ["columns", "upload of X", "mode", "warm-up", "sampling"]
-    traces = {event.name for event in events if event.type == "trace"}
-    assert traces == {"log_tau", "x1", "intercept"}
-    assert {event.chain for event in events if event.type == "trace"} == {0, 1, 2, 3}
+    traces = [event for event in events if event.type == "trace"]
+    assert {event.name for event in traces} == {"log_tau", "x1", "intercept"}
+    assert {event.chain for event in traces} == {0, 1, 2, 3}
     metrics = {event.name for event in events if event.type == "metric"}
     assert {"iterations_per_second", "eta"} <= metrics <= {spec.name for spec in SOLVER.metrics}
 
@@ -327,8 +268,11 @@ def test_chosen_coefficients_are_kept_whole_beside_a_summary_of_all(device):
     assert result.arrays["beta"].shape == (4, 30, 1)
     assert result.arrays["names"][result.arrays["kept"]].tolist() == ["x3"]
     assert len(result.arrays["mean"]) == 11
-    with pytest.raises(engine.errors.OptionError, match=r"there is no coefficient 'x33' \(known: intercept, x0"):
+    with pytest.raises(engine.OptionError, match=r"there is no coefficient 'x33' \(known: intercept, x0"):
         solve_on(device, problem_of(), coefficients=["x33"])
+    few = solve_on(device, problem_of(200, 4), draws=4, warmup=0)
+    assert np.isnan(few.arrays["ess_bulk"]).all()
+    assert verdict(few) == "there are too few draws to tell whether the chains have mixed"
 
 
 @pytest.mark.few(1)
@@ -356,25 +300,6 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(device, kern
     assert any(message in event.message for event in notices if event.type == "notice")
 
 
-def test_four_draws_are_too_few_to_tell(device):
-    result = solve_on(device, problem_of(200, 4), draws=4, warmup=0)
-    assert np.isnan(result.arrays["ess_bulk"]).all()
-    assert "least_ess" not in result.counters
-    assert verdict(result) == "there are too few draws to tell whether the chains have mixed"
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("family", ["normal", "logit"])
-def test_a_point_comes_back_from_the_scale_of_the_sampler(family, intercept):
-    random = np.random.default_rng(4)
-    X = 3.0 * random.standard_normal((60, 3)) + 20.0
-    y = 1e3 * X[:, 0] + 5e4 + random.standard_normal(60)
-    problem = engine.HorseshoeRegression(X, y if family == "normal" else y > np.median(y), family)
-    design = Design.of(problem, Options(kernel="hmc", intercept=intercept))
-    beta = random.standard_normal(design.layout.columns)
-    assert design.scaled(design.unscaled(beta)) == pytest.approx(beta, rel=1e-9, abs=1e-9)
-
-
 @pytest.mark.full
 def test_a_run_without_an_intercept_begins_at_the_solution_of_another(device):
     problem = problem_of(200, 4)
@@ -394,15 +319,5 @@ def test_columns_may_have_the_names_of_other_quantities(device):
     assert result.arrays["beta"].mean(axis=(0, 1)) == pytest.approx(result.arrays["mean"][[1, 0]])
     whole = solve_on(device, problem, intercept=False, draws=20, warmup=20)
     assert engine.log_likelihood(problem, whole).sum(axis=2) == pytest.approx(whole.arrays["lp"], rel=1e-4)
-    assert not engine.posterior_summary(whole)[-1].survives
-    with pytest.raises(engine.errors.OptionError, match="no coefficient 'intercept'"):
+    with pytest.raises(engine.OptionError, match="no coefficient 'intercept'"):
         solve_on(device, nameless, intercept=False, coefficients=["intercept"])
-
-
-def test_the_rate_is_that_of_late_without_the_time_of_compiling():
-    rate = Rate()
-    assert rate.at(100.0, 10) is None  # the first iterations took what came before, such as compiling
-    assert rate.at(101.0, 30) == 20.0
-    assert rate.at(104.0, 90) == 20.0
-    assert rate.at(110.0, 690) == 100.0
-    assert rate.at(111.0, 700) == pytest.approx(610 / 7)

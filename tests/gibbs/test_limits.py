@@ -12,11 +12,9 @@ from engine.runs.run import Run
 from engine.solvers.gibbs import reporting as reporting_module
 from engine.solvers.gibbs import solve as solve_module
 from engine.solvers.gibbs import validate as validate_module
-from engine.solvers.gibbs.design import features
 from engine.solvers.gibbs.design.entries import Entries
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
-from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from tests.support.engines import engine_of
 from tests.support.patience import PATIENCE
@@ -126,27 +124,17 @@ def test_columns_of_a_large_design_are_looked_at_in_the_run(device, monkeypatch,
     assert np.array_equal(chosen.arrays["beta"], seen_first.arrays["beta"])
 
 
-@pytest.mark.parametrize("streaming", ["never", "always"])
-def test_a_limit_ends_the_upload_of_x(device, streaming, monkeypatch):
-    asked, rows = [], Design.rows
+@pytest.mark.parametrize("options", [{"streaming": "never"}, {"streaming": "always"}, {"storage": "sparse"}])
+def test_a_limit_ends_the_upload_of_x(device, options, monkeypatch):
+    asked, rows, of = [], Design.rows, Entries.of
     monkeypatch.setattr(Design, "chunk_rows", 16)
     monkeypatch.setattr(Design, "rows", lambda design, *place: asked.append(place) or rows(design, *place))
-    monkeypatch.setattr(Run, "time_left", property(lambda run: -1.0 if asked else 20.0))
-    result = engine_of(device).solve(problem_of(5000), streaming=streaming)
-    sentence = (
-        "the time limit passed before the first iteration, in the phase 'upload of X', so that there are no draws"
-    )
-    assert (result.status, result.reason) == ("time_limit", sentence)
-    assert len(asked) < 10
-
-
-def test_a_limit_ends_the_upload_of_a_sparse_x(device, monkeypatch):
-    asked, of = [], Entries.of
     monkeypatch.setattr(Entries, "of", lambda *place: asked.append(place) or of(*place))
     monkeypatch.setattr(Run, "time_left", property(lambda run: -1.0 if asked else 20.0))
-    result = engine_of(device).solve(problem_of(), storage="sparse")
+    result = engine_of(device).solve(problem_of(5000), **options)
     assert result.status == "time_limit"
-    assert "in the phase 'upload of X'" in result.reason
+    assert "the time limit passed before the first iteration, in the phase 'upload of X'" in result.reason
+    assert len(asked) < 10
 
 
 def test_a_stop_of_the_upload_leaves_the_draws_of_a_resumed_run(device, monkeypatch, tmp_path):
@@ -160,17 +148,3 @@ def test_a_stop_of_the_upload_leaves_the_draws_of_a_resumed_run(device, monkeypa
     assert (first.status, again.status) == ("interrupted", "interrupted")
     assert 0 < again.counters["draws"] <= first.counters["draws"]
     assert np.array_equal(again.arrays["beta"], first.arrays["beta"][:, : again.counters["draws"]])
-
-
-@pytest.mark.parametrize("kernel", ["hmc", "cg"])
-def test_looking_at_the_columns_can_be_interrupted(monkeypatch, kernel):
-    monkeypatch.setattr(features, "_ROWS_AT_ONCE", 30)  # values: ten rows at a time
-    calls = []
-
-    def between():
-        calls.append(len(calls))
-        if len(calls) == 9:
-            raise TimeoutError
-
-    with pytest.raises(TimeoutError):
-        Design.of(problem_of(), Options(kernel=kernel), between)

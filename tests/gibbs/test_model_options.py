@@ -67,12 +67,14 @@ def test_unpenalized_coefficients_are_not_shrunk(device):
     assert free.arrays["log_lambda"].shape == (4, 1000, 2)
 
 
-def test_a_linear_regression_with_an_offset_is_that_of_the_rest(device):
-    one, other = (
-        engine_of(device).solve(problem, seed=1, draws=20, warmup=20)
-        for problem in (problem_of("normal", offset=OFFSET), HorseshoeRegression(X, TARGETS["normal"] - OFFSET))
-    )
-    assert np.array_equal(one.arrays["beta"], other.arrays["beta"])
+def test_an_offset_is_that_of_the_rest_and_par_ratio_a_scale_of_tau(device):
+    rest = HorseshoeRegression(X, TARGETS["normal"] - OFFSET)
+    for pair in (
+        ((problem_of("normal", offset=OFFSET), {}), (rest, {})),
+        ((problem_of("probit"), {"par_ratio": 0.5}), (problem_of("probit"), {"tau_scale": 0.5 / np.sqrt(ROWS)})),
+    ):
+        results = [engine_of(device).solve(of, seed=1, draws=20, warmup=20, **own) for of, own in pair]
+        assert np.array_equal(*(result.arrays["beta"] for result in results))
 
 
 @pytest.mark.parametrize("own", [{"offset": OFFSET, "penalize": PENALIZED}, {"offset": OFFSET}])
@@ -106,14 +108,6 @@ def test_all_of_it_survives_files_and_predictions(device, tmp_path):
     assert larger == pytest.approx(np.exp(2.0) * mean, rel=0.1)
 
 
-def test_par_ratio_is_a_scale_of_tau(device):
-    one, other = (
-        engine_of(device).solve(problem_of("probit"), seed=1, draws=10, warmup=10, **scale)
-        for scale in ({"par_ratio": 0.5}, {"tau_scale": 0.5 / np.sqrt(ROWS)})
-    )
-    assert np.array_equal(one.arrays["beta"], other.arrays["beta"])
-
-
 @pytest.mark.host
 def test_matrices_of_chains_may_lie_in_several_buffers(device, monkeypatch):
     whole = chains_of(device, problem_of("probit"), 4, kernel="hmc")
@@ -126,19 +120,15 @@ WRONG = [
     ({"X": RAGGED}, "X must be a matrix of numbers; got lists of several lengths"),
     ({"y": RAGGED}, "y must have one value for each row of X; got lists of several lengths"),
     ({"weights": RAGGED}, "weights must be a number for each of the 60 rows; got lists of several lengths"),
-    ({"offset": RAGGED}, "offset must be a number for each of the 60 rows; got lists of several lengths"),
     ({"penalize": [[True], [True, False]]}, "penalize must be a mask .*; got lists of several lengths"),
     ({"y": np.ma.array(TARGETS["probit"], mask=np.arange(ROWS) == 3)}, "y must have one value .*; got masked values"),
     ({"y": [None] * ROWS}, "y must hold numbers or words; got NoneType"),
     ({"X": [[10**400]] * ROWS}, "X must hold numbers; got object: int too large"),
-    ({"names": 3}, "names must be a list with a name for each of the 4 columns; got 3"),
     ({"names": "abcd"}, "names must be a list with a name for each of the 4 columns; got 'abcd'"),
-    ({"names": np.array("abcd")}, r"names must be a list with a name for each of the 4 columns; got array\('abcd'"),
     ({"names": ["a", "b"]}, "X has 4 columns, but there are 2 names"),
     ({"family": ["probit"]}, r"family must be one of probit, .*; got \['probit'\]"),
     ({"weights": [1.0, 2.0]}, r"weights must be a number for each of the 60 rows; got float64 \(2,\)"),
     ({"weights": np.append(-1.0, np.ones(59))}, "weights must be finite and at least 0; got -1.0 in row 0"),
-    ({"weights": np.full(ROWS, np.inf)}, "weights must be finite and at least 0; got inf"),
     ({"weights": np.zeros(ROWS)}, "all weights are 0"),
     ({"penalize": [True, False]}, r"penalize must have True or False for each of the 4 columns; got shape \(2,\)"),
     ({"penalize": ["age", "height"]}, r"penalize names 'height', which is not a column \(columns: age, sex, gene1"),
@@ -146,10 +136,7 @@ WRONG = [
     ({"penalize": [1, 0, 1, 0]}, "penalize must be a mask of the columns"),
     ({"penalize": np.zeros(4, bool)}, "penalize leaves no column inside the horseshoe; one at least must be penalized"),
     ({"offset": [1.0]}, r"offset must be a number for each of the 60 rows; got float64 \(1,\)"),
-    (
-        {"offset": np.where(np.arange(ROWS) == 7, np.nan, 0.0)},
-        "offset must be finite and at most 1e.06 in size; got nan in",
-    ),
+    ({"offset": np.full(ROWS, np.nan)}, "offset must be finite and at most 1e.06 in size; got nan in"),
 ]
 
 
@@ -187,10 +174,7 @@ OF_WIDE = {family: HorseshoeRegression(WIDE, np.arange(8.0), family) for family 
 REFUSALS = [
     (OF_OFFSET, {"kernel": "px"}, "kernel = px samples no probit regressions with an offset; use kernel = hmc"),
     (OF_OFFSET, {"storage": "float16"}, "storage = float16 would round the offset to three digits"),
-    *(
-        (OF_WEIGHTS, {"kernel": kernel}, f"kernel = {kernel} draws latent variables")
-        for kernel in ("gibbs", "px", "cg")
-    ),
+    (OF_WEIGHTS, {"kernel": "px"}, "kernel = px draws latent variables"),
     (problem_of("probit"), {"storage": "sparse", "streaming": "always"}, "sends rows of X"),
     (problem_of("logit"), {"kernel": "px"}, "kernel = px samples probit regressions only; use kernel = hmc"),
     (problem_of("ordinal"), {"intercept": False}, "needs its intercept"),
@@ -202,7 +186,6 @@ REFUSALS = [
         {"kernel": "gibbs"},
         "more columns than rows, .*here 5 columns and 60 rows.*use kernel = hmc",
     ),
-    (OF_WIDE["student"], {"kernel": "gibbs", "storage": "float16"}, "more columns than rows, .*storage = float16"),
     (OF_WIDE["normal"], {"kernel": "gibbs", "streaming": "always"}, "more columns than rows, .*streaming = always"),
     (problem_of("probit"), {"kernel": "px", "prior": "regularized"}, "use kernel = hmc for prior = regularized"),
     (problem_of("probit"), {"par_ratio": 0.1, "tau_scale": 0.5}, "par_ratio sets tau_scale; got both, 0.1 and 0.5"),

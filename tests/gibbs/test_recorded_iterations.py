@@ -16,6 +16,8 @@ from tests.support.engines import engine_of
 from tests.support.invariance import lines_of
 from tests.support.samplers import sampling_of, state_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
+
 
 def problem_of(name):
     random = np.random.default_rng(4)
@@ -42,7 +44,6 @@ OPTIONS = {"draws": 60, "warmup": 150, "chains": 2, "seed": 3}
 
 
 @pytest.mark.few(1)
-@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_recordings_change_no_bit_of_the_draws(device, case, monkeypatch):
     name, options = CASES[case]
@@ -120,13 +121,11 @@ def test_whatever_changes_between_iterations_takes_effect(device, monkeypatch):
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "hmc_student", "px"])
 def test_streams_beside_each_other_are_recorded(device, case, monkeypatch):
     """Factorisations on streams of their own, as on a GPU."""
     name, options = CASES[case]
-    problem = problem_of(name)
-    alone = engine_of(device).solve(problem, **options, **OPTIONS)
+    alone = engine_of(device).solve(problem_of(name), **options, **OPTIONS)
     original = Matrices._grouped
 
     def concurrent(self, algebra):
@@ -134,12 +133,11 @@ def test_streams_beside_each_other_are_recorded(device, case, monkeypatch):
         return original(self, algebra)
 
     monkeypatch.setattr(Matrices, "_grouped", concurrent)
-    beside = engine_of(device).solve(problem, **options, **OPTIONS)
+    beside = engine_of(device).solve(problem_of(name), **options, **OPTIONS)
     assert np.array_equal(beside.arrays["beta"], alone.arrays["beta"])
 
 
 @pytest.mark.few(1)
-@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 @pytest.mark.parametrize("case", ["hmc", "hmc_wide", "px", "px_wide"])
 def test_calls_of_libraries_are_not_recorded(device, case, monkeypatch, caplog):
     name, options = CASES[case]
@@ -151,25 +149,3 @@ def test_calls_of_libraries_are_not_recorded(device, case, monkeypatch, caplog):
         for provider in libraries:
             engine_of(device).solve(problem_of(name), **{**options, **OPTIONS, "provider": provider, "draws": 20})
     assert not caplog.records
-
-
-@pytest.mark.full
-def test_a_device_without_matrices_draws_the_scales_before_it_goes_on(device):
-    """The next iteration writes its number where the kernels of this one read theirs."""
-    random = np.random.default_rng(2)
-    X = random.standard_normal((300, 220))
-    with sampling_of(device, engine.HorseshoeProbit(X, X[:, 0] > 0), devices=4, chains=3, kernel="px") as sampler:
-
-        def waits(worker):
-            matrices, running = worker.matrices, worker.device
-            assert isinstance(matrices, Matrices)
-            assert not matrices.groups
-            matrices.concurrent = True
-            seen = []
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(running, "wait_for_event", lambda event: seen.append((running.queue.stream, event)))
-                built = matrices.build_beside(lambda: None)
-                matrices.factorise(built)
-            return (0, built) in seen
-
-        assert sampler.workers.submit(3, waits).result()

@@ -70,8 +70,8 @@ def test_first_draws_are_those_of_the_dense_design(device, kernel, kind):
     assert np.array_equal(draws[1], draws[2])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("kind", [pytest.param("one-hot", marks=pytest.mark.full), "numbers"])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["one-hot", "numbers"])
 def test_rows_shared_by_work_items_give_the_same_draws(device, kind, monkeypatch):
     X, y = sparse_data(kind)
     draws = []
@@ -94,23 +94,18 @@ def test_lines_of_slow_movement_are_those_of_the_dense_design(kind, intercept):
     groups = np.eye(3)[random.integers(0, 3, len(y))]
     nested = dense[:, [0]] * (random.random((len(y), 1)) < 0.8)
     separable = (random.random((len(y), 1)) < 0.03) * y[:, None]
-    dense = np.column_stack([dense, groups, nested, separable, dense[:, 5]])
+    problem = HorseshoeProbit(sparse.csr_array(np.column_stack([dense, groups, nested, separable, dense[:, 5]])), y)
     found = []
     for storage in ("float32", "sparse"):
-        options = Options(storage=storage, intercept=intercept)
-        design = Design.of(HorseshoeProbit(sparse.csr_array(dense), y), options)
+        design = Design.of(problem, Options(storage=storage, intercept=intercept))
         x = design.rows(0, len(y))[:, : design.layout.columns].astype(np.float64)
-        found.append(find_lines(design, x.T @ x, np.full(len(y), 0.4)))
+        found.append(vars(find_lines(design, x.T @ x, np.full(len(y), 0.4))))
     expected, same = found
-    assert expected.nulls > 0
-    assert expected.pairs > 0
-    assert expected.tails > 0
-    for name in ("nulls", "pairs", "tails", "separable"):
-        assert getattr(same, name) == getattr(expected, name)
-    for name in ("member_start", "member_column", "row_start", "row_index"):
-        assert np.array_equal(getattr(same, name), getattr(expected, name)), name
+    assert min(expected["nulls"], expected["pairs"], expected["tails"]) > 0
+    for name in ("nulls", "pairs", "tails", "separable", "member_start", "member_column", "row_start", "row_index"):
+        assert np.array_equal(same[name], expected[name]), name
     for name in ("member_weight", "intercept", "row_value"):
-        assert np.allclose(getattr(same, name), getattr(expected, name), rtol=1e-4, atol=1e-4), name
+        assert np.allclose(same[name], expected[name], rtol=1e-4, atol=1e-4), name
 
 
 def test_a_sparse_problem_stays_sparse_and_says_where_a_value_is_not_finite(tmp_path):
@@ -129,18 +124,6 @@ def test_a_sparse_problem_stays_sparse_and_says_where_a_value_is_not_finite(tmp_
         HorseshoeProbit(X.astype(complex), y)
 
 
-def test_a_large_libsvm_file_is_read_as_a_sparse_array(tmp_path):
-    lines = [f"{1 if row % 3 else -1} {1 + row % 7}:0.5 {1000 + row % 5 * 1000}:{row + 1}" for row in range(1000)]
-    path = tmp_path / "wide.svm"
-    path.write_text("\n".join(lines) + "\n")
-    problem = HorseshoeProbit.read(path)
-    assert sparse.issparse(problem.X)
-    assert problem.X.shape == (1000, 5000)
-    assert problem.X[2, 2] == 0.5
-    assert problem.X[4, 4999] == 5.0
-    assert problem.X.nnz == 2000
-
-
 @pytest.mark.full
 def test_the_storage_follows_shape_and_share_of_zeros():
     X = sparse.random_array((45_000, 200), density=0.15, rng=np.random.default_rng(1), format="csr")
@@ -156,7 +139,7 @@ def test_the_storage_follows_shape_and_share_of_zeros():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("family", ["normal", pytest.param("student", marks=pytest.mark.full), "ordinal", "counts"])
+@pytest.mark.parametrize("family", ["normal", "student", "ordinal", "counts"])
 def test_every_family_has_the_draws_of_the_dense_design(device, family):
     random = np.random.default_rng(4)
     X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")

@@ -2,7 +2,6 @@
 
 import shutil
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -53,61 +52,30 @@ def test_sampling_ends_at_the_first_check_that_passes_after_another(device, arvi
 
 
 def test_a_run_that_does_not_converge_ends_at_its_cap_and_warns(device):
-    notices = []
-    owner = engine_of(device)
+    owner, notices = engine_of(device), []
     result = owner.solve(problem_of(), seed=3, ess=1e6, max_draws=150, on_event=notices.append)
-    assert result.counters["draws"] == 150
-    assert result.status == "complete"
+    assert (result.counters["draws"], result.status) == (150, "complete")
     assert any("do not trust the posterior yet" in event.message for event in notices if event.type == "notice")
-
-
-@pytest.mark.full
-def test_a_target_that_a_cap_cuts_short_is_named(device):
-    problem, owner = problem_of(), engine_of(device)
-    with pytest.warns(engine.ConvergenceWarning) as caught:
-        result = owner.solve(problem, seed=3, ess=1e6, r_hat=1.2, max_draws=1000)
-    assert result.counters["least_ess"] > 400  # the posterior is good, but not what was asked for
+    with pytest.warns(engine.ConvergenceWarning) as caught:  # the posterior is good, but not what was asked for
+        result = owner.solve(problem_of(), seed=3, ess=1e6, r_hat=1.2, max_draws=1000)
     least = f"{result.counters['least_ess']:.0f}"
-    text = str(caught[0].message)
-    assert text.startswith(
-        f"sampling ended before its targets were reached: ess = 1e+06 was asked for and {least} reached"
-    )
-    assert text.endswith("allow more draws (max_draws)")
-    assert result.arrays["ess_target"] == 1e6
-    assert verdict(owner.solve(problem, seed=3, ess=500)) is None
-    assert "ess_target" not in owner.solve(problem, seed=3, draws=100).arrays
-
-
-@pytest.mark.full
-def test_a_stopped_run_without_a_number_of_draws_resumes_to_the_same_end(device, monkeypatch, tmp_path):
-    problem, options = problem_of(2000, 12), {"seed": 4, "ess": 500, "chains": 2}
-    folder = tmp_path / "run"
-    owner = engine_of(device)
-    whole = owner.solve(problem, **options)
-    with monkeypatch.context() as patch:
-        stop_at(patch, lambda event: event.type == "progress" and event.phase == "sampling" and event.done > 120)
-        assert owner.solve(problem, run_folder=folder, **options).status == "interrupted"
-    result = owner.resume(folder).wait()
-    for name in ("beta", "log_tau", "quantiles"):
-        assert np.array_equal(result.arrays[name], whole.arrays[name]), name
-    assert {**result.counters, "exchanged_bytes": 0} == {**whole.counters, "exchanged_bytes": 0}
+    text = f"sampling ended before its targets were reached: ess = 1e+06 was asked for and {least} reached"
+    assert str(caught[0].message).startswith(text)
+    assert verdict(owner.solve(problem_of(), seed=3, ess=500)) is None
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
 def test_the_last_device_fails_with_its_error_and_leaves_a_checkpoint(device, kernel, tmp_path):
-    problem = problem_of(500, 6)
+    problem, folder, owner = problem_of(500, 6), tmp_path / "run", engine_of(device)
     options = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
-    folder = tmp_path / "run"
-    owner = engine_of(device)
     whole = owner.solve(problem, **options)
     with failing(device.info.id, at_launch=3000) as failures:
         run = owner.start(problem, run_folder=folder, checkpoint_interval=1e-3, **options)
         with pytest.raises(DeviceError, match="fallen off the bus"):
             run.wait(120)
         assert failures[0] > 0
-    owner = engine_of(device)
-    result = owner.resume(folder).wait()
+    result = engine_of(device).resume(folder).wait()
     assert np.array_equal(result.arrays["beta"], whole.arrays["beta"])
 
 
@@ -120,7 +88,7 @@ def test_the_chains_go_on_without_a_device_that_fails(device, kernel, lost, laun
     problem = problem_of(500, 6)
     options = {"seed": 4, "draws": 400, "warmup": 100, "kernel": kernel, "chains": 2}
     whole = engine_of(device).solve(problem, **options)
-    name, events = device.info.id, list[Any]()
+    name, events = device.info.id, []
     with (
         engine.Engine(devices=[name] * 3) as owner,
         failing(name if lost == 1 else f"{name}#{lost}", at_launch=launch) as failures,
@@ -169,7 +137,6 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device, tmp_path):
         shutil.copytree(tmp_path / "stopped", folder)
         opened = RunFolder.open(folder)
         checkpoint = opened.checkpoint()
-        assert checkpoint is not None
         arrays = {name: np.array(array) for name, array in checkpoint.arrays.items()}
         state = checkpoint.state if isinstance(checkpoint.state, dict) else checkpoint.state.model_dump()
         change(arrays, state)
@@ -185,13 +152,6 @@ def test_a_checkpoint_keeps_the_checks_that_were_passed():
     state.iteration, state.failed, state.passes, state.convergence = 7, 2, 3, Convergence(passed=1)
     kept = {"kernel": "latent", "iteration": 7, "passed": 1, "failed": 2, "passes": 3, "exchanged_bytes": 5}
     assert checkpoint_of(state, snapshot_of(state, {}, {}), 5)[1] == kept
-
-
-def test_chains_that_have_not_mixed_are_a_python_warning():
-    X = np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.warns(engine.ConvergenceWarning, match="do not trust the posterior yet") as caught:
-        engine.solve(engine.HorseshoeProbit(X, (X[:, 0] > 0).astype(int)), draws=8, warmup=2)
-    assert caught[0].filename == __file__
 
 
 def until_stopped(rows):

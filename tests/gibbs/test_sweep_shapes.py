@@ -1,5 +1,6 @@
 """Claims about the shapes of the pass over the design on GPUs: what they declare fits."""
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -8,8 +9,6 @@ import pytest
 from engine.devices.kernels.templates import render
 from engine.devices.kernels.variants import CUDA_GPU, GPU
 from engine.solvers.gibbs.device.programs import TWICE, sweep_shape
-
-MODES = (("draw", 4), ("draw", 1), ("score", 1), ("margins", 4), ("margins", 1))
 
 
 def gpu(local_memory, shuffle):
@@ -31,18 +30,18 @@ def test_local_memory_suffices_for_any_number_of_columns(shuffle, kilobytes, sto
             assert held * (shape.chunks - 1) < stride <= held * shape.chunks
 
 
-@pytest.mark.parametrize(("mode", "chains"), MODES)
+@pytest.mark.parametrize("mode", ["draw", "score", "margins"])
 @pytest.mark.parametrize("storage", ["float32", "float16"])
-def test_local_memory_is_what_the_kernel_declares(mode, chains, storage):
+def test_local_memory_is_what_the_kernel_declares(mode, storage):
     reductions = set()
-    for shuffle in (True, False):
-        for stride in (8, 104, 1008, 4104):
-            shape = sweep_shape(gpu(227 * 1024, shuffle), stride, 128, chains, storage)
-            template, constants = shape.constants(chains, storage, mode, "probit")
-            text = render(template, "cuda" if shuffle else "opencl", **constants).text
-            assert ("__shfl_xor_sync" in text) == (shape.reduction == "shuffle")
-            reductions.add(shape.reduction)
-            declared = [int(count) for count in re.findall(r"LOCAL_ARRAY\([fi]32, \w+, (\d+)\)", text)]
-            assert declared
-            assert 4 * sum(declared) == shape.local_bytes(chains, storage)
+    for shuffle, stride, chains in itertools.product((True, False), (8, 104, 1008, 4104), (4, 1)):
+        if (mode, chains) == ("score", 4):
+            continue
+        shape = sweep_shape(gpu(227 * 1024, shuffle), stride, 128, chains, storage)
+        template, constants = shape.constants(chains, storage, mode, "probit")
+        text = render(template, "cuda" if shuffle else "opencl", **constants).text
+        assert ("__shfl_xor_sync" in text) == (shape.reduction == "shuffle")
+        reductions.add(shape.reduction)
+        declared = [int(count) for count in re.findall(r"LOCAL_ARRAY\([fi]32, \w+, (\d+)\)", text)]
+        assert 4 * sum(declared) == shape.local_bytes(chains, storage) > 0
     assert reductions == {"local", "shuffle"}
