@@ -2,11 +2,9 @@
 
 import sys
 
-import pytest
-
 import engine
 from engine.errors import InputError
-from engine.events import Notice, Progress
+from engine.events import Progress
 from tests.support.environment import ROOT
 
 
@@ -37,21 +35,3 @@ def test_files_are_those_of_the_folder_where_the_batch_is_started(clustered, tmp
     assert [event.done for event in seen if isinstance(event, Progress)][-1] == 3
     batch = clustered.map(["nowhere.txt"])
     assert list(batch.failures) == [0]
-
-
-def test_warnings_of_a_cluster_are_warnings_of_python_and_notices(clustered):
-    text = "worker-9 at tcp://host:9 is not used: there is no OpenCL device"
-    clustered.executor.connect().warnings.append(text)
-    try:
-        for call in (
-            lambda see: clustered.map([engine.Queens(6)], on_event=see),
-            lambda see: clustered.solve(engine.Queens(6), on_event=see),
-        ):
-            seen = []
-            with pytest.warns(engine.ClusterWarning, match="worker-9 .* is not used") as caught:
-                call(seen.append)
-            assert [str(one.message) for one in caught] == [text]
-            assert caught[0].filename == __file__
-            assert text in [event.message for event in seen if isinstance(event, Notice)]
-    finally:
-        clustered.executor.connect().warnings.clear()

@@ -8,14 +8,12 @@ import pytest
 
 import engine
 from engine.base.division import ClusterInfo, TaskControl
-from engine.base.result import Status
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
 from engine.execution.dask.coordinator import Coordinator, Timing
-from engine.execution.dask.transport import Lost, Reported
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
-from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
+from engine.solvers.branch_and_bound.options import Options
 from tests.support.owner import Owner
 
 TIMING = Timing(first=0.01, longest=0.01, least=0.0, patience=2.0, grace=5.0)
@@ -26,10 +24,8 @@ class Tasks:
 
     def __init__(self, problem, options, pool):
         self._worker = SearchTasks(problem, options, 0, pool)
-        self.count = 0
 
     def compute(self, worker, work, seconds, shared):
-        self.count += 1
         control = TaskControl(seconds)
         control.shared = shared
         began = time.monotonic()
@@ -37,27 +33,9 @@ class Tasks:
         return time.monotonic() - began, answer
 
 
-class Workers(SimulatedTransport):
-    """Simulated workers, of which other messages come first: those that ``first`` makes of the numbers of tasks."""
-
-    def __init__(self, *arguments, first=None, **named):
-        super().__init__(*arguments, **named)
-        self._first, self._numbers = first, []
-
-    def submit(self, number, *arguments):
-        self._numbers.append(number)
-        super().submit(number, *arguments)
-
-    def messages(self, timeout):
-        if self._first is None:
-            return super().messages(timeout)
-        found, self._first = self._first(self._numbers), None
-        return found
-
-
 def coordinated(problem, options, workers, compute, timing=TIMING, **transport):
     """A coordinator of simulated workers, the run that it works for, and the way to the workers."""
-    owner, way = Owner(), Workers(workers, compute, **transport)
+    owner, way = Owner(), SimulatedTransport(workers, compute, **transport)
     parts = DividedSearch(problem, options, owner, ClusterInfo(workers, False))
     return Coordinator(way, owner, parts, timing, clock=way.clock), owner, way
 
@@ -112,27 +90,3 @@ def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu)
         coordinator.solve()
     arrays, _ = owner.saved[-1]
     assert len(arrays["begin"]) >= 1
-
-
-def test_a_divided_search_ends_when_its_best_solution_equals_the_bound(cpu, alone):
-    problem = engine.Flowshop(np.random.default_rng(3).integers(1, 100, (3, 20)))
-    best = alone.solve(problem)
-    assert best.objective == problem.tree().lower_bound()
-    solved = {"solution": best.solution.tolist(), "value": best.objective}
-
-    def first(numbers):
-        gone = Lost(numbers[0], RuntimeError("gone"), fault=True, worker="w1")
-        return [Reported(numbers[0], "w1", solved), gone, gone, gone]
-
-    def compute(worker, work, seconds, shared):
-        raise AssertionError("no task is finished here")
-
-    options = FlowshopOptions(initial=tuple(range(20)))
-    coordinator, owner, _ = coordinated(problem, options, 2, compute, first=first)
-    result = coordinator.solve()
-    assert (result.status, result.objective, result.bound) == ("optimal", best.objective, best.objective)
-    assert [value for name, value, _ in owner.metrics if name == "explored_share"][-1] == 0.0
-    parts = DividedSearch(problem, options, owner, ClusterInfo(2, False))
-    assert parts.result(Status.INTERRUPTED).status == "interrupted"
-    parts.report("w1", solved)  # while the run is being stopped
-    assert parts.result(Status.INTERRUPTED).status == "optimal"

@@ -45,18 +45,6 @@ COMMON = 'cores = 8\nmemory = "32GB"\nproject = "abc"\nprologue = ["module load 
             ],
         ),
         (
-            'kind = "lsf"\nqueue = "gpu"\ngpus = 2\ndirectives = ["-x"]',
-            ["#BSUB -q gpu", '#BSUB -P "abc"', "#BSUB -n 8", "#BSUB -W 26:30", '#BSUB -gpu "num=2"', "#BSUB -x"],
-        ),
-        (
-            'kind = "sge"\nqueue = "gpu"\ngpus = 2\ndirectives = ["-pe smp 8"]',
-            ["#$ -q gpu", "#$ -P abc", "#$ -l h_rt=26:30:00", "#$ -l gpu=2", "#$ -pe smp 8"],
-        ),
-        (
-            'kind = "oar"\nqueue = "gpu"',
-            ["#OAR -q gpu", "#OAR --project abc", "#OAR -l /nodes=1/core=8,walltime=26:30:00"],
-        ),
-        (
             'kind = "htcondor"\ngpus = 2\ndirectives = ["+Big = true"]\ndisk = "20GB"',
             ["accounting_group = abc", "request_gpus = 2", "+Big = true", "MY.DaskWorkerDisk = 20000000000"],
         ),

@@ -9,7 +9,6 @@ from engine.cli import command_line
 from engine.errors import ClusterError, InputError, OptionError
 from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
-from engine.execution.dask.dask_transport import Roster
 from tests.support.environment import ROOT
 
 
@@ -52,37 +51,6 @@ def test_without_the_extra_the_message_names_it(problem_file, capsys, monkeypatc
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert command_line(["solve", str(problem_file), "--cluster", "local:2"]) == 3
     assert "Quintet's extra cluster has it" in capsys.readouterr().err
-
-
-def described(**changes):
-    worker = {"label": "worker-0", "host": "here", "versions": connection.versions(), "devices": b"", "fault": ""}
-    return {**worker, **changes}
-
-
-def usable(*descriptions):
-    """A connection to workers with these descriptions."""
-    made = object.__new__(Connection)
-    made.warnings = []
-    made._roster = Roster(None, connection.versions(), lambda addresses: {})
-    for number, description in enumerate(descriptions):
-        made._roster.describe(f"tcp://host:{number}", description)
-    made.require_usable()
-    return made
-
-
-def test_workers_that_cannot_be_used_are_named_with_the_reason():
-    with pytest.raises(ClusterError, match="the cluster has no workers"):
-        usable()
-    other = {**connection.versions(), "quintet": "0.0.1"}
-    with pytest.raises(
-        ClusterError, match=r"worker-0 at tcp://host:0 cannot be used: it has quintet 0\.0\.1, and this"
-    ):
-        usable(described(versions=other), described())
-    with pytest.raises(ClusterError, match="no worker has a usable device; worker-0: there is no OpenCL device"):
-        usable(described(fault="there is no OpenCL device"))
-    found = usable(described(), described(label="worker-1", fault="there is no OpenCL device"))
-    assert [worker.label for worker in found.usable] == ["worker-0"]
-    assert found.warnings == ["worker-1 at tcp://host:1 is not used: there is no OpenCL device"]
 
 
 def test_insecure_allows_a_cluster_without_tls(tmp_path, monkeypatch, problem_file, capsys):

@@ -58,10 +58,6 @@ def _hasty(monkeypatch):
     monkeypatch.setattr(nvrtc, "_machine_code", in_haste)
 
 
-def in_language(language):
-    return [variant for variant in variants() if language in variant.languages]
-
-
 def parameters(language):
     """All of them; by default only the first of each template is compiled. One that is skipped if none can be."""
     if language == "cuda":
@@ -71,7 +67,7 @@ def parameters(language):
             return [pytest.param(None, marks=pytest.mark.skip(reason=str(error)))]
     found = []
     seen = set()
-    for variant in in_language(language):
+    for variant in (one for one in variants() if language in one.languages):
         marks = [pytest.mark.full] if variant.template in seen else []
         found.append(pytest.param(variant, id=label(variant), marks=marks))
         seen.add(variant.template)

@@ -40,9 +40,9 @@ if "kill" in sys.argv:
 DRAWN = f"{0x6627E8D5}\n"  # of Random123's known answers
 
 
-def started(cache, *words, **environment):
+def started(cache, *words):
     kept = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
-    variables = kept | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)} | environment
+    variables = kept | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)}
     return subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, env=variables)
 
 
@@ -66,14 +66,6 @@ def cache(filled, tmp_path):
     return tmp_path / "cache"
 
 
-def damaged_in_place(path):
-    path.write_bytes(os.urandom(path.stat().st_size))
-
-
-def cut_to_half(path):
-    os.truncate(path, path.stat().st_size // 2)
-
-
 @pytest.mark.full
 def test_files_beside_a_list_that_a_power_cut_emptied_are_not_trusted(cache):
     for path in (*compiled(cache), *cache.rglob("lists/*.json")):
@@ -87,7 +79,7 @@ def test_files_beside_a_list_that_a_power_cut_emptied_are_not_trusted(cache):
 @pytest.mark.parametrize("name", ["*.so", "program.bc"])
 def test_files_that_were_cut_are_compiled_again(cache, name):
     for path in cache.rglob(name):
-        cut_to_half(path)
+        os.truncate(path, path.stat().st_size // 2)
     done = started(cache)
     assert (done.returncode, done.stdout) == (0, DRAWN)
     assert re.search(r"StorageWarning: the files of \d+ compiled programs in .* were damaged", done.stderr)
@@ -99,7 +91,7 @@ def test_files_that_were_cut_are_compiled_again(cache, name):
 def test_kernels_of_a_process_killed_at_once_are_not_trusted(tmp_path, filled):
     assert started(tmp_path, "kill").returncode == -signal.SIGKILL
     for path in compiled(tmp_path):
-        damaged_in_place(path)
+        path.write_bytes(os.urandom(path.stat().st_size))
     done = started(tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")
 

@@ -3,7 +3,6 @@
 import importlib
 import threading
 import traceback
-from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from engine.devices import DevicePool, MemoryInfo
 from engine.devices.pool.pool import reserve_host_cores
 from engine.errors import DeviceError, OutOfDeviceMemory
 from tests.support.counting import ABACUS
-from tests.support.patience import PATIENCE
 
 INFO = replace(ABACUS, memory=2_000_000_000, max_allocation=2_000_000_000)
 
@@ -162,27 +160,3 @@ def test_a_cpu_leaves_cores_to_the_threads_of_gpus_beside_it(cores, gpus, left):
 
     assert reserve_host_cores(described("cpu"), gpus).capabilities.compute_units == left
     assert reserve_host_cores(described("gpu"), gpus) == described("gpu")
-
-
-def test_what_is_left_to_a_pool_ends_before_its_devices_are_closed(opencl):
-    order = []
-    pool = DevicePool([opencl.info])
-    ending = Future()
-    pool.defer(ending)
-
-    def once():
-        order.append("at the end")
-
-    for _ in range(2):
-        pool.at_close(once)
-
-    def end():
-        pool.members[0].submit(lambda _: order.append("on the device")).result(PATIENCE)
-        ending.set_exception(DeviceError("the loser's trouble"))
-
-    thread = threading.Timer(0.1, end)
-    thread.start()
-    pool.close()
-    thread.join(PATIENCE)
-    assert order == ["on the device", "at the end"]
-    pool.close()

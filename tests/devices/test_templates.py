@@ -113,33 +113,6 @@ def test_a_compile_error_names_the_template_and_its_own_line(text, trial_templat
     compile_trial(trial_template("whole", text.replace("missing", "1")))  # directives break nothing
 
 
-def test_every_line_of_c_keeps_its_number(trial_template):
-    rows = [f"marker{number}" for number in range(1, 60)]
-    rows[4:7] = ["% for i in range(2):", "marker6 ${i}", "% endfor"]
-    rows[9] = "<% x = 1 %>"
-    rows[14:17] = ["<%", "    y = 2", "%>"]
-    rows[19:22] = ["${max(", "    x, y", ")}"]
-    rows[29] = "## a comment"
-    rows[34:37] = ["marker35 \\", "  marker36 \\", "  marker37"]
-    rows[39:42] = ["<%text>", "marker41", "</%text>"]
-    rows[49] = "%% marker50"
-    text = render(trial_template("numbers", "\n".join(rows)), "cuda").text
-    number = 0
-    seen = []
-    for line in text[text.index('"trial/numbers.mako"') :].split("\n")[1:]:
-        if directive := re.match(r'#line (\d+) "trial/numbers.mako"$', line):
-            number = int(directive[1])
-            continue
-        number = number or 1
-        if marker := re.search(r"marker(\d+)", line):
-            assert int(marker[1]) == number, line
-            seen.append(number)
-        number += 1
-    assert set(seen) == {
-        int(marker) for marker in re.findall(r"marker(\d+)", "\n".join(rows)) if marker not in ("36", "37")
-    }
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -28,12 +28,6 @@ def abacus(tmp_path, monkeypatch):
     backends.cache_clear()
 
 
-def test_it_is_found_and_chosen_by_its_name(abacus):
-    assert list(backends()) == ["cuda", "opencl", "abacus"]
-    assert [info.id for info in devices.select("abacus")] == ["abacus:0"]
-    assert resolve({"backend": "abacus"}).settings.backend == "abacus"
-
-
 @pytest.mark.parametrize(  # the samples of the others have more kernels to compile
     "name", [pytest.param(name, marks=[pytest.mark.full] * (name != "branch_and_bound")) for name in sorted(discover())]
 )

@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine.errors import ProblemError
 from engine.formats import large_tables, tables
-from engine.formats.source import limited, watched
+from engine.formats.source import watched
 from engine.solvers import recognize
 from tests.support.needs import package
 
@@ -90,22 +90,16 @@ def test_a_table_of_numbers_takes_no_more_than_its_numbers_while_it_is_read(tmp_
 
 LARGE = {
     "a header": "a,b,y\n" + "1,-2.5e-3,0\n.5,7.,1\n" * 40,
-    "no header, and no end of line": "1;2;1\n" * 50 + "3;4;0",
     "comments before the header": "# made by hand\n\na\tb\ty\n" + "1\t2\t1\n" * 50,
-    "spaces": "1 2 1\n3 4 0\n" * 30,
     "uneven spaces": "1  2 1\n 3 4 0 \n" * 30,
     "ends of line as in Windows": "a,b,y\r\n" + "1,2,1\r\n3,4,0\r\n" * 30,
-    "old ends of line": "a,b,y\r" + "1,2,1\r3,4,0\r" * 30,
     "extremes": "a,b,y\n" + "+1e308,-0,1\n1e400,4.9e-324,0\n" * 30,
-    "an empty line": "a,b,y\n" + "1,2,1\n" * 40 + "\n1,2,0\n",
     "a comment": "a,b,y\n" + "1,2,1\n" * 40 + "1,2,0 # the last\n",
     "quotes": "a,b,y\n" + '1,"2",1\n' * 40,
     "words": "a,b,y\n" + "1,2,yes\n3,4,no\n" * 40,
     "an empty cell": "a,b,y\n" + "1,2,1\n" * 40 + "1,,1\n",
     "uneven rows": "a,b,y\n" + "1,2,1\n" * 40 + "1,2\n3,4,5,6\n",
-    "a date": "a,b,y\n" + "1,2020-01-02,1\n" * 40,
     "a number for pyarrow only": "a,b,y\n" + "1,nan(1),1\n" * 40,
-    "no rows": "a,b,y\n",
 }
 
 
@@ -147,17 +141,6 @@ def test_reading_a_long_table_reports_how_far_it_is_and_can_be_ended(large, tmp_
 
     with watched(stop), pytest.raises(ProblemError, match="stopped at"):
         tables.read(path)
-
-
-def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path):
-    path = write(tmp_path / "wide", "1 1:1\n0 167772160:1\n" * 30)
-    with pytest.raises(ProblemError, match=r"a table of 60 rows and 167772160 columns would take 33.6 GB of memory"):
-        tables.read(path)
-    text = write(tmp_path / "data.csv", "a,b,y\n" + "1,2,1\n" * 100)
-    with limited(2000), pytest.raises(ProblemError, match=r"a table of 100 rows and 3 columns would take 2.4 kB"):
-        tables.read(text)
-    with limited(100), pytest.raises(ProblemError, match=r"reading the table would take 1\.2 kB"):
-        tables.read(text)
 
 
 def test_parquet(tmp_path):

@@ -56,19 +56,10 @@ def a_large_operation_has_all_threads_meanwhile():
     assert counts() == {2}
 
 
-def a_limit_of_the_caller_holds_and_is_restored():
-    with threadpool_limits(1, "blas"):
-        with one_thread(), all_threads():
-            assert counts() == {1}
-        assert counts() == {1}
-    assert counts() == {2}
-
-
 CLAIMS = (
     every_thread_of_the_process_is_heard,
     one_thread_stays_until_the_last_who_wanted_it_has_left,
     a_large_operation_has_all_threads_meanwhile,
-    a_limit_of_the_caller_holds_and_is_restored,
 )
 
 

@@ -35,16 +35,3 @@ def test_arrays_come_as_they_were_sent_whatever_is_printed_between():
     assert [messages.read(stream).name, messages.read(stream).name] == ["event", "alive"]
     with pytest.raises(EOFError):
         messages.read(stream)
-
-
-@pytest.mark.parametrize(
-    ("sent", "error"),
-    [
-        (b'{"message": "x", "arrays": {"a": ["|O", [1]]}}\n' + bytes(8), ValueError),
-        (b'{"message": "x", "arrays": {"a": ["<i8", [2]]}}\n' + bytes(12), EOFError),
-        (b'{"message": "x", "arrays": {"a": ["<i8", [-2]]}}\n' + bytes(12), ValueError),
-    ],
-)
-def test_what_is_no_array_is_an_error(sent, error):
-    with pytest.raises(error):
-        messages.read(io.BytesIO(sent))

@@ -94,12 +94,5 @@ def test_names_from_a_recorded_run_drive_no_terminal():
     assert "\x07" not in output
 
 
-@pytest.mark.parametrize("last", [FINISHED, FAILED])
-@pytest.mark.parametrize("width", [40, 80])
-def test_the_bar_keeps_to_one_line_on_a_narrow_terminal(width, last):
-    output = shown(*STORY, last, width=width)
-    assert len(output.rpartition("\r")[2].splitlines()[0]) <= width + 5
-
-
 def test_where_there_is_no_terminal_only_warnings_are_shown():
     assert shown(*STORY, FINISHED, terminal=False) == "warning: it is getting late\n"

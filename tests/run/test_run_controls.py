@@ -1,7 +1,5 @@
 """A run from outside: its clock, its controls, its observers."""
 
-import gc
-import threading
 import time
 
 import pytest
@@ -155,32 +153,3 @@ def test_ctrl_c_in_solve_returns_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(Run, "wait", interrupted)
     assert engine.solve(LONG).status == Status.INTERRUPTED
-
-
-def test_start_against_close_is_a_run_or_a_refusal_and_leaves_nothing_open(tmp_path):
-    outcomes = []
-
-    def begin(owner, folder):
-        try:
-            outcomes.append(str(owner.start(Counting(50), run_folder=folder).wait(PATIENCE).status))
-        except engine.InputError as error:
-            outcomes.append(str(error))
-
-    for number in range(12):
-        owner = engine.Engine()
-        starts = [threading.Thread(target=begin, args=(owner, tmp_path / f"{number}-{which}")) for which in range(3)]
-        closing = threading.Timer(number / 500, owner.close)
-        for thread in (*starts, closing):
-            thread.start()
-        for thread in (*starts, closing):
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
-        assert not owner.is_open
-    assert len(outcomes) == 36
-    assert {outcome for outcome in outcomes if not outcome.startswith("the engine is closed")} <= {
-        "optimal",
-        "interrupted",
-    }
-    for folder in tmp_path.iterdir():
-        assert RunFolder.open(folder).result() is not None
-    gc.collect()  # an open file would be a ResourceWarning, which is an error here

@@ -53,7 +53,6 @@ def describe(folder, change):
             "of the class Problem of the module engine.base.problem, which has no file",
         ),
         (lambda d: d["options"].update(stepp=5), "unknown option 'stepp'"),
-        (lambda d: d["settings"].update(devices=[5.5]), "devices"),
     ],
 )
 def test_a_description_that_makes_no_sense_is_one_sentence(change, message, stopped):

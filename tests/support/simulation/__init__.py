@@ -29,10 +29,10 @@ from engine.runs.executor import Local
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
-from engine.solvers import discover, solver_for
+from engine.solvers import discover
 from tests.support import counting
 from tests.support.simulation.children import children
-from tests.support.simulation.cluster import SEED, AloneOwner
+from tests.support.simulation.cluster import SEED
 from tests.support.simulation.devices import Drivers
 from tests.support.simulation.disk import Disk
 from tests.support.simulation.plan import POINTS, Fault, Plan
@@ -77,7 +77,7 @@ def history_of(number, scenarios=None):
 
     faults = [fault() for _ in range(random.choice((1, 2)))]
     starts = (tuple(faults),)
-    if len(faults) == 2 and (scenario.folder or scenario.by == "coordinator") and random.random() < 0.5:
+    if len(faults) == 2 and scenario.folder and random.random() < 0.5:
         starts = ((faults[0],), (faults[1],))
     return History(number, name, random.randrange(max(1, scenario.devices)), starts)
 
@@ -128,10 +128,6 @@ class Simulator:
     def _threw(self, arguments):
         text = "".join(traceback.format_exception(arguments.exc_type, arguments.exc_value, arguments.exc_traceback))
         self._thrown.append(f"a thread threw {text}")
-
-    def scenarios(self):
-        """The names of those that can be simulated here."""
-        return [name for name, one in SCENARIOS.items() if self._device is not None or not one.devices]
 
     def live(self, history):
         """Live through a history; what must not have happened in it."""
@@ -216,7 +212,6 @@ class _Life:
             self._is_there = True
         self._kept = None
         self._has_result = False
-        self._restored = None
         self.occurred = []
         self.lost = False
 
@@ -231,10 +226,6 @@ class _Life:
 
     def _start(self, plan):
         """Start or resume the run under some faults, and look at what is left."""
-        if self._scenario.by == "coordinator":
-            self._judge(plan, *self._coordinated(plan))
-            self.occurred += plan.occurred
-            return
         self._has_begun = False
         had_ended = (self._root / "r" / "result.json").exists()
         disk = Disk(self._root, plan, self._chance) if self._scenario.folder else None
@@ -300,19 +291,6 @@ class _Life:
         finally:
             if folder is not None:
                 folder.release()
-
-    def _coordinated(self, plan):
-        """The same with a coordinator alone."""
-        scenario, owner = self._scenario, AloneOwner(plan, self._restored)
-        problem = scenario.problem()
-        options = solver_for(problem).options_model(type(problem)).model_validate(scenario.options)
-        try:
-            return None, scenario.solve(plan, self._history.number)(problem, options, None, owner)
-        except QuintetError as error:
-            return error, None
-        finally:
-            if owner.saved:
-                self._restored = Checkpoint(*owner.saved[-1], elapsed=0.0)
 
     def _judge(self, plan, error, result):
         """A start has ended with the right answer, or with an error that its faults explain."""

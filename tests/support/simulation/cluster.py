@@ -10,9 +10,7 @@ from random import Random
 
 import numpy as np
 
-from engine.base.context import StopRequested
 from engine.base.division import ClusterInfo
-from engine.base.result import Status
 from engine.benchmarks.cluster.simulation import SimulatedTransport
 from engine.errors import ClusterError, DeviceError
 from engine.execution.dask.coordinator import Coordinator, Timing
@@ -20,7 +18,6 @@ from engine.execution.dask.transport import Answered, Left, Lost
 from engine.solvers.branch_and_bound.division import DividedSearch, pack, unpack
 from engine.solvers.branch_and_bound.intervals import Units, digits_of
 from engine.solvers.branch_and_bound.validate import tree_of
-from tests.support.owner import Owner
 from tests.support.searching import aligned, number_of
 
 SEED = 7
@@ -88,8 +85,6 @@ class FaultyTransport(SimulatedTransport):
 
 def _spoilt_answer(answer):
     """An answer that does not add up."""
-    if not isinstance(answer, dict) or "explored" not in answer:
-        return answer
     return {**answer, "explored": [answer["explored"][0] + 1, *answer["explored"][1:]]}
 
 
@@ -147,24 +142,6 @@ class TableWorkers:
         if leaf not in self._values:
             self._values[leaf] = self._tree.evaluate(np.array(_permutations(self.n)[leaf]))
         return self._values[leaf]
-
-
-class AloneOwner(Owner):
-    """What the coordinator needs of a run, without threads and folder; stopped as a plan says."""
-
-    def __init__(self, plan, restored=None):
-        super().__init__()
-        self._plan, self.restored, self.seed = plan, restored, SEED
-        self._due = itertools.count()
-
-    def poll(self):
-        """Stop the run."""
-        if self._plan.due("poll") is not None:
-            raise StopRequested(Status.INTERRUPTED)
-
-    def checkpoint_due(self):
-        """Now and then."""
-        return next(self._due) % 5 == 0
 
 
 def searched(plan, seed):

@@ -29,9 +29,9 @@ POLL = {"poll": 5}
 class Scenario:
     """A run, the calls in it that may fail, and how many of each it makes at most.
 
-    ``by`` says how it is started: as a run of an engine (``engine``), as the files of one alone (``files``), or as a
-    coordinator alone (``coordinator``). ``devices`` is 0 for a run on the host alone; ``weight`` is its share of all
-    histories; ``gives_up``: what was on a device that fails is given up, as islands are.
+    ``by`` says how it is started: as a run of an engine (``engine``), or as the files of one alone (``files``).
+    ``devices`` is 0 for a run on the host alone; ``weight`` is its share of all histories; ``gives_up``: what was on a
+    device that fails is given up, as islands are.
     """
 
     weight: float
@@ -130,11 +130,11 @@ SCENARIOS = {
     "files": Scenario(60.0, _count, DISK | POLL, _COUNT, "files", objective=_total),
     "disk": Scenario(8.0, _count, DISK | POLL, _COUNT, objective=_total),
     "search": Scenario(
-        9.0, lambda: engine.Queens(5), _MESSAGES | POLL, {}, "coordinator", solve=searched, objective=lambda: 10
+        9.0, lambda: engine.Queens(5), _MESSAGES | POLL, solve=searched, objective=lambda: 10, folder=False
     ),
     "minimization": Scenario(
-        9.0, _flowshop, _MESSAGES | POLL, {"initial": "infinity"}, "coordinator", solve=searched,
-        objective=_best_makespan,
+        9.0, _flowshop, _MESSAGES | POLL, {"initial": "infinity"}, solve=searched, objective=_best_makespan,
+        folder=False,
     ),
     "search in a folder": Scenario(
         2.0, _flowshop, {**_MESSAGES, **DISK, **POLL}, {"initial": "infinity"}, solve=searched, objective=_best_makespan
