@@ -84,15 +84,6 @@ def _compiler():
     return compiler
 
 
-BEYOND = """
-KERNEL LAUNCH_BOUNDS(2, 1) beyond(GLOBAL i32* sums, i32 place)
-{
-    LOCAL_ARRAY(i32, part, 4);
-    part[LOCAL_ID + place] = 1;
-    BARRIER();
-    sums[LOCAL_ID] = part[LOCAL_ID];
-}
-"""
 MEAN = """
 KERNEL LAUNCH_BOUNDS(64, 1) neighbours(const GLOBAL f64* values, GLOBAL f64* sums)
 {
@@ -116,12 +107,6 @@ def test_a_missing_barrier_is_found(tmp_path, trial_template, between):
         assert np.array_equal(after["sums"], values + np.roll(values, -1))
     else:
         assert {place.split(":")[0] for place in found} == {"trial/neighbours.mako"}
-
-
-def test_an_index_beyond_a_local_array_is_found(tmp_path, trial_template):
-    template = trial_template("beyond", BEYOND)
-    with pytest.raises(AssertionError, match=r"beyond\.mako:5:\d+: runtime error: index 4 out of bounds"):
-        races(tmp_path, template, {}, "beyond", 1, 2, sums=np.zeros(2, np.int32), place=3)
 
 
 @pytest.mark.few(1)

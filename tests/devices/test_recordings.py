@@ -89,15 +89,11 @@ def test_what_needs_the_host_is_refused_in_plain_words(device, trial_template):
             rule = f"{what} cannot be part of a recording on {running.info.id}"
             with pytest.raises(RecordingError, match=rule), running.record():
                 act()
-        with pytest.raises(RecordingError, match="do not nest"), running.record(), running.record():
-            pass
         if not running.capabilities.graphs:  # there the driver refuses, in its words
             with pytest.raises(RecordingError, match="an event from before it"), running.record():
                 running.wait_for_event(before)
-        with pytest.raises(KernelArgumentError, match="times must be int32"), running.record() as recording:
+        with pytest.raises(KernelArgumentError, match="times must be int32"), running.record():
             add(1, 8, values=values, more=more, times=1 << 40, share=0.0)
-        with pytest.raises(RecordingError, match="cannot be played"):
-            recording.play()
         running.sync()
         add(1, 8, values=values, more=more, times=1, share=0.0)
         return running.get(values).tolist()

@@ -138,24 +138,16 @@ def _solve_whole(name, devices):
 def differences(name, result, whole):
     """Every way in which a resumed run's result is not that of an unbroken one."""
     case = CASES[name]
-    found = []
-    if result.status != whole.status:
-        found.append(f"status {result.status}, not {whole.status}")
-    same = result.objective == whole.objective
-    if not case.exact and result.objective is not None and whole.objective is not None:
-        same = bool(np.isclose(result.objective, whole.objective, rtol=1e-6))
-    if not same:
-        found.append(f"objective {result.objective}, not {whole.objective}")
-    for counter in case.counters:
-        if result.counters[counter] != whole.counters[counter]:
-            found.append(f"{counter} {result.counters[counter]}, not {whole.counters[counter]}")
+    pairs = {"status": (result.status, whole.status), "objective": (result.objective, whole.objective)}
+    if not case.exact and None not in pairs["objective"] and np.isclose(*pairs["objective"], rtol=1e-6):
+        del pairs["objective"]
+    pairs |= {counter: (result.counters[counter], whole.counters[counter]) for counter in case.counters}
+    found = [f"{what} {own}, not {other}" for what, (own, other) in pairs.items() if own != other]
     for array in case.arrays:
         if not np.array_equal(result.arrays[array], whole.arrays[array]):
             found.append(f"another array {array}")
-    if case.history and result.arrays["history"].shape != whole.arrays["history"].shape:
-        found.append(f"{len(result.arrays['history'])} rows of history, not {len(whole.arrays['history'])}")
-    elif case.history and (np.isnan(result.arrays["history"]) != np.isnan(whole.arrays["history"])).any():
-        found.append("numbers of the history are missing")
+    if case.history and not np.array_equal(*(np.isnan(one.arrays["history"]) for one in (result, whole))):
+        found.append("other rows of history, or numbers of it are missing")
     if case.solution and case.exact and not np.array_equal(result.solution, whole.solution):
         found.append("another solution")
     if name == "knapsack" and result.solution is not None:

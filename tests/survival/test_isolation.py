@@ -83,28 +83,6 @@ def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_w
         assert owner.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), reduce=False).objective == 220
 
 
-@pytest.mark.full
-def test_a_stopped_snippet_resumes_from_its_checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    slow = "for (i32 k = 0; k < 300; k++) for (i32 i = 0; i < N; i++) fitness += BIT(i) * (k == 0);"
-    arguments = {"population": 800, "seed": 3, "local_search": "none"}
-    with engine.Engine(devices=CPUS[:1]) as owner:
-        whole = owner.solve(snippet(slow, 40), **arguments)
-        seen = []
-        run = owner.start(snippet(slow, 40), run_folder=tmp_path / "r", on_event=seen.append, **arguments)
-        wait_until(lambda: any(event.type == "metric" for event in list(seen)) or run.join(0))
-        run.pause()
-        wait_until(lambda: run.join(0) or any(event.type == "state" for event in list(seen)))
-        run.resume()
-        run.stop()
-        stopped = run.wait()
-        assert stopped.status in ("interrupted", whole.status)
-        again = owner.resume(tmp_path / "r", trust=True).wait()
-    assert again.objective == whole.objective
-    assert np.array_equal(again.solution, whole.solution)
-    assert again.counters["evaluations"] == whole.counters["evaluations"]
-
-
 @LINUX
 def test_no_child_is_left_behind():
     def children():
