@@ -8,6 +8,7 @@ import pytest
 
 import engine
 from engine.base.division import ClusterInfo, TaskControl
+from engine.benchmarks.cluster.command import simulate
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
 from engine.errors import AuditError, ClusterError
@@ -90,3 +91,10 @@ def test_without_workers_the_run_ends_with_a_checkpoint_after_some_patience(cpu)
         coordinator.solve()
     arrays, _ = owner.saved[-1]
     assert len(arrays["begin"]) >= 1
+
+
+def test_a_hundred_simulated_workers_are_busy_and_cost_little():
+    found = simulate(100, 4, 1000, Mishaps(killed=0.01, frozen=0.001, twice=0.01), seed=1)
+    assert found["busy"] > 0.75
+    assert found["killed"] > 5
+    assert found["repeated"] >= found["killed"]

@@ -1,4 +1,4 @@
-"""Clusters of a batch system: the scripts of the jobs, and jobs that start late, never, or with certificates."""
+"""Clusters of a batch system: the scripts of the jobs, and jobs that start late or are refused."""
 
 import pytest
 

@@ -184,3 +184,18 @@ def test_a_text_is_rendered_again_only_when_a_template_or_a_constant_is_another(
     assert rendered(name, constants={"number": 1}).text.split()[-2:] == ["more", "1"]
     assert rendered(name, constants={"number": np.array(object())}).text != ""  # its address is another every time
     assert len(list((tmp_path / "cache").iterdir())) == 4
+
+
+def test_the_programs_used_longest_ago_make_room(tmp_path, monkeypatch):
+    for number, name in enumerate(("OLD", "NEW", "NEWEST")):
+        program = tmp_path / "AB" / name
+        program.mkdir(parents=True)
+        (program / "program.bc").write_bytes(bytes(100))
+        (program / "last_accessed").touch()
+        os.utime(program / "last_accessed", (number, number))
+    first = kernel_cache._PoclFiles(tmp_path)
+    first.list_soon()
+    first._close()
+    monkeypatch.setattr(kernel_cache, "_largest", lambda: 310)
+    kernel_cache._PoclFiles(tmp_path)._close()
+    assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]

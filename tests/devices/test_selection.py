@@ -49,11 +49,6 @@ def both(monkeypatch):
     install(monkeypatch, CUDA, OPENCL)
 
 
-@pytest.fixture
-def only_cpu(monkeypatch):
-    install(monkeypatch, None, [replace(EPYC, index=0)])
-
-
 @pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     ("names", "expected"),
@@ -67,7 +62,6 @@ def only_cpu(monkeypatch):
         (["gpu-BBBB"], ["cuda:1"]),
         (["opencl:1", "opencl:1"], ["opencl:1", "opencl:1"]),
     ],
-    ids=["id", "two ids", "spelling", "index", "name part", "name in lower case", "uuid", "twice"],
 )
 def test_a_device_answers_to_its_id_index_name_and_uuid(names, expected):
     assert ids(select("auto", names)) == expected
@@ -79,10 +73,13 @@ def test_by_default_all_gpus_of_one_backend_are_used():
     assert ids(select("opencl")) == ["opencl:0"]
 
 
-@pytest.mark.usefixtures("only_cpu")
-def test_without_a_gpu_the_first_device_is_used():
+def test_without_a_gpu_the_first_device_is_used_and_a_missing_backend_is_answered_with_why(monkeypatch):
+    install(monkeypatch, None, [replace(EPYC, index=0)])
     assert ids(select()) == ["opencl:0"]
     assert available()[1] == {"cuda": NO_DRIVER}
+    for given in (("auto", ["cuda:0"]), ("cuda",)):
+        with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
+            select(*given)
 
 
 @pytest.mark.usefixtures("both")
@@ -100,25 +97,9 @@ def test_a_name_that_matches_nothing_is_answered_with_what_there_is(backend, nam
     assert str(caught.value) == message
 
 
-@pytest.mark.usefixtures("only_cpu")
-def test_a_device_of_a_missing_backend_is_answered_with_why_it_is_missing():
-    with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
-        select("auto", ["cuda:0"])
-    with pytest.raises(BackendUnavailable, match="the package pycuda is not"):
-        select("cuda")
-
-
-@pytest.fixture
-def fresh_driver():
-    """PyCUDA's driver is looked for once a process; look again within and after the test."""
-    cuda._driver.cache_clear()
-    yield
-    cuda._driver.cache_clear()
-
-
-@pytest.mark.usefixtures("fresh_driver")
 @pytest.mark.parametrize("driver", [False, True])
 def test_cuda_without_its_package_says_which_step_is_missing(monkeypatch, driver):
+    monkeypatch.setattr(cuda, "_driver", cuda._driver.__wrapped__)  # it is looked for once a process
     monkeypatch.setattr(cuda, "_has_driver_library", lambda: driver)
     monkeypatch.setitem(sys.modules, "pycuda", None)
     monkeypatch.delitem(sys.modules, "pycuda.driver", raising=False)

@@ -12,12 +12,6 @@ from engine.devices.kernels.source import compiler_location
 from engine.devices.kernels.templates import render
 from engine.errors import BackendUnavailable, KernelError
 
-
-def place(name, line):
-    """What a message says of a place."""
-    return f"({name}.mako, line {line})"
-
-
 CONTROL_LINES = """\
 // A comment, and then everything that Mako takes out.
 ## one of Mako's own
@@ -60,30 +54,24 @@ KERNEL broken(GLOBAL i32* out)
 }
 """
 
-EACH_TEXT = pytest.mark.parametrize("text", [CONTROL_LINES, MACROS])
-
 
 @pytest.fixture(params=["opencl", "nvrtc"])
 def compile_trial(request):
-    """``compile_trial(template, **constants)`` with each compiler that this machine has."""
+    """``compile_trial(template)`` with each compiler that this machine has."""
+
+    def with_nvrtc(template):
+        try:
+            compile_cubin(render(template, "cuda"), "sm_80", "no device")
+        except BackendUnavailable as error:
+            pytest.skip(str(error))
+
+    def build(device, template):
+        Program(device, render(template, "opencl")).kernel("broken")
+
     if request.param == "nvrtc":
-
-        def with_nvrtc(template, **constants):
-            try:
-                compile_cubin(render(template, "cuda", **constants), "sm_80", "no device")
-            except BackendUnavailable as error:
-                pytest.skip(str(error))
-
         return with_nvrtc
     member = request.getfixturevalue("opencl")
-
-    def build(device, template, **constants):
-        Program(device, render(template, "opencl", **constants)).kernel("broken")
-
-    def on_device(template, **constants):
-        member.submit(build, template, **constants).result()
-
-    return on_device
+    return lambda template: member.submit(build, template).result()
 
 
 def prelude_names(language):
@@ -101,12 +89,12 @@ def test_both_preludes_define_the_same_names():
     assert {"KERNEL", "BARRIER", "u64", "f32", "MULTIPLY_HIGH_U32"} <= names
 
 
-@EACH_TEXT
+@pytest.mark.parametrize("text", [CONTROL_LINES, MACROS])
 def test_a_compile_error_names_the_template_and_its_own_line(text, trial_template, compile_trial):
     template = trial_template("broken", text)
     with pytest.raises(KernelError) as caught:
         compile_trial(template)
-    assert place("trial/broken", line_of(text, "missing")) in str(caught.value)
+    assert f"(trial/broken.mako, line {line_of(text, 'missing')})" in str(caught.value)
     assert "missing" in caught.value.log
     assert caught.value.source_path is not None
     assert "missing" in Path(caught.value.source_path).read_text(encoding="utf-8")
@@ -133,7 +121,7 @@ def test_a_rendering_error_names_the_template_and_line(trial_template, text, lin
     ("log", "found"),
     [
         ('a/b.mako(12): error: identifier "x" is undefined', "a/b.mako, line 12"),
-        ("w.mako(3): warning #177-D: unused\na/b.mako(12): error: no", "a/b.mako, line 12"),
+        ("w.mako(3): warning #177-D: unused\na/b.mako(12): error: no\na/b.mako:14:1: error: no", "a/b.mako, line 12"),
         ("error: a/b.mako:7:15: use of undeclared identifier 'x'", "a/b.mako, line 7"),
         ("<kernel>:7:15: error: use of undeclared identifier 'x'", "a/b.mako, line 12"),
         ("a/b.mako:7:15: warning: unused\nlinker failed", None),
@@ -142,8 +130,3 @@ def test_a_rendering_error_names_the_template_and_line(trial_template, text, lin
 def test_compiler_location_is_the_first_error(log, found):
     rendered = "\n\n" + '#line 4 "a/p.mako"\n' + "int x;\n" + '#line 11 "a/b.mako"\n' + "int y;\nint z;\n"
     assert compiler_location(log, rendered) == found
-
-
-@pytest.fixture
-def source():
-    return render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)

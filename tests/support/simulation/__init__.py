@@ -59,10 +59,10 @@ class History:
         return f"{self.number}: {self.scenario}: {starts}"
 
 
-def history_of(number, scenarios=None):
-    """The history of a number; with ``scenarios``, one of these."""
+def history_of(number):
+    """The history of a number."""
     random = Random(number)
-    names = sorted(scenarios or SCENARIOS)
+    names = sorted(SCENARIOS)
     name = random.choices(names, [SCENARIOS[name].weight for name in names])[0]
     scenario = SCENARIOS[name]
     points = [point for point, found in POINTS.items() if found.call in scenario.calls]
