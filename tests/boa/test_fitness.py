@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.errors import ProblemError
 from engine.generators.boa import NKOptions, generate_nk, write_nk
-from engine.solvers.boa.fitness import Function, Hierarchy, Snippet, formulas, landscapes, tables
+from engine.solvers.boa.fitness import Function, Hierarchy, Snippet, landscapes, tables
 from engine.solvers.boa.fitness.autocorrelation import Autocorrelation
 from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
 from tests.support.strings import every
@@ -28,35 +28,15 @@ def test_traps_follow_their_definition():
     assert values(onemax(4), every(4)) == every(4).sum(axis=1).tolist()
 
 
-def recursive_hiff(bits):
-    worth = len(bits) if len(set(bits)) == 1 else 0
-    middle = len(bits) // 2
-    return worth + (recursive_hiff(bits[:middle]) + recursive_hiff(bits[middle:]) if middle else 0)
-
-
-def recursive_htrap(bits, top=True):
-    """Worth, and the symbol passed up."""
-    if len(bits) == 1:
-        return 0.0, bits[0]
-    third = len(bits) // 3
-    parts = [recursive_htrap(bits[at : at + third], False) for at in range(0, len(bits), third)]
-    below, symbols = sum(part[0] for part in parts), [part[1] for part in parts]
-    if None in symbols:
-        return below, None
-    number = sum(symbol or 0 for symbol in symbols)
-    low = 0.9 if top else 1.0
-    worth = 1.0 if number == 3 else low * (2 - number) / 2
-    return below + len(bits) * worth, symbols[0] if len(set(symbols)) == 1 else None
-
-
-def test_hierarchies_follow_their_recursive_definition():
+@pytest.mark.parametrize("problem", [engine.BOA("hiff", 16), engine.BOA("htrap", 27), engine.LABS(13)])
+def test_values_are_those_of_the_independent_check(problem):
     random = np.random.default_rng(2)
-    for fitness, n in ((Hierarchy("hiff", 16), 16), (Hierarchy("htrap", 27), 27)):
-        block = 2 if fitness.text == "hiff" else 3
-        bits = np.repeat(random.integers(0, 2, (200, n // block)), block, axis=1).astype(np.uint8)
-        bits[::3] ^= (random.random((67, n)) < 0.05).astype(np.uint8)
-        for row, value in zip(bits.tolist(), values(fitness, bits), strict=True):
-            assert value == pytest.approx(recursive_hiff(row) if block == 2 else recursive_htrap(row)[0])
+    bits = np.repeat(random.integers(0, 2, (100, -(-problem.n // 3))), 3, axis=1)[:, : problem.n].astype(np.uint8)
+    bits[::3] ^= (random.random(bits[::3].shape) < 0.05).astype(np.uint8)
+    for string, value in zip(bits, problem.evaluate(bits).tolist(), strict=True):
+        for claimed in (value, value + 1):
+            result = engine.Result(engine.Status.FEASIBLE, claimed, None, string)
+            assert bool(engine.verify(result, problem).refuted) == (claimed != value)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +48,7 @@ def test_hierarchies_follow_their_recursive_definition():
         onemax(11),
         Hierarchy("hiff", 16),
         Hierarchy("htrap", 9),
+        *(Autocorrelation(n) for n in (2, 3, 7, 11)),
         landscapes.random_nk(14, 4, 1, seed=1),
         landscapes.random_nk(13, 3, 2, seed=2),
         landscapes.random_nk(12, 2, 3, seed=3),
@@ -78,30 +59,6 @@ def test_hierarchies_follow_their_recursive_definition():
 )
 def test_known_optima_are_those_of_brute_force(fitness):
     assert fitness.best_key == fitness.keys(every(fitness.n)).max()
-
-
-def test_weights_of_clauses_that_do_not_hold_are_summed():
-    clauses = [[1, -2, 3], [-1], [2, 2], [3, -3], [-3, 1]]
-    weights = [5, 2, None, 9, 7]
-    expected = []
-    for bits in every(3):
-        broken = [not any(bits[abs(literal) - 1] == (literal > 0) for literal in clause) for clause in clauses]
-        costs = [24 if weight is None else weight for weight in weights]  # one more than 5 + 2 + 9 + 7
-        expected.append(sum(cost for cost, is_broken in zip(costs, broken, strict=True) if is_broken))
-    fitness = formulas.weighted_max_sat(3, clauses, weights)
-    assert values(fitness, every(3)) == expected
-    assert fitness.value(fitness.best_key) == 0
-    broken = [sum(not any(b[abs(k) - 1] == (k > 0) for k in clause) for clause in clauses) for b in every(3)]
-    assert values(formulas.max_sat(3, clauses), every(3)) == [len(clauses) - count for count in broken]
-
-
-@pytest.mark.parametrize("n", [2, 3, 7, 11])
-def test_energies_of_sequences_are_squares_of_their_autocorrelations(n):
-    signs = 2 * every(n).astype(int) - 1
-    energies = [sum(int(s[k:] @ s[: n - k]) ** 2 for k in range(1, n)) for s in signs]
-    fitness = Autocorrelation(n)
-    assert values(fitness, every(n)) == energies
-    assert fitness.value(fitness.best_key) == min(energies)
 
 
 def test_tables_with_decimals_are_exact():

@@ -1,7 +1,5 @@
 """Islands equal their NumPy references, whatever the devices, the slices and the interruptions."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,7 @@ import engine
 from engine.devices import DevicePool
 from engine.references.boa import ReferenceRun, migrate
 from engine.solvers.boa import islands as islands_module
-from engine.solvers.boa.device.state import CONVERGED, MOST_GENERATIONS, STALLED, STATUS, Ending, Slice
-from engine.solvers.boa.division import _advanced
+from engine.solvers.boa.device.state import CONVERGED, STALLED, Ending
 from engine.solvers.boa.fitness.tables import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
@@ -28,14 +25,6 @@ NEVER = Ending(None, 10**6)
 def running(device):
     with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
-
-
-def test_a_long_slice_of_an_island_has_every_generation():
-    def advance(count):
-        return lambda: Slice(np.zeros(count, STATUS.dtype), means=[0.5] * count)
-
-    total = _advanced(SimpleNamespace(reason=0, advance=advance), MOST_GENERATIONS + 6)
-    assert len(total.history) == len(total.means) == MOST_GENERATIONS + 6
 
 
 def test_the_last_island_that_goes_on_may_be_given_up(device):

@@ -147,19 +147,13 @@ def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta
     assert kstest(momenta[:, ::5].ravel(), chi2(4).cdf).pvalue > 1e-3
 
 
-def test_a_summary_marks_what_survives_and_a_verdict_names_the_worst():
+def test_a_summary_marks_what_survives():
     random = np.random.default_rng(3)
     X = random.standard_normal((400, 3))
     problem = engine.HorseshoeProbit(X, 2 * X[:, 1] + random.standard_normal(400) > 0, names=["a", "b", "c"])
     result = engine.solve(problem, draws=800, warmup=200, backend="opencl", seed=1)
     assert [row.name for row in result.summary if row.survives] == ["b"]
-    shown = result.display()
-    assert shown.titles[3] == "90 % from"
-    assert [row[0] for row in shown.rows if row[5]] == ["b"]
-    assert {row[0] for row in shown.rows} == {"intercept", "log_tau", "a", "b", "c"}
-    short = engine.solve(problem, draws=30, warmup=0, backend="opencl", kernel="gibbs")
-    assert "the draws of " in str(verdict(short))
-    assert str(verdict(short)).endswith("allow more draws")
+    assert [row[0] for row in result.display().rows if row[5]] == ["b"]
 
 
 @pytest.mark.parametrize("apart", [False, True])  # the same number in all chains, or one of its own in each
@@ -180,13 +174,3 @@ def test_a_coefficient_that_never_moves_has_not_mixed(apart):
         warning = str(verdict(Posterior("complete", None, None, None, counters={"chains": 4}, arrays=arrays)))
         expected = "None" if good else "the draws of a are worth 4 " if apart else "a never changed; allow more draws"
         assert expected in warning
-
-
-@pytest.mark.full
-def test_many_quantities_have_the_diagnostics_of_each_alone():
-    draws = np.random.default_rng(5).normal(size=(2, 300, 4000)).cumsum(axis=1)  # more than are worked at once
-    found = diagnose(draws)
-    for quantity in (0, 1746, 1747, 3999):
-        alone = diagnose(draws[:, :, [quantity]])
-        for name in ("r_hat", "ess_bulk", "ess_tail", "mcse_mean"):
-            assert getattr(found, name)[quantity] == getattr(alone, name)[0], name

@@ -94,21 +94,6 @@ def test_a_subclass_may_have_parameters_of_its_own(base):
 
 
 @pytest.mark.full
-def test_sparse_features_give_the_answers_of_dense_ones():
-    from scipy import sparse
-
-    random = np.random.default_rng(6)
-    X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")
-    number = X[:, [0]].toarray().ravel() * 3.0 + 0.2 * random.standard_normal(150)
-    options = {"draws": 40, "warmup": 40, "random_state": 2}
-    for model, y in ((engine.HorseshoeClassifier, number > 1.0), (engine.HorseshoeRegressor, number)):
-        estimator = model(**options)
-        given, same = (estimator.fit(features, y).predict(features) for features in (X.tocoo(), X.toarray()))
-        assert np.allclose(np.asarray(given, float), np.asarray(same, float), rtol=1e-9)
-    assert np.allclose(estimator.predict(X, return_std=True)[1], estimator.predict(X.toarray(), return_std=True)[1])
-
-
-@pytest.mark.full
 def test_each_of_three_classes_is_reported_from_the_others():
     random = np.random.default_rng(8)
     X = random.standard_normal((90, 2))

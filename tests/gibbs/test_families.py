@@ -218,24 +218,6 @@ def test_a_target_without_errors_is_fitted_to_the_rounding_of_float32(device, fa
     assert 1e-6 < result.arrays["sigma"].min() < result.arrays["sigma"].max() < 1e-4
 
 
-@pytest.mark.full
-def test_counts_find_their_coefficients_and_their_dispersion(device):
-    random = np.random.default_rng(6)
-    data = random.standard_normal((500, 6)) * [1, 10, 0.1, 1, 1, 1] + 2.0
-    mean = np.exp(1.0 + 0.6 * data[:, 0] - 0.05 * data[:, 1])
-    problem = HorseshoeRegression(data, random.poisson(mean * random.gamma(2.0, 0.5, 500)), "counts")
-    result = engine_of(device).solve(problem, seed=3, draws=300)
-    rows = {row.name: row for row in result.summary}
-    for name, value in {"intercept": 1.0, "x0": 0.6, "x1": -0.05, "dispersion": 0.5}.items():
-        assert rows[name].mean == pytest.approx(value, abs=4.0 * rows[name].sd), name
-    assert [rows[name].survives for name in ("x0", "x3", "dispersion")] == [True, False, False]
-    assert rows["dispersion"].r_hat < 1.05
-    exact = engine.log_likelihood(problem, result)[0, 5].sum()
-    assert result.arrays["lp"][0, 5] == pytest.approx(exact, rel=1e-5)
-    replicated = engine.posterior_predictive(problem, result, seed=1)
-    assert replicated.mean() == pytest.approx(problem.y.mean(), rel=0.2)
-
-
 @pytest.mark.parametrize(
     ("y", "family", "message"),
     [

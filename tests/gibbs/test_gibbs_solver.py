@@ -301,16 +301,6 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(device, kern
 
 
 @pytest.mark.full
-def test_a_run_without_an_intercept_begins_at_the_solution_of_another(device):
-    problem = problem_of(200, 4)
-    options = {"intercept": False, "kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
-    short = solve_on(device, problem, initial=np.full(4, 9.0), **options)
-    long = solve_on(device, problem, initial=[0.0, *np.full(4, 9.0)], **options)
-    assert np.array_equal(short.arrays["beta"], long.arrays["beta"])
-    assert not np.array_equal(short.arrays["beta"], solve_on(device, problem, **options).arrays["beta"])
-
-
-@pytest.mark.full
 def test_columns_may_have_the_names_of_other_quantities(device):
     nameless = problem_of(200, 4)
     problem = engine.HorseshoeProbit(nameless.X, nameless.y, names=["intercept", "log_tau", "x2", "x3"])

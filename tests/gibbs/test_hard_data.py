@@ -85,13 +85,3 @@ def test_values_too_large_are_refused_by_name(device, X, family, options, messag
     problem = engine.HorseshoeRegression(X * x[:, None], 1e200 * x if family == "normal" else x > 0, family)
     with pytest.raises(engine.ProblemError, match=message):
         engine_of(device).solve(problem, **options)
-
-
-@pytest.mark.full
-def test_a_separable_wide_problem_mixes(device):
-    random = np.random.default_rng(5)
-    X = np.round(16.0 * random.standard_normal((60, 160))) / 16.0
-    y = X[:, :3] @ [2.0, -2.0, 1.0] + random.standard_normal(60) > 0
-    result = solved(device, X, y, draws=400, warmup=300, seed=1)
-    assert result.counters["least_ess"] > 70  # 27 with trajectories of beta
-    assert result.arrays["separating"].size

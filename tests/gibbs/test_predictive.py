@@ -70,16 +70,6 @@ def test_log_likelihoods_and_predictions_are_the_models(device, family):
     assert abs(float(drawn.mean()) - float(problem.y.mean())) < spread
 
 
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore")
-def test_arviz_compares_models_by_them(device, arviz):
-    problem, result = solved(device, "normal")
-    data = engine.to_arviz(result, problem)
-    found = arviz.loo(data)
-    mean = engine.log_likelihood(problem, result).mean(axis=(0, 1)).sum()
-    assert mean - 30 < float(found.elpd_loo if hasattr(found, "elpd_loo") else found.elpd) < mean + 1
-
-
 def test_draws_of_some_coefficients_are_not_enough(device):
     problem, result = solved(device, "normal", coefficients=["x1"])
     with pytest.raises(engine.InputError, match="solve without the option coefficients"):

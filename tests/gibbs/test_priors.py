@@ -11,7 +11,6 @@ from engine.devices import DevicePool
 from engine.solvers.gibbs.design import separation
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
-from tests.support.engines import engine_of
 from tests.support.invariance import LEVEL
 
 SPREADS = (1e-6, 0.02, 1.0, 30.0)
@@ -80,27 +79,6 @@ def test_local_precisions_have_their_conditional_distribution(device, kind):
             density = local_density(kind, np.exp(s), m, k) * np.exp(s)
             below = integrate.cumulative_simpson(density, x=s, initial=0.0)
             assert stats.kstest(drawn, lambda at: np.interp(at, s, below / below[-1])).pvalue > LEVEL, (m, k)  # noqa: B023
-
-
-def data(rows=300, seed=2):
-    random = np.random.default_rng(seed)
-    X = random.standard_normal((rows, 6))
-    return X, X @ [1.2, -0.8, 0.4, 0.0, 0.0, 0.0] + random.standard_normal(rows) > 0
-
-
-@pytest.mark.full
-def test_a_slab_bounds_the_coefficient_of_a_separable_column(device):
-    X, y = data(120)
-    X[:, 5] = np.where(y & (np.arange(120) % 4 == 0), 1.0, 0.0)
-    results = {
-        kind: engine_of(device).solve(engine.HorseshoeProbit(X, y), prior=kind, draws=300, seed=1, **options)
-        for kind, options in {"horseshoe": {}, "regularized": {"slab": 1.0, "slab_degrees": 50.0}}.items()
-    }
-    width = {kind: float(np.abs(np.quantile(result.arrays["beta"][..., 6], 0.99))) for kind, result in results.items()}
-    assert width["regularized"] < 6.0 < width["horseshoe"]
-    assert results["regularized"].arrays["slab"].shape == (4, 300)
-    assert str(results["regularized"].arrays["prior"]).startswith("regularized horseshoe")
-    assert str(results["horseshoe"].arrays["prior"]) == "horseshoe"
 
 
 @pytest.mark.parametrize("intercept", [True, False])

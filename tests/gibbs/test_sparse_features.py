@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import engine
 from engine.errors import ProblemError
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device import sparse_programs
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
-from tests.support.samplers import chains_of, sampling, start_of, state_of
+from tests.support.samplers import sampling, state_of
 
 KINDS = ("one-hot", "numbers", "full column")
 
@@ -122,36 +121,3 @@ def test_a_sparse_problem_stays_sparse_and_says_where_a_value_is_not_finite(tmp_
         HorseshoeProbit(X, y)
     with pytest.raises(ProblemError, match="got complex128"):
         HorseshoeProbit(X.astype(complex), y)
-
-
-@pytest.mark.full
-def test_the_storage_follows_shape_and_share_of_zeros():
-    X = sparse.random_array((45_000, 200), density=0.15, rng=np.random.default_rng(1), format="csr")
-    y = np.arange(45_000) % 2
-    chosen = {
-        (density, storage): Design.of(HorseshoeProbit(Z, y[: Z.shape[0]]), Options(storage=storage)).storage
-        for density, Z in ((0.15, X), ("one value", X != 0), (1.0, X.toarray() + 1.0), ("small", X[:100]))
-        for storage in ("auto", "sparse", "float16")
-    }
-    assert chosen["one value", "auto"] == chosen[1.0, "sparse"] == chosen["small", "sparse"] == "sparse"
-    assert chosen[0.15, "auto"] == chosen[1.0, "auto"] == chosen["small", "auto"] == "float32"
-    assert chosen[0.15, "float16"] == "float16"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("family", ["normal", "student", "ordinal", "counts"])
-def test_every_family_has_the_draws_of_the_dense_design(device, family):
-    random = np.random.default_rng(4)
-    X = sparse.random_array((150, 8), density=0.3, rng=random, format="csr")
-    margin = X[:, [0, 1]].sum(axis=1) * 2.0
-    y = margin + 0.3 * random.standard_normal(150)
-    if family in ("ordinal", "counts"):
-        y = np.digitize(y, [0.2, 1.0]) if family == "ordinal" else random.poisson(np.exp(margin))
-    problem = engine.HorseshoeRegression(X, y, family=family)
-    dense, entries = (
-        chains_of(device, problem, 12, kernel="hmc", storage=storage) for storage in ("float32", "sparse")
-    )
-    assert np.allclose(dense, entries, rtol=1e-4, atol=1e-4)  # sums of float32 in another order
-    assert np.ptp(dense[:, :, :9], axis=0).max() > 0.01
-    (start, sd), (other, _) = (start_of(device, problem, kernel="hmc", storage=how) for how in ("float32", "sparse"))
-    assert (np.abs(start - other) < 0.05 * sd).all()

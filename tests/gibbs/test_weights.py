@@ -5,10 +5,9 @@ import pytest
 from scipy import sparse
 
 from engine.solvers.gibbs.design.features import column_moments
-from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.families import FAMILIES, constant_of_counts
 from engine.solvers.gibbs.problem import HorseshoeRegression
-from tests.support.samplers import sampling_of, state_of
+from tests.support.samplers import sampling_of
 
 RANDOM = np.random.default_rng(11)
 X = RANDOM.standard_normal((45, 4))
@@ -49,39 +48,6 @@ def test_likelihood_and_score_are_sums_with_the_weights(device, family, storage,
         assert found == pytest.approx(value(beta), rel=3e-6)
         expected = [(value(beta + step) - value(beta - step)) / 2e-5 for step in 1e-5 * np.eye(5)]
         assert gradient == pytest.approx(np.array(expected), rel=3e-4, abs=3e-4)
-
-
-def chains_of(member, problem, storage):
-    """Draws of three chains, from a given point, with all moves of the kernel hmc."""
-    options = {"chains": 3, "kernel": "hmc", "storage": storage}
-    with sampling_of(member, problem, 9, **options) as sampler:
-        sampler.make_gram(weighted=False)
-        gram = sampler.gram()
-        lines = find_lines(sampler.design, gram, sampler.weigh_at(np.zeros(5)))
-        assert min(lines.pairs, lines.tails) > 0
-        sampler.set_lines(lines)
-        sampler.set_small(np.array([False, False, True, True, False]))
-        sampler.make_gram(weighted=True)
-        sampler.set_state(state_of(np.linspace(-0.3, 0.4, 15).reshape(3, -1), tau=0.3))
-        sampler.adapt(averaging=True)
-        sampler.advance(0, 6, 0)
-        sampler.take_weights()  # the curvature at the chains' points
-        sampler.collect()
-        sampler.advance(6, 6, 0)
-        _, rows, _ = sampler.collect()
-    return rows
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("storage", ["float32", "sparse"])
-@pytest.mark.parametrize("family", FAMILY_NAMES)
-def test_rows_in_parts_whose_weights_add_up_give_the_same_draws(device, family, storage):
-    y = target_of(family)
-    weighted = chains_of(device, HorseshoeRegression(X, y, family, weights=WEIGHTS), storage)
-    share = np.random.default_rng(13).random(45)
-    parts = np.concatenate([share * WEIGHTS, (1.0 - share) * WEIGHTS])
-    in_parts = HorseshoeRegression(np.vstack([X, X]), np.append(y, y), family, weights=parts)
-    assert chains_of(device, in_parts, storage) == pytest.approx(weighted, rel=2e-2, abs=2e-2)
 
 
 @pytest.mark.few(1)

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine import Knapsack
-from engine.solvers.knapsack.bounded import ZeroOne
 from engine.solvers.knapsack.mip.process import IntegerProgram, Mip
-from engine.solvers.knapsack.presolve import presolve
 from tests.support.examples import examples
 from tests.support.knapsacks import assert_solved
 
@@ -85,16 +83,6 @@ def test_small_problems_agree_with_every_choice(one_device, kinds, which, capaci
     assert (len(profile), profile[-1]) == (capacity + 1, value)
     half = Knapsack(problem.profits, problem.weights, capacity // 2, counts=problem.counts)
     assert profile[capacity // 2] == one_device.solve(half).objective
-
-
-def test_packs_of_equal_items_are_bounded_by_the_number_of_items():
-    """Of strongly correlated items, Dantzig's bound allows more than the number of items that fit."""
-    random = np.random.default_rng(4)
-    weights = random.integers(1, 100, 2000)
-    problem = Knapsack(weights + 10, weights, int(weights.sum()) // 2)
-    packs = ZeroOne.of(problem, merge=True)
-    assert packs.problem.n < problem.n // 2
-    assert presolve(packs.problem, True, copies=packs.copies).bound == presolve(problem, True).bound
 
 
 def test_a_search_by_highs_is_ended_when_the_run_must_end():

@@ -16,7 +16,6 @@ from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.sparse import buffers
 from engine.solvers.knapsack.sparse import items as sparse_items
-from engine.solvers.knapsack.sparse import table as sparse_table
 from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.examples import examples
@@ -109,13 +108,3 @@ def test_tables_are_chosen_by_their_cells(one_device):
     for capacity, wanted in ((10**6, "few cells"), (10**8, "since a dense table has")):
         problem = generate(GeneratorOptions(type="exponential-groups", n=400, capacity=capacity, seed=3))
         assert wanted in choose_table(problem, Options(), undecided(problem), [gpu])[1]
-
-
-def test_reason_of_a_refusal_names_the_device(one_device):
-    info = one_device.device_infos[0]
-    weights = np.array([4 * 10**13 + 1, 5 * 10**13, 6 * 10**13 - 7])
-    items = SparseItems.of(np.arange(3), weights, weights, 10**14)
-    assert "2^31 tiles" in (sparse_table.fault(items, info) or "")
-    smaller = SparseItems.of(np.arange(3), weights // 60, weights // 60, 10**12)
-    reason = sparse_table.fault(smaller, info)
-    assert reason is None or info.id in reason

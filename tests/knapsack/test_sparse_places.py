@@ -158,7 +158,6 @@ def test_checkpoints_do_not_depend_on_devices_and_memory(device, tmp_path):
         with small_devices(slots, steps=1):
             stopped_at(engine_of(device, devices), problem, 30, tmp_path / str(number))
         checkpoint = RunFolder.open(tmp_path / str(number)).checkpoint()
-        assert checkpoint is not None
         state = checkpoint.state
         found.append((state.phase, state.cells, {name: a.tolist() for name, a in checkpoint.arrays.items()}))
     assert found[0][0] == "tiles"
@@ -181,10 +180,9 @@ def test_a_device_that_fails_leaves_the_table_to_the_others(device, number, laun
 
 def test_the_last_device_fails_with_its_error_and_the_run_resumes(device, tmp_path):
     problem, name = even(4), device.info.id
+    options = {"variant": "sparse", "reduce": False, "run_folder": tmp_path / "run", "checkpoint_interval": 1e-6}
     with Engine(devices=[name]) as engine, small_devices(40), failing(name, at_launch=300):
-        run = engine.start(
-            problem, variant="sparse", reduce=False, run_folder=tmp_path / "run", checkpoint_interval=1e-6
-        )
+        run = engine.start(problem, **options)
         with pytest.raises(DeviceError, match="fallen off the bus"):
             run.wait(60)
     with small_devices(40):

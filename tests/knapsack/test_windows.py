@@ -44,7 +44,7 @@ def repeated(draw):
     return Knapsack(profits[own], weights[own], draw(st.integers(1, int(weights[own].sum()))))
 
 
-few = examples(40)
+few = examples(80)
 variants = st.sampled_from(["classes", "dense"])
 kept = st.sampled_from([1e-5, 1e-2, 10.0])
 
@@ -55,12 +55,20 @@ def as_gpu(monkeypatch):
 
 
 @few
-@given(problem=repeated(), variant=variants, keep_memory=kept, gpu=st.booleans())
-def test_equal_items_are_solved(one_device, problem, variant, keep_memory, gpu):
+@given(
+    problem=repeated(),
+    variant=variants,
+    keep_memory=kept,
+    gpu=st.booleans(),
+    several=st.booleans(),
+    share=st.sampled_from([1, 50]),
+)
+def test_equal_items_are_solved(one_device, three_devices, problem, variant, keep_memory, gpu, several, share):
     with pytest.MonkeyPatch.context() as patch:
         if gpu:
             patch.setattr(dense_table, "shapes_for", lambda _, value: lock_step(value))
-        assert_optimal(one_device, problem, reduce=False, variant=variant, keep_memory=keep_memory)
+        options = {"variant": variant, "keep_memory": keep_memory, "minimum_share": share}
+        assert_optimal(three_devices if several else one_device, problem, reduce=False, **options)
 
 
 @pytest.mark.usefixtures("as_gpu")
@@ -71,12 +79,6 @@ def test_equal_items_are_traced_back_together(one_device):
         problem = Knapsack(profits, weights, capacity)
         for variant in ("classes", "dense"):
             assert_optimal(one_device, problem, reduce=False, variant=variant, keep_memory=10.0)
-
-
-@few
-@given(problem=repeated(), variant=variants, keep_memory=kept, share=st.sampled_from([1, 50]))
-def test_several_devices_solve_them_too(three_devices, problem, variant, keep_memory, share):
-    assert_optimal(three_devices, problem, reduce=False, variant=variant, keep_memory=keep_memory, minimum_share=share)
 
 
 @pytest.mark.few(1)

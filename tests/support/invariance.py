@@ -10,21 +10,13 @@ from engine.devices.kernels import templates
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.records import CHAIN
-from engine.solvers.gibbs.device.sparse_rows import SparseRows
-from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from tests.support.samplers import sampling, state_of
 
 REPLICATES, WIDE_REPLICATES, ITERATIONS = 20_000, 6_000, 2  # wide X takes a matrix product a chain, cg launches
-
-
 INTERCEPT_SCALE = 1.5
-
-
 LEVEL = 1e-6  # of each statistic; a false alarm in about one of 10 000 runs of this file
-
-
 X = np.array([[1.2, -0.4, 0.3], [-0.7, 0.9, 0.8], [0.5, 1.1, -1.3], [-1.4, -0.2, 0.6]])
 
 
@@ -122,31 +114,29 @@ def advance(sampler, draws, y, first, with_lines):
     X = design.problem.X
     lines = lines_of(design, y) if with_lines else None
 
+    targets = np.where(y, 1.0, -1.0)
+
     def set_signs(worker):
         """A sparse design has the signs of the rows apart from its entries."""
-        moves = worker.moves
-        assert isinstance(worker.rows, SparseRows)
-        assert isinstance(moves, ConjugateMoves)
         signs = np.zeros(worker.rows.signs.size, np.float32)
-        signs[: len(X)] = np.where(y, 1.0, -1.0)
+        signs[: len(X)] = targets
         worker.device.put(signs, worker.rows.signs)
-        moves.rescale.set_small(set_of(design))
+        worker.moves.rescale.set_small(set_of(design))
 
     def work(worker):
         rows = np.zeros((worker.rows.count, worker.layout.stride), np.float32)
-        rows[: len(X)] = design.rows(0, len(X)) * (design.signs(0, len(X)) * np.where(y, 1.0, -1.0))[:, None]
+        rows[: len(X)] = design.rows(0, len(X)) * (design.signs(0, len(X)) * targets)[:, None]
         worker.device.put(rows.reshape(-1), worker.rows.blocks[0].buffer)
         if worker.settings.options.kernel == "hmc":
             signs = np.zeros(worker.hamiltonian.signs.size, np.float32)
-            signs[: len(X)] = np.where(y, 1.0, -1.0) if design.intercept else 0.0
+            signs[: len(X)] = targets if design.intercept else 0.0
             worker.device.put(signs, worker.hamiltonian.signs)
             worker.hamiltonian.rescale.set_small(set_of(design))
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
     sampler.workers.each(set_signs if sampler.settings.options.kernel == "cg" else work)
-    arguments = {name: draws[name] for name in ("lam", "nu")}
-    state = state_of(draws["beta"], draws["tau"], xi=draws["xi"], **arguments)
+    state = state_of(draws["beta"], draws["tau"], draws["lam"], draws["nu"], draws["xi"])
     state["chain_state"][:, CHAIN.names.index("slab_precision")] = draws["slab"]
     sampler.set_state(state)
     for step in range(first, first + ITERATIONS):
@@ -186,20 +176,12 @@ def p_values(
     y = (mean + noise((replicates, rows))) > 0
     pattern = y @ (1 << np.arange(rows))
     ends = []
-    options = {
-        "standardize": False,
-        "slab": 0.5 if kind == "regularized" else slab,
-        "prior": kind,
-        "local_degrees": 3.0,
-        "intercept": intercept,
-        "intercept_scale": INTERCEPT_SCALE,
-    }
+    options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE, "provider": "kernels"}
+    options |= {"prior": kind, "local_degrees": 3.0, "slab": 0.5 if kind == "regularized" else slab, "chains": chains}
     options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc", "independent": "hmc"}.get(kernel, kernel)
     if kernel == "cg":
         options["storage"] = "sparse"  # its signs are set apart from the entries
-    with sampling(
-        member, columns, np.arange(rows) % 2, seed, 1, family, problem, chains=chains, provider="kernels", **options
-    ) as sampler:
+    with sampling(member, columns, np.arange(rows) % 2, seed, 1, family, problem, **options) as sampler:
         assert sampler.settings.wide == (kernel == "wide")
         assert sampler.settings.latent == (kernel == "latent")
         run = 0
@@ -216,44 +198,36 @@ def p_values(
     )
     state = CHAIN.view(numbers)
     tau = state["tau_precision"] ** -0.5
-    values = {"tau": stats.kstest(tau, stats.halfcauchy.cdf)}
-    if kernel in ("gibbs", "px", "wide"):
-        values["xi"] = stats.kstest(state["xi_rate"], stats.gamma(0.5).cdf)
-    if intercept:
-        values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
-    for j in range(inside - unpenalized, inside):
-        values[f"unpenalized {j}"] = stats.kstest(beta[:, j] / INTERCEPT_SCALE, "norm")
-    for j in range(inside, inside + penalized):
-        values[f"lambda {j}"] = stats.kstest(local[:, j] ** -0.5, stats.halfcauchy.cdf)
-        values[f"beta {j}"] = stats.kstest(beta[:, j] * np.sqrt(local[:, j]) / tau, "norm")
-        if kernel in ("gibbs", "px", "wide"):
-            values[f"nu {j}"] = stats.kstest(nu[:, j], stats.gamma(0.5).cdf)
+    lam, inner = local**-0.5, range(inside, inside + penalized)
+    normal = {"intercept": beta[:, 0]} if intercept else {}
+    normal |= {f"unpenalized {j}": beta[:, j] for j in range(inside - unpenalized, inside)}
+    values = {name: stats.kstest(found / INTERCEPT_SCALE, "norm") for name, found in normal.items()}
+    fresh_of = np.random.default_rng(seed + 1)
     if slab is not None or kind != "horseshoe":  # the prior of the parameters has no closed form then
-        fresh = bounded_prior(
-            np.random.default_rng(seed + 1), replicates, penalized, outside, precisions, kind, effects
-        )
-        found = {"tau": tau, "beta": beta, "lambda": local**-0.5}
-        expected = {"tau": fresh["tau"], "beta": fresh["beta"], "lambda": fresh["lam"]}
-        values = {"tau": stats.ks_2samp(found["tau"], expected["tau"])}
+        fresh = bounded_prior(fresh_of, replicates, penalized, outside, precisions, kind, effects)
+        values["tau"] = stats.ks_2samp(tau, fresh["tau"])
         if kind == "regularized":
             values["slab"] = stats.ks_2samp(state["slab_precision"], fresh["slab"])
-        if intercept:
-            values["intercept"] = stats.kstest(beta[:, 0] / INTERCEPT_SCALE, "norm")
-        for j in range(inside, inside + penalized):
-            for name in ("beta", "lambda") if kind != "ridge" else ("beta",):
-                values[f"{name} {j}"] = stats.ks_2samp(found[name][:, j], expected[name][:, j])
-    elif (
-        kernel == "lines"
-    ):  # functions of the members of a line, and of the data: what the margins alone would not show
-        fresh = prior(np.random.default_rng(seed + 1), 10 * replicates, penalized, outside)
+        for j in inner:
+            values[f"beta {j}"] = stats.ks_2samp(beta[:, j], fresh["beta"][:, j])
+            if kind != "ridge":
+                values[f"lambda {j}"] = stats.ks_2samp(lam[:, j], fresh["lam"][:, j])
+        return {name: float(value.pvalue) for name, value in values.items()}
+    values["tau"] = stats.kstest(tau, stats.halfcauchy.cdf)
+    for j in inner:
+        values[f"lambda {j}"] = stats.kstest(lam[:, j], stats.halfcauchy.cdf)
+        values[f"beta {j}"] = stats.kstest(beta[:, j] / lam[:, j] / tau, "norm")
+    if kernel in ("gibbs", "px", "wide"):
+        gammas = {"xi": state["xi_rate"], **{f"nu {j}": nu[:, j] for j in inner}}
+        values |= {name: stats.kstest(found, stats.gamma(0.5).cdf) for name, found in gammas.items()}
+    if kernel == "lines":  # functions of the members of a line, and of the data: what the margins would not show
+        fresh = prior(fresh_of, 10 * replicates, penalized, outside)
         scaled, expected = beta[:, inside:] / tau[:, None], fresh["beta"][:, outside:] / fresh["tau"][:, None]
-        for name, (j, k) in {"levels": (0, 1), "nested": (1, 2), "copies": (3, 4)}.items():
-            j, k = j - unpenalized, k - unpenalized
-            if j < 0:
-                continue
-            values[f"sum of {name}"] = stats.ks_2samp(scaled[:, j] + scaled[:, k], expected[:, j] + expected[:, k])
-            least = (np.minimum(*np.abs(b[:, [j, k]]).T) for b in (scaled, expected))
-            values[f"smaller of {name}"] = stats.ks_2samp(*least)
+        for name, pair in {"levels": (0, 1), "nested": (1, 2), "copies": (3, 4)}.items():
+            if pair[0] >= unpenalized:
+                both = [draws[:, np.array(pair) - unpenalized] for draws in (scaled, expected)]
+                values[f"sum of {name}"] = stats.ks_2samp(*(draws.sum(axis=1) for draws in both))
+                values[f"smaller of {name}"] = stats.ks_2samp(*(np.abs(draws).min(axis=1) for draws in both))
     return {name: float(value.pvalue) for name, value in values.items()}
 
 
