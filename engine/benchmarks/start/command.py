@@ -27,6 +27,7 @@ _TIMES = {
     "first": "first value (CPU s)",
     "answer": "answer (CPU s)",
     "end": "end (CPU s)",
+    "beside": "beside (CPU s)",
     "compiling": "of which compiling (s)",
 }
 _COUNTS = ("programs", "kernels", "used")
@@ -46,7 +47,8 @@ def _start(names: tuple[str, ...], backend: str, repeat: int) -> int:
 
     Times are seconds, and CPU seconds of all threads: to the first value that is shown, to the answer (of a regression:
     to 100 draws of a chain) and to the end. Kernels are those of all programs that were compiled, and those of them
-    that were used. Each sample is started once before anything is measured: Python has the bytecode of all files then.
+    that were used. Beside: of the process that optimises kernels for PoCL, which may take longer. Each sample is
+    started once before anything is measured: Python has the bytecode of all files then.
     """
     paths = {path.stem: path for path in samples()}
     for name in names:

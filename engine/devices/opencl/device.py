@@ -18,11 +18,12 @@ from ...errors import DeviceError, KernelError
 from ...util.quirks import pocl_header
 from ..backends import BackendModule
 from ..device import Device
-from ..guarded import knows_lines
+from ..guarded import checked, knows_lines
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.cache import alone, keep, kept, note_build
-from ..kernels.program import Signature
+from ..kernels.program import Kernel, Signature
 from ..kernels.source import Source, compiler_location, dump
+from .beside import UNOPTIMIZED, Beside, guarded, is_optimized
 from .listing import list_devices, native_devices, pyopencl
 from .queue import OpenCLQueue
 
@@ -41,6 +42,8 @@ _UNKNOWN_PROCESSOR = "unknown target CPU"
 _OLD_COMPILER = "the OpenCL driver is older than this processor (Quintet's extra cpu-fast has a newer one)"
 _ANEW = "\ntypedef int built_anew;\n"
 """Makes another source, as drivers see it, of one whose binary in their cache is damaged."""
+_MOST_QUICK_BYTES = 1 << 24
+"""On a device that holds more, the first launches may take long, and kernels are optimised before."""
 _UNCHECKED = "bBef"
 """Formats (as in :mod:`struct`) of scalars that PyOpenCL passes without checking their range."""
 
@@ -70,6 +73,7 @@ class _Context:
     context: cl.Context
     programs: dict[str, cl.Program] = field(default_factory=dict)
     compiling: threading.Lock = field(default_factory=threading.Lock)
+    beside: Beside | None = None  # where kernels start unoptimised
 
 
 _CONTEXTS: weakref.WeakValueDictionary[int, _Context] = weakref.WeakValueDictionary()
@@ -102,9 +106,10 @@ class OpenCLDevice(Device):
 
     memory_is_counted = True
 
-    def __init__(self, info: DeviceInfo) -> None:
+    def __init__(self, info: DeviceInfo, starts_quickly: bool = True) -> None:
         super().__init__(info)
         self._cl = pyopencl()
+        self._is_pocl = info.platform.startswith(_COMPILES_AT_LAUNCH)
         try:
             native = native_devices()[info.index]
             self._part = part = _part_of(native, info.capabilities)
@@ -113,6 +118,9 @@ class OpenCLDevice(Device):
             self.queue = OpenCLQueue(self, self._context, part, awake=part is native)
         except (self._cl.Error, IndexError) as error:
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
+        unoptimized = UNOPTIMIZED in os.environ.get("POCL_EXTRA_BUILD_FLAGS", "")
+        if starts_quickly and self._is_pocl and not (unoptimized or checked() or self._shared.beside):
+            self._shared.beside = Beside(info.index)
         self.allocated_bytes: int = 0
         self._owned.stack.callback(self.sync)
 
@@ -121,15 +129,17 @@ class OpenCLDevice(Device):
         """The device's total, and that less what this process has taken here (OpenCL reports no more)."""
         return MemoryInfo(self.info.memory, self.info.memory - self.allocated_bytes)
 
-    def _program(self, source: Source) -> cl.Program:
-        """Rendered source compiled for this device, once."""
+    def _program(self, source: Source, quick: bool) -> cl.Program:
+        """Rendered source compiled for this device, once optimised and once ``quick``."""
+        key = _key(source, quick)
         with self._shared.compiling:
-            program = self._shared.programs.get(source.digest)
+            program = self._shared.programs.get(key)
             if program is None:
-                self._report_compile(source)
+                if _key(source, not quick) not in self._shared.programs:
+                    self._report_compile(source)
                 try:
-                    with alone(source.digest):  # processes that start together compile nothing twice
-                        program = self._compiled(source.text)
+                    with alone(key):  # processes that start together compile nothing twice
+                        program = self._compiled(source.text, quick)
                 except self._cl.Error as error:
                     log = str(error)
                     where = compiler_location(log, source.text)
@@ -139,19 +149,19 @@ class OpenCLDevice(Device):
                     raise KernelError(
                         source.template, "opencl", self.info.id, message, log=log, source_path=dump(source)
                     ) from error
-                self._shared.programs[source.digest] = program
+                self._shared.programs[key] = program
                 if os.environ.get("QUINTET_DUMP_KERNELS"):
                     dump(source)
         return program
 
-    def _compiled(self, text: str) -> cl.Program:
+    def _compiled(self, text: str, quick: bool) -> cl.Program:
         """Built by the driver; once more where processes that start together disturb each other in PoCL's cache."""
         for attempt in range(_BUILD_ATTEMPTS):
             try:
                 with _BUILDING, warnings.catch_warnings():
                     warnings.simplefilter("ignore", self._cl.CompilerWarning)  # NVIDIA's log is never empty
                     note_build()
-                    return self._built(text)
+                    return self._built(guarded(text) if self._is_pocl else text, quick)
             except self._cl.Error as error:
                 if attempt + 1 == _BUILD_ATTEMPTS or not any(sign in str(error) for sign in _CACHE_FAULTS):
                     raise
@@ -162,9 +172,9 @@ class OpenCLDevice(Device):
         is_needed = pocl_header.is_needed(self.info.platform, self._part.driver_version)
         return pocl_header.declarations(text) if is_needed else None
 
-    def _built(self, text: str) -> cl.Program:
+    def _built(self, text: str, quick: bool) -> cl.Program:
         """Built from source, or from the binary that Quintet keeps for drivers that keep none."""
-        options = [*_BUILD_OPTIONS, *(["-g"] if knows_lines() else [])]
+        options = [*_BUILD_OPTIONS, *(["-g"] if knows_lines() else []), *([UNOPTIMIZED] if quick else [])]
         program: cl.Program
         if (short := self._short_header(text)) is not None:
             try:
@@ -189,7 +199,11 @@ class OpenCLDevice(Device):
 
     @override
     def _build(self, source: Source, signature: Signature) -> Any:
-        program = self._program(source)
+        is_small = self._shared.beside is not None and self.allocated_bytes <= _MOST_QUICK_BYTES
+        return self._handle(source, signature, quick=is_small and not is_optimized(source, signature.name))
+
+    def _handle(self, source: Source, signature: Signature, quick: bool) -> tuple[Any, Any, Any, bool]:
+        program = self._program(source, quick)
         with _BUILDING:  # PyOpenCL generates the code that passes arguments, which two threads must not do at once
             try:
                 kernel = self._cl.Kernel(program, signature.name)
@@ -197,7 +211,8 @@ class OpenCLDevice(Device):
                 kernel = None
         if kernel is None:  # the driver's cache has a damaged binary, left by a process that was killed or a full disk
             try:
-                program = self._shared.programs[source.digest] = self._compiled(source.text + _ANEW)
+                program = self._compiled(source.text + _ANEW, quick)
+                self._shared.programs[_key(source, quick)] = program
                 with _BUILDING:
                     kernel = self._cl.Kernel(program, signature.name)
             except self._cl.Error as error:
@@ -205,8 +220,24 @@ class OpenCLDevice(Device):
                 raise KernelError(source.template, "opencl", self.info.id, message) from error
         with _BUILDING:
             kernel.set_scalar_arg_dtypes([None if p.is_buffer else p.dtype for p in signature.parameters])
-        compiled = set[int]() if self.info.platform.startswith(_COMPILES_AT_LAUNCH) else _ANY_BLOCK
-        return kernel, [(i, p.code) for i, p in enumerate(signature.parameters) if p.code in _UNCHECKED], compiled
+        unchecked = [(i, p.code) for i, p in enumerate(signature.parameters) if p.code in _UNCHECKED]
+        return kernel, unchecked, set[int]() if self._is_pocl else _ANY_BLOCK, quick
+
+    def note_first(self, kernel: Kernel, grid: int, block: int) -> None:
+        """A kernel will be launched with that group size for the first time, or is there optimised since the last."""
+        beside, source, entry = self._shared.beside, kernel.source, kernel.entry
+        *_, compiled, quick = kernel.handle
+        if quick and beside is not None and beside.has(source, entry, block):
+            kernel.handle = self._handle(source, kernel.signature, quick=False)
+            kernel.handle[2].add(block)
+            return
+        compiled.add(block)
+        if quick and beside is not None:
+            beside.ask(source, entry, grid, block, compiled)
+
+
+def _key(source: Source, quick: bool) -> str:
+    return f"quick-{source.digest}" if quick else source.digest
 
 
 BACKEND = BackendModule("opencl", "OpenCL", 1, list_devices, OpenCLDevice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from ..guarded import GuardedMemory, bounds_error, checked
 from ..kernels.cache import alone
 from ..kernels.program import Kernel
 from ..queue import CommandQueue
+from .beside import lock_of
 from .listing import pyopencl
 
 if TYPE_CHECKING:
@@ -184,10 +184,10 @@ class OpenCLQueue(CommandQueue):
         """Nothing to do: the array is Python's."""
 
     def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
-        handle, unchecked, compiled = kernel.handle
+        handle, unchecked, compiled, quick = kernel.handle
         if block not in compiled:
-            compiled.add(block)
-            with alone(hashlib.sha256(f"{kernel.source.digest} {kernel.entry} {block}".encode()).hexdigest()):
+            self._device.note_first(kernel, grid, block)
+            with alone(("quick-" if quick else "") + lock_of(kernel.source, kernel.entry, block)):
                 self.launch(kernel, grid, block, native)
                 self.sync()
             return
@@ -205,6 +205,13 @@ class OpenCLQueue(CommandQueue):
         if self._is_checked:
             self._check(kernel, native)
 
+    def compile(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        """Launch a kernel in three dimensions, in which it does nothing, and wait."""
+        handle = kernel.handle[0]
+        handle.set_args(*native)
+        self._cl.enqueue_nd_range_kernel(self._queue, handle, (grid * block, 1, 1), (block, 1, 1))
+        self._queue.finish()
+
     def _check(self, kernel: Kernel, native: list[Any]) -> None:
         """Wait for a launch, and refuse what it has done outside of its buffers."""
         self.sync()
@@ -218,10 +225,14 @@ class OpenCLQueue(CommandQueue):
         """A launch of a kernel object of its own, whose arguments are set once."""
         if self._is_checked:
             return super().prepared(kernel, grid, block, native)
-        cl, own = self._cl, self._copy_of(kernel, native)
+        cl, own, compiled = self._cl, self._copy_of(kernel, native), kernel.handle[2]
         enqueue, size, local = cl.enqueue_nd_range_kernel, (grid * block,), (block,)
 
         def launch() -> None:
+            nonlocal own, compiled
+            if block not in compiled:
+                self._device.note_first(kernel, grid, block)
+                own, compiled = self._copy_of(kernel, native), kernel.handle[2]
             try:
                 launched = enqueue(self._queue, own, size, local)
             except cl.Error as error:
@@ -233,7 +244,7 @@ class OpenCLQueue(CommandQueue):
 
     def _copy_of(self, kernel: Kernel, native: list[Any]) -> Any:
         """Another kernel object with these arguments."""
-        handle, unchecked, _ = kernel.handle
+        handle, unchecked, *_ = kernel.handle
         cl = self._cl
         try:
             for index, code in unchecked:

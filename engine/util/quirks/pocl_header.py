@@ -35,7 +35,7 @@ _FAMILIES = re.compile(
 )
 _OTHERS = (
     "abs abs_diff add_sat all any atan2pi bitselect clamp cross degrees distance dot fmax fmin fract frexp "
-    "get_global_offset get_work_dim hadd ilogb ldexp length lgamma_r logb mad24 mad_hi mad_sat maxmag "
+    "get_global_offset hadd ilogb ldexp length lgamma_r logb mad24 mad_hi mad_sat maxmag "
     "mem_fence minmag mix modf mul24 nan normalize pown prefetch printf radians read_mem_fence remquo rhadd "
     "rootn select sign signbit sincos smoothstep step sub_sat upsample wait_group_events write_mem_fence"
 )
@@ -86,6 +86,7 @@ def _known() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in ("global_id", "global_size", "local_id", "local_size", "group_id", "num_groups"):
         found[f"get_{name}"] = [f"size_t __ovld __cnfn get_{name}(uint dimindx);"]
+    found["get_work_dim"] = ["uint __ovld __cnfn get_work_dim(void);"]
     found["barrier"] = ["void __ovld __conv barrier(cl_mem_fence_flags flags);"]
     floats = [f"{base}{width}" for base in ("float", "double") for width in _WIDTHS]
     integers = [f"{base}{width}" for base in _INTEGERS for width in _WIDTHS]

@@ -1,0 +1,163 @@
+"""Kernels for PoCL are optimised by a process beside this one, which meanwhile runs unoptimised ones.
+
+PoCL (3.0) compiles under one lock of the process, and an unoptimised kernel in a third of the time. Both give the same
+bits. That process puts a kernel into PoCL's cache by launching it in three dimensions, in which kernels return at once
+(see :func:`guarded`), and ends soon after it has done what it was asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import threading
+import weakref
+from typing import Any
+
+from ..kernels.cache import alone, keep, kept
+from ..kernels.program import Program
+from ..kernels.source import Source
+
+UNOPTIMIZED = "-cl-opt-disable"
+
+_KERNEL = re.compile(
+    r"^(\s*KERNEL\s+(?:LAUNCH_BOUNDS\s*\([^()]*\)\s*)?\w+\s*\((?:/\*.*?\*/|//[^\n]*|[^()])*\)\s*(?:#line[^\n]*\s*)*\{)",
+    re.MULTILINE | re.DOTALL,
+)
+_IDLE_SECONDS = 2.0
+_DUMMY_BYTES = 128
+
+
+def guarded(text: str) -> str:
+    """A source whose kernels do nothing if they are launched in three dimensions."""
+    return _KERNEL.sub(r"\1 if (get_work_dim() == 3) return;", text)
+
+
+def lock_of(source: Source, entry: str, block: int) -> str:
+    """Of a kernel and its group size: what :func:`.cache.alone` is given by those that compile it."""
+    return hashlib.sha256(f"{source.digest} {entry} {block}".encode()).hexdigest()
+
+
+def is_optimized(source: Source, entry: str) -> bool:
+    """Whether a process beside has compiled a kernel."""
+    return kept(_mark(source, entry)) is not None
+
+
+def _mark(source: Source, entry: str) -> str:
+    return f"{hashlib.sha256(f'{source.digest} {entry}'.encode()).hexdigest()}.optimized"
+
+
+class Beside:
+    """Asks the process beside, which is started for it."""
+
+    def __init__(self, index: int) -> None:
+        self._words = [sys.executable, "-m", __name__, str(index)]
+        self._lock = threading.Lock()
+        self._asked: dict[str, list[tuple[set[int], int]]] = {}
+        self._done: set[str] = set()
+        self._sent: set[str] = set()
+        self._process: subprocess.Popen[bytes] | None = None
+        _ALL.add(self)
+
+    def has(self, source: Source, entry: str, block: int) -> bool:
+        """Whether a kernel need not be waited for any more."""
+        return lock_of(source, entry, block) in self._done
+
+    def ask(self, source: Source, entry: str, grid: int, block: int, compiled: set[int]) -> None:
+        """Have a kernel compiled; its ``block`` is removed from ``compiled`` then."""
+        with self._lock:
+            name = lock_of(source, entry, block)
+            waiting = self._asked.setdefault(name, [])
+            waiting.append((compiled, block))
+            if len(waiting) > 1:
+                return
+            if source.digest not in self._sent:
+                self._sent.add(source.digest)
+                keep(f"{source.digest}.cl", source.text.encode())
+            if self._process is None:
+                self._process = child = subprocess.Popen(
+                    self._words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C is not for it
+                )
+                self._listener = threading.Thread(
+                    target=self._listen, args=(child,), name="quintet-beside", daemon=True
+                )
+                self._listener.start()
+            try:
+                job = json.dumps([name, source.template, source.digest, entry, grid, block])
+                assert self._process.stdin is not None
+                self._process.stdin.write(f"{job}\n".encode())
+                self._process.stdin.flush()
+            except (OSError, ValueError):  # it has just ended
+                self._take(name)
+
+    def _listen(self, child: subprocess.Popen[bytes]) -> None:
+        assert child.stdout is not None
+        with child:
+            for line in child.stdout:
+                with self._lock:
+                    self._take(line.decode().strip())
+        with self._lock:  # what it has left undone is compiled here
+            self._process = None
+            for name in list(self._asked):
+                self._take(name)
+
+    def _take(self, name: str) -> None:
+        self._done.add(name)
+        for compiled, block in self._asked.pop(name, ()):
+            compiled.discard(block)
+
+    def finish(self) -> None:
+        """Wait until everything that was asked is done."""
+        with self._lock:
+            if self._process is None or self._process.stdin is None:
+                return
+            self._process.stdin.close()
+        self._listener.join()
+
+
+_ALL: weakref.WeakSet[Beside] = weakref.WeakSet()
+
+
+def finish() -> None:
+    """Wait until the processes beside have done what they were asked."""
+    for one in list(_ALL):
+        one.finish()
+
+
+def _serve(index: int, jobs: io.FileIO) -> None:
+    """Compile what the lines say, and answer each with its name."""
+    from .device import OpenCLDevice
+    from .listing import list_devices
+    from .queue import OpenCLQueue
+
+    device = OpenCLDevice(list_devices()[index], starts_quickly=False)
+    queue = device.queue
+    assert isinstance(queue, OpenCLQueue)
+    dummy: Any = device.empty(_DUMMY_BYTES, "u1").argument
+    programs: dict[str, Program] = {}
+    while select.select([jobs], [], [], _IDLE_SECONDS)[0] and (line := jobs.readline()):
+        name, template, digest, entry, grid, block = json.loads(line)
+        if digest not in programs:
+            text = kept(f"{digest}.cl") or b""
+            programs[digest] = Program(device, Source(template, "opencl", text.decode()))
+        kernel = programs[digest].kernel(entry)
+        native = [dummy if parameter.is_buffer else 0 for parameter in kernel.signature.parameters]
+        with alone(name):
+            queue.compile(kernel, grid, block, native)
+        keep(_mark(kernel.source, entry), b"")
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    os.nice(5)
+    with open(0, "rb", buffering=0) as jobs:
+        _serve(int(sys.argv[1]), jobs)
