@@ -217,26 +217,6 @@ def test_an_estimate_averages_its_rounds_by_how_fine_they_are_and_tightens():
     assert both.high / both.nodes < coarse.high / coarse.nodes
 
 
-def test_a_turn_ends_soon_after_its_time_however_many_rounds_have_fitted(device):
-    launches = 0
-
-    def work(running):
-        worker = SearchWorker(running, engine.Flowshop.taillard(28).tree(), FlowshopOptions(), 2200)
-        worker._rounds = 64
-
-        def noted():
-            nonlocal launches
-            launches += 1
-            explore()
-
-        explore, worker._ivms.explore = worker._ivms.explore, noted
-        worker.turn(Task(2200, cut(20, 0), seconds=1e-6))
-        worker.close()
-
-    device.submit(work).result()
-    assert launches <= 3
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(device, count):

@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine.errors import DeviceError
 from engine.events import Metric
-from engine.solvers.branch_and_bound.intervals import Units, cut
+from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.members import Store, WorkerState
@@ -93,29 +93,6 @@ def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(device, monkeypat
         pytest.skip("this GPU's searches ended before the fast device had to wait for the slow one")
     assert waited
     assert all(rounds <= 2 for rounds in waited), waited
-
-
-@pytest.mark.usefixtures("slow_second")
-@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_a_slow_device_gives_all_its_work_back_when_a_fast_one_runs_low(device, monkeypatch, sharing):
-    given, turn = [], Slow.turn
-
-    def noted(self, task, *stops):
-        report = turn(self, task, *stops)
-        if task.return_all:
-            given.append(sum(len(part) for part in report.exported if isinstance(part, Units)))
-            assert report.active == 0
-        return report
-
-    monkeypatch.setattr(Slow, "turn", noted)
-    for rows in lasting(device):
-        given.clear()
-        result = engine_of(device, 2).solve(engine.Queens(rows), sharing=sharing, ivms=32)
-        assert (result.objective, result.counters["nodes"]) == BOARDS[rows]
-        if sum(given):
-            break
-    assert sum(given)
-    assert result.counters["exchanged_intervals"] >= sum(given)
 
 
 @pytest.mark.parametrize(("nodes_per_second", "is_dropped"), [(1.9e7, True), (2.1e7, False)])

@@ -2,7 +2,6 @@
 
 import math
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,15 +9,12 @@ import pytest
 import engine
 from engine.events import Incumbent, Trace
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import Units, cut, digits_of
+from engine.solvers.branch_and_bound.intervals import cut, digits_of
 from engine.solvers.branch_and_bound.masks import bits_of
 from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search import coordinator, members, profile, reporting
 from engine.solvers.branch_and_bound.search.frontier import IntervalBounds, proven_bound
-from engine.solvers.branch_and_bound.search.members import Store, WorkerState
-from engine.solvers.branch_and_bound.search.messages import Report, Task
-from engine.solvers.branch_and_bound.search.reporting import Reporting
-from engine.solvers.branch_and_bound.search.sharing import Sharing
+from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.engines import engine_of
@@ -137,26 +133,6 @@ def test_a_run_proves_more_and_more_and_never_too_much(device, devices, sharing)
         assert bounds[-1] <= result.objective
 
 
-def test_a_value_found_while_a_snapshot_is_examined_limits_the_proven_bound(device, monkeypatch):
-    """Another device found it with its last leaf: it has nothing open, and its report is not published yet."""
-    best, proved = [INFINITY], []
-
-    def examined(*_):
-        best[0] = 159
-        return 312
-
-    monkeypatch.setattr(reporting, "proven_bound", examined)
-    tree, store, run = atsp(0).tree("auto", "auto"), Store(Units.none(9), INFINITY), SimpleNamespace(seed=0)
-    workers = [WorkerState(device, 9), WorkerState(device, 9)]
-    workers[0].expect(10)
-    workers[0].begin(True, 0.0)
-    sharing, lock = Sharing(workers, store, Options(), 0), threading.Condition()
-    given = run, tree, INFINITY, workers, store, sharing, lock, 10, 0
-    reporter = Reporting(*given, lambda: best[0], lambda: proved.append(reporter.bound))
-    reporter.prove(workers[0], None, 0.0)
-    assert proved == [159]
-
-
 @pytest.mark.usefixtures("prompt_snapshots")
 def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device, tmp_path):
     problem = engine.Flowshop.taillard(24)
@@ -203,33 +179,6 @@ def leaf_value(tree, number):
         side, _ = tree.bound(state, depth, left, INFINITY, INFINITY)
         state = tree.place(state, depth, left.pop(int(chosen[depth])), side)
     return tree.leaf(state, left)
-
-
-@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_what_is_proved_of_intervals_goes_with_them(device, sharing):
-    units = cut(6, 1)
-    store = Store(Units.none(6), INFINITY)
-    donor, asking = WorkerState(device, 6), WorkerState(device, 6)
-    rules = Sharing([donor, asking], store, Options(sharing=sharing), 0)
-    asking.begin(True, 0.0)  # a turn at whose end is a snapshot, which contains nothing that comes meanwhile
-    donor.bound, donor.active, donor.served = 50, 2, [asking]
-    given = Report(0.0, 0.0, "", 1, 0, 0, 0, 0, 0, 0.0, None, Units.none(6), (units,))
-    rules.deliver(donor, given)
-    if sharing == "farmer":
-        assert (len(store), store.bound) == (6, 50)
-        store.snapshot()
-        store.put(units, 40)
-        store.prove(90)
-        assert store.bound == 40
-        asking.expect(store.bound)
-        asking.inbox = rules.deal(asking)
-    assert len(asking.inbox)
-    assert asking.bound == (40 if sharing == "farmer" else 50)
-    asking.prove(90)
-    assert asking.bound == (40 if sharing == "farmer" else 50)
-    asking.begin(True, 1.0)
-    asking.prove(90)
-    assert asking.bound == 90
 
 
 @pytest.mark.few(1)

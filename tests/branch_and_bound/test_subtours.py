@@ -12,7 +12,7 @@ import engine
 from engine.base.division import ClusterInfo
 from engine.devices import DevicePool
 from engine.errors import RunFolderError
-from engine.events import Metric, Started
+from engine.events import Started
 from engine.solvers.branch_and_bound.checkpoint import Incumbent, Progress, restore, save
 from engine.solvers.branch_and_bound.division import DividedSearch, SearchTasks
 from engine.solvers.branch_and_bound.intervals import cut
@@ -79,27 +79,6 @@ def test_large_costs_leave_the_weights_room_and_time_that_is_up_ends_the_search_
     assert len(engine.ATSP(clustered(3) * 5000).tree("subtour").prepare(lambda: False))
     asked = iter([False, True])  # time that is up ends the linear programs
     assert SubtourRelaxation(clustered(1, 14)).multipliers(lambda: next(asked)) is None
-
-
-@pytest.mark.full
-def test_a_run_that_is_stopped_goes_on_with_the_same_bounds(device, shared_data, tmp_path, monkeypatch):
-    problem, runner = engine.ATSP.read(shared_data / "atsp" / "ftv47.atsp"), engine_of(device)
-    few = 64 if device.info.capabilities.simt else 2  # so that it is still going on when it is stopped
-    given = {"upper_bound": 1776, "ivms": few}
-    whole = runner.solve(problem, **given)
-    assert whole.status == "bound_proved"
-    with monkeypatch.context() as patch:
-        stop_at(patch, lambda event: isinstance(event, Metric))
-        stopped = runner.solve(problem, run_folder=tmp_path / "run", **given)
-    assert stopped.status == "interrupted"
-
-    def never(self, expired=None):
-        raise AssertionError("a search that goes on takes the multipliers of its checkpoint")
-
-    monkeypatch.setattr(SubtourRelaxation, "multipliers", never)
-    resumed = runner.resume(tmp_path / "run").wait()
-    assert (resumed.status, resumed.bound) == (whole.status, whole.bound)
-    assert resumed.counters["nodes"] == whole.counters["nodes"]
 
 
 def test_a_run_that_is_stopped_before_its_multipliers_are_found_finds_them_when_it_goes_on(

@@ -15,7 +15,7 @@ from engine.solvers.linprog.multifrontal.form import cheaper_form
 from engine.solvers.linprog.multifrontal.orders import minimum_degree
 from engine.solvers.linprog.sparse import products
 from engine.solvers.linprog.sparse.products import DenseColumns
-from engine.solvers.linprog.systems import host, pending
+from engine.solvers.linprog.systems import host
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.examples import examples
 from tests.support.linear_systems import GivenTheta, shard_data
@@ -138,23 +138,6 @@ def test_the_form_with_the_cheaper_factor_is_chosen():
     assert form_of(as_many) is None
 
 
-@pytest.mark.parametrize("limit", ["products", "dense columns"])
-def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact_or_fast(device, monkeypatch, limit):
-    given = data(300, 400, 60)
-    if limit == "products":
-        monkeypatch.setattr(pending, "MOST_PRODUCTS", 1000)
-    else:
-        monkeypatch.setattr(pending, "_MOST_DENSE_COLUMNS", -1)
-    shards, rhs = GivenTheta(), np.ones(given.m)
-    found = pending.PendingSystem(shards, given, device.info, "auto", False, pytest.fail)
-    shards.form(found, np.ones(given.N))
-    assert not found.factor(0.0, 0.1)
-    full = with_slacks(given).toarray()
-    assert np.allclose(found.solve(rhs), np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs), rtol=1e-7)
-    assert found._present._augmented is not None
-    found.close()
-
-
 def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(device, monkeypatch):
     problem = regression(900, 30)
     expected, entries = reference(problem), {}
@@ -221,25 +204,6 @@ def test_a_time_limit_ends_an_analysis(device, monkeypatch):
         assert not ended.is_set()
         ended.set()
     assert result.status == "time_limit"
-
-
-def test_columns_that_are_too_dense_for_the_formula_are_kept_as_unknowns(owner):
-    """Many scenarios of a portfolio's loss: each asset is in all of them."""
-    random = np.random.default_rng(11)
-    scenarios, assets = 1500, 25
-    losses = random.normal(-0.001, 0.02, (scenarios, assets))
-    each = np.zeros((scenarios, 40 * assets))
-    a = sp.csr_array(sp.hstack([losses, -np.ones((scenarios, 1)), -sp.eye_array(scenarios), sp.csr_array(each)]))
-    c = np.concatenate([losses.mean(axis=0), [1.0], np.full(scenarios, 20.0 / scenarios), np.ones(40 * assets)])
-    whole = sp.csr_array((np.ones(assets), (np.zeros(assets, int), np.arange(assets))), shape=(1, c.size))
-    bounds = [(0, None)] * assets + [(None, None)] + [(0, None)] * (scenarios + 40 * assets)
-    columns = sp.csc_array(a)
-    assert DenseColumns(columns).count > 10
-    assert form_of(columns) is not None
-    problem = engine.LinearProgram(c, A_ub=a, b_ub=np.zeros(scenarios), A_eq=whole, b_eq=[1.0], bounds=bounds)
-    result = owner.solve(problem, method="mpc", presolve=False)
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("linear_solver", ["sparse_cholesky", "multifrontal", "augmented"])

@@ -98,35 +98,6 @@ def test_an_iterate_of_some_iterations_ago_is_saved_with_its_own_count(device, t
     assert_totals(engine.resume(tmp_path / "run"), unstopped)
 
 
-def test_a_resumed_run_holds_variables_as_little_as_the_stopped_one_did(device, tmp_path, monkeypatch):
-    rng = np.random.default_rng(39)
-    m, n, unbounded = 20, 50, 5
-    matrix, x, scale = rng.standard_normal((m, n)), np.abs(rng.standard_normal(n)), 10.0 ** rng.uniform(0, 6, n)
-    matrix, x = matrix / scale, x * scale
-    above = (rng.random(n) < 0.5) & (np.arange(n) >= unbounded)
-    reduced = np.where(above, np.abs(rng.standard_normal(n)), 0.0) / scale
-    c = matrix.T @ rng.standard_normal(m) + reduced
-    bounds = [(None, None)] * unbounded + [(0.0, None)] * (n - unbounded)
-    problem = engine.LinearProgram(c=c, A_eq=matrix, b_eq=matrix @ x, bounds=bounds)
-    options = {"devices": [device.info.id], "method": "mpc", "presolve": False}
-    unstopped = engine.solve(problem, **options)
-    report = interior.InteriorMethod.report
-
-    def stop(self, run):
-        report(self, run)
-        if self.method.save()[0]["held"][0] < 1e-10:
-            run.stop()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(interior, "SLICE_SECONDS", 0.0)
-        patched.setattr(interior.InteriorMethod, "report", stop)
-        stopped = engine.solve(problem, run_folder=tmp_path / "run", **options)
-    assert stopped.status == "interrupted"
-    resumed = engine.resume(tmp_path / "run")
-    assert np.array_equal(resumed.arrays["history"], unstopped.arrays["history"], equal_nan=True)
-    assert resumed.objective == unstopped.objective
-
-
 @pytest.mark.parametrize("method", ["mpc", "pdhg"])
 def test_a_resumed_run_that_is_stopped_before_its_methods_begin_keeps_their_iterates(stopped, monkeypatch, method):
     folder = stopped(method=method)

@@ -84,19 +84,6 @@ def test_small_cases_end_as_in_scipy(device, given, status):
             assert ours.x is ours.fun is None
 
 
-def test_certificates_are_with_the_result(owner):
-    problem = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 2.0], [-1.0, -2.0]], b_ub=[1.0, -2.0])
-    for presolve in (True, False):
-        result = owner.solve(problem, presolve=presolve)
-        assert result.status == "infeasible"
-        assert proves_infeasible(problem, result.arrays["farkas"]) > 1e8
-    problem = engine.LinearProgram([-1.0, -1.0], A_ub=[[1.0, -1.0]], b_ub=[1.0])
-    result = owner.solve(problem)
-    assert result.status == "unbounded"
-    assert proves_unbounded(problem, result.arrays["ray"])
-    assert not proves_unbounded(problem, np.array([1.0, 0.0]))
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -179,25 +166,6 @@ def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(de
     assert kept._owner is first
     engine.linprog(**given | {"devices": [device.info.id, device.info.id]})
     assert first is None or (kept._owner is not first and not first.is_open)
-
-
-def test_a_long_call_does_not_hold_up_one_of_another_thread(device, monkeypatch):
-    own = importlib.import_module("engine.adapters.kept_engine")._Kept()
-    given = {"c": [1.0, 2.0], "A_ub": [[-1.0, -1.0]], "b_ub": [-1.0], "devices": [device.info.id]}
-    monkeypatch.setattr("engine.adapters.scipy_linprog.KEPT", own)
-    with ThreadPoolExecutor(1) as other, own.lent(None, [device.info.id]) as first:
-        assert other.submit(engine.linprog, **given).result(60).fun == pytest.approx(1.0)
-        assert first.solve(engine.LinearProgram([1.0], bounds=(2, 3))).objective == 2.0  # still open
-    first.close()
-
-
-def test_transport_with_its_one_dependent_row_is_solved(owner):
-    problem = generate(GeneratorOptions(type="transport", m=9, n=14, seed=1))
-    reference = scipy.optimize.linprog(**arguments(problem))
-    for presolve in (True, False):
-        result = owner.solve(problem, presolve=presolve)
-        assert result.status == "optimal"
-        assert result.objective == pytest.approx(reference.fun, rel=1e-7)
 
 
 def test_several_devices_share_the_columns(device):
@@ -343,3 +311,13 @@ def test_a_program_survives_its_file_and_its_arrays(tmp_path):
         assert copy.names == problem.names
     with pytest.raises(ProblemError, match="lack 'c'"):
         engine.LinearProgram.from_arrays({}, "nothing")
+
+
+def test_a_first_solve_has_its_kernels_apart(device):
+    random = np.random.default_rng(0)
+    a = random.random((20, 40))
+    program = engine.LinearProgram(-random.random(40), A_ub=a, b_ub=a.sum(axis=1))
+    with engine.Engine(devices=[device.info.id]) as owner:
+        first, second = (owner.solve(program, method="mpc").counters for _ in range(2))
+    assert first["seconds_kernels"] > 0.0 == second["seconds_kernels"]
+    assert second["seconds_products"] > 0.0

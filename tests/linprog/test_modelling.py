@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.errors import ProblemError
 from tests.support.needs import package
 
 pytestmark = pytest.mark.smoke
@@ -79,8 +78,3 @@ def test_a_model_of_highs_is_taken_as_it_is(device, maximize):
     result = engine.solve(problem, devices=[device.info.id])
     assert result.status == "optimal"
     assert result.objective == pytest.approx(highs.getObjectiveValue(), rel=1e-7)
-
-
-def test_what_is_no_model_of_highs_is_refused():
-    with pytest.raises(ProblemError, match=r"takes a highspy\.Highs object; got int"):
-        engine.LinearProgram.from_highspy(3)

@@ -251,3 +251,31 @@ def test_the_optimum_does_not_depend_on_who_factorises(device, monkeypatch, who,
     if not racing:
         assert ("fronts" in result.counters) == (who == "device")
         assert ("factor_nonzeros" in result.counters) == (who != "dense")
+
+
+def transport(m, n):
+    random = np.random.default_rng(1)
+    rows = [sp.kron(sp.eye_array(m), np.ones((1, n))), sp.kron(np.ones((1, m)), sp.eye_array(n))]
+    costs, supplies, demands = random.random(m * n), np.full(m, float(n)), np.full(n, float(m))
+    return engine.LinearProgram(costs, A_eq=sp.vstack(rows, format="csr"), b_eq=np.concatenate([supplies, demands]))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("solver", ["multifrontal", "sparse_cholesky", "cholesky"])
+def test_a_run_with_a_folder_keeps_the_picture_of_its_factor(device, solver, tmp_path):
+    arguments = {"method": "mpc", "linear_solver": solver, "presolve": False}
+    problem = transport(12, 30)
+    with engine.Engine(devices=[device.info.id]) as owner:
+        plain = owner.solve(problem, **arguments)
+        result = owner.solve(problem, run_folder=tmp_path / "run", **arguments)
+    assert "factor_entries" not in plain.arrays
+    assert engine.load(tmp_path / "run") == result
+    if solver == "cholesky":
+        assert "factor_entries" not in result.arrays
+        return
+    m = result.counters["rows"]
+    if result.arrays["factor_entries"].size:  # rslab tells its fronts only
+        assert result.arrays["factor_entries"].shape == (m, m)
+        assert result.arrays["factor_entries"].sum() == result.counters["factor_nonzeros"]
+    if solver == "multifrontal":
+        assert len(result.arrays["factor_fronts"]) == result.counters["fronts"]

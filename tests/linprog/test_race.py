@@ -1,5 +1,7 @@
 """Races of methods, and their time limits."""
 
+import dataclasses
+import threading
 import time
 from concurrent.futures import Future, wait
 
@@ -12,16 +14,18 @@ from engine.events import Notice
 from engine.generators.linprog import GeneratorOptions, generate
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.highs import child
+from engine.solvers.linprog.highs.model import model_of
+from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.methods import at_once, start
+from engine.solvers.linprog.highs.threads import start_thread
+from engine.solvers.linprog.methods import at_once, interior, race, start
 from engine.solvers.linprog.methods import highs as racer
-from engine.solvers.linprog.methods.base import MethodUpdate
+from engine.solvers.linprog.methods.base import MethodUpdate, unchanged
 from engine.solvers.linprog.methods.highs import HighsMethod
 from engine.solvers.linprog.methods.race import Race
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
-from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded, reach_is_enough
 from tests.support.faults import failing
 from tests.support.patience import PATIENCE, wait_until
 from tests.support.races import children, no_interior_point, reference, settle, sparse_program
@@ -135,19 +139,6 @@ def counted(function, calls, name):
     return call
 
 
-def test_a_run_that_is_stopped_at_once_ends_what_highs_has_begun(monkeypatch):
-    closed, close = [], start.HighsThread.close
-    monkeypatch.setattr(start.HighsThread, "close", lambda method: (closed.append(method), close(method))[0])
-    monkeypatch.setattr(at_once, "_PATIENCE", 0.0)
-    monkeypatch.setattr(at_once, "method_for", lambda *_: "race")
-    monkeypatch.setattr(solve, "method_for", lambda *_: "race")
-    monkeypatch.setattr(start, "host_cores", lambda: 1)
-    slow_simplex(monkeypatch)
-    with engine.Engine() as owner:
-        assert owner.solve(sparse_program(3), time_limit=1e-9).status == "time_limit"
-    assert closed
-
-
 @pytest.mark.cpu
 def test_hipo_takes_the_place_of_the_older_interior_point_method(owner, monkeypatch):
     """Where it is installed: here the older one stands for it."""
@@ -180,22 +171,6 @@ def test_highs_may_win(owner, monkeypatch, solver):
     racers = solved(owner, sparse_program(3)).arrays["racers"].tolist()
     assert f"HiGHS {solver}" in racers
     assert all(name.startswith("HiGHS") for name in racers)
-
-
-@pytest.mark.usefixtures("no_head_start")
-def test_highs_certificates_are_checked(owner, monkeypatch):
-    no_interior_point(monkeypatch)
-    row = np.random.default_rng(1).random(20) + 0.5
-    infeasible = engine.LinearProgram(np.ones(20), A_ub=sp.csr_array(np.stack([row, -row])), b_ub=[1.0, -2.0])
-    result = owner.solve(infeasible, method="race")
-    assert result.status == "infeasible"
-    assert reach_is_enough(infeasible, proves_infeasible(infeasible, result.arrays["farkas"]))
-    unbounded = engine.LinearProgram(
-        [-1.0, -1.0, 0.0], A_ub=sp.csr_array([[1.0, -1.0, 0.0], [-1.0, 1.0, 1.0]]), b_ub=[1, 1]
-    )
-    result = owner.solve(unbounded, method="race")
-    assert result.status == "unbounded"
-    assert proves_unbounded(unbounded, result.arrays["ray"])
 
 
 @pytest.mark.usefixtures("no_head_start")
@@ -295,15 +270,133 @@ def test_pdhg_begins_before_an_interior_point_whose_factors_would_take_minutes(o
     assert racers[0] == "pdhg" or not alone
 
 
-def test_pdhg_on_the_program_as_given_goes_on_where_presolve_is_given_up(owner, monkeypatch):
-    def restore(*_):
-        raise ChildError("lost")
+class Blocked:
+    """A function that begins, and goes on when the test lets it; ``in_time``: whether it did each time."""
 
-    begun = []
-    monkeypatch.setattr(solve, "is_out_of_reach", lambda *_: True)
-    monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
+    def __init__(self, function):
+        self.begun, self.released = threading.Event(), threading.Event()
+        self.in_time = []
+        self._function = function
+
+    def __call__(self, *given, **named):
+        self.begun.set()
+        self.in_time.append(self.released.wait(30.0))
+        return self._function(*given, **named)
+
+
+_PLACES = {
+    "presolve": (solve, "Presolve"),
+    "standard form": (solve, "prepare"),
+    "plan": (solve, "open_system"),
+    "iteration": (interior, "iterate"),
+    "way back": (Presolve, "restore"),
+}
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("place", _PLACES)
+def test_highs_decides_a_race_whatever_the_others_do(owner, monkeypatch, place):
+    """HiGHS answers once another racer is busy there, which ends only after the result is there."""
+    where, name = _PLACES[place]
+    blocked, problem = Blocked(getattr(where, name)), sparse_program(7, 200, 300)
+    answer = child.solve(model_of(problem), {"solver": "simplex"})
+
+    def request(highs):
+        highs.future = start_thread(lambda: answer if blocked.begun.wait(30.0) else answer | {"x": np.zeros(0)})
+
+    def method(*given, **named):  # a class looks up methods only on functions
+        return blocked(*given, **named)
+
+    monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
+    monkeypatch.setattr(HighsMethod, "_request", request)
+    monkeypatch.setattr(where, name, method)
+    before = children()
+    try:
+        result = owner.solve(problem, method="race")
+    finally:
+        blocked.released.set()
+    assert result.status == "optimal"
+    assert str(result.arrays["racers"][0]).startswith("HiGHS")
+    settle(owner)
+    assert blocked.in_time
+    assert all(blocked.in_time)
+    assert children() <= before
+
+
+def test_a_run_begins_once_the_race_before_has_left_the_devices(owner, monkeypatch):
+    blocked, problem = Blocked(interior.iterate), sparse_program(7)
+    answer = child.solve(model_of(problem), {"solver": "simplex"})
+    with owner.exclusive() as pool:
+        free = pool.members[0].allocated_bytes
+    with monkeypatch.context() as patched:
+        patched.setattr(start, "THREAD_NONZEROS", -1)
+        patched.setattr(interior, "iterate", blocked)
+        ask = lambda: blocked.begun.wait(30.0) and answer  # noqa: E731
+        patched.setattr(HighsMethod, "_request", lambda highs: setattr(highs, "future", start_thread(ask)))
+        owner.solve(problem, method="race")
+        begun = []
+        run = owner.start(problem, method="mpc", on_event=begun.append)
+        assert not run.join(0.2)
+        assert begun == []
+        blocked.released.set()
+    assert run.wait().status == "optimal"
+    settle(owner)
+    assert pool.members[0].allocated_bytes == free
+    assert blocked.in_time == [True]
+
+
+def test_our_methods_do_not_wait_for_a_long_presolve(owner, monkeypatch):
+    released, events, problem = threading.Event(), [], sparse_program(11, 300, 500)
+    presolve = HighsHere._presolve
+
+    def slow(here, *given):
+        assert released.wait(30.0)
+        return presolve(here, *given)
+
+    monkeypatch.setattr(HighsHere, "_presolve", slow)
+    monkeypatch.setattr(start, "host_cores", lambda: 8)
     monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
-    monkeypatch.setattr(solve.Presolve, "restore", restore)
-    monkeypatch.setattr(solve._Solving, "_start_pdhg", lambda *_: begun.append("pdhg"))
-    solved(owner, sparse_program(3))
-    assert begun == ["pdhg"]
+    monkeypatch.setattr(solve, "presolve_patience", lambda *_: 0.1)
+    try:
+        result = owner.solve(problem, method="race", on_event=events.append)
+        assert not released.is_set()
+    finally:
+        released.set()
+    assert result.status == "optimal"
+    assert str(result.arrays["racers"][0]) == "interior point"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-7)
+    assert result.counters["rows"] == problem.m
+    assert any(isinstance(event, Notice) and "as given" in event.message for event in events)
+    settle(owner)
+
+
+def test_a_proof_ends_a_race_that_highs_has_given_up(owner, monkeypatch):
+    def given_up(here, *_):
+        here.presolved.set_exception(ChildError("given up"))
+        return {"status": "unknown", "iterations": 7}
+
+    monkeypatch.setattr(HighsHere, "run", given_up)
+    no_interior_point(monkeypatch)
+    a = np.array([[1.0, 1.0, -1.0], [-2.0, -1.0, 0.5], [1.0, 0.0, 1.0]])
+    result = owner.solve(engine.LinearProgram(np.ones(3), A_ub=a, b_ub=[-1.0, 0.5, 0.4]), method="race")
+    assert (result.status, result.counters["highs_iterations"]) == ("infeasible", 7)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("error", "times"), [(1e-3, 3), (0.9, 1)])
+def test_presolve_is_given_up_at_once_where_duals_are_lost(owner, monkeypatch, error, times):
+    seen, real = [], race.Race._audited
+
+    def judged(self, one, news):
+        found = real(self, one, news)
+        if isinstance(one, interior.InteriorMethod) and found.point is not None:
+            seen.append(one.restore is not unchanged)
+            if len(seen) <= times:
+                worse = dataclasses.replace(found.point.audit, dual_infeasibility=error)
+                found = dataclasses.replace(found, point=dataclasses.replace(found.point, audit=worse))
+        return found
+
+    monkeypatch.setattr(race.Race, "_audited", judged)
+    assert owner.solve(sparse_program(12, 300, 500), method="mpc").status == "optimal"
+    assert seen == [True] * times + [False]

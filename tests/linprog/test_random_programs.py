@@ -8,12 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import engine
-from engine.solvers.linprog.interior.system import System
 from engine.solvers.linprog.verification.rays import polished_ray, proves_infeasible, proves_unbounded, reach_is_enough
 from tests.support.examples import examples
 from tests.support.random_programs import KINDS, program
-
-NAMES = {0: "optimal", 2: "infeasible", 3: "unbounded"}
 
 
 @examples(40)
@@ -43,52 +40,6 @@ def test_the_answer_is_that_of_highs(owner, kind, m, n, seed, sparse):
         assert reference.status in (2, 3, 4)
         assert result.status == "unbounded"
         assert proves_unbounded(problem, result.arrays["ray"])
-
-
-@examples(25)
-@given(
-    kind=st.sampled_from(("plain", "free", "boxed", "infeasible", "unbounded")),
-    seed=st.integers(0, 2**32 - 1),
-    exponent=st.integers(-8, 8),
-    method=st.sampled_from(("auto", "mpc", "race")),
-    presolve=st.booleans(),
-)
-def test_empty_rows_and_columns_at_every_scale(owner, kind, seed, exponent, method, presolve):
-    """A row and a column without entries, which may decide the program; values and costs of all sizes."""
-    random, size = np.random.default_rng(seed), 10.0**exponent
-    given = program(kind, 4, 5, seed)
-    c, cost = np.asarray(given["c"]), float(random.integers(-1, 2))
-    room = float(random.integers(-1, 2)) if random.random() < 0.3 else 1.0
-    matrix = {name: np.hstack([given[name], np.zeros((len(given[name]), 1))]) for name in ("A_ub", "A_eq")}
-    bounds = [*given["bounds"], (0.0, None if random.random() < 0.3 else 3.0)]
-    sides = np.append(given["b_ub"], room)
-    plain = {"A_ub": np.vstack([matrix["A_ub"], np.zeros(6)]), "b_ub": sides, "A_eq": matrix["A_eq"], "bounds": bounds}
-    plain |= {"c": np.append(c, cost), "b_eq": given["b_eq"]}
-    truth = scipy.optimize.linprog(**plain)
-    feasible = scipy.optimize.linprog(**plain | {"c": np.zeros(6)}).status == 0
-    expected = "infeasible" if not feasible else NAMES.get(truth.status, "unbounded")
-    scaled = plain | {"c": plain["c"] / size, "b_ub": size * sides, "b_eq": size * np.asarray(given["b_eq"])}
-    scaled["bounds"] = [tuple(None if side is None else size * side for side in pair) for pair in bounds]
-    scaled |= {name: sp.csr_array(plain[name]) for name in ("A_ub", "A_eq")}
-    result = owner.solve(engine.LinearProgram(**scaled), method=method, presolve=presolve)
-    assert result.status == expected
-    if expected == "optimal":
-        assert result.objective == pytest.approx(truth.fun, rel=1e-6, abs=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["unbounded", "infeasible"])
-def test_other_rounding_leaves_the_answer(owner, kind, monkeypatch):
-    random = np.random.default_rng(7)
-    plain = System.solve
-
-    def rounded(system, rhs):
-        found = plain(system, rhs)
-        return found + 1e-13 * np.abs(found).max() * random.standard_normal(found.shape)
-
-    monkeypatch.setattr(System, "solve", rounded)
-    for m, n, seed in ((11, 11, 11), (23, 30, 1), (36, 20, 2)):
-        result = owner.solve(engine.LinearProgram(**program(kind, m, n, seed)), presolve=False)
-        assert result.status == kind
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])

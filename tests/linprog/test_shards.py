@@ -7,15 +7,20 @@ import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices import DevicePool, gather
+from engine.devices import DevicePool
+from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import linear_algebra
 from engine.references.linprog import HostShard
 from engine.solvers.linprog.forms.standard import Prepared, ShardData, prepare
+from engine.solvers.linprog.interior import sparse_matrix
 from engine.solvers.linprog.interior.host_memory import make_shard
+from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
+from engine.solvers.linprog.sparse import long_lines
 from engine.solvers.linprog.systems.updates import ShermanMorrison
 from engine.solvers.linprog.verification.audit import audit
+from tests.support.searching import posing
 
 
 def shard_data(m, n, sparse):
@@ -38,70 +43,20 @@ def shard_data(m, n, sparse):
     )
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700)])
+@pytest.mark.few(9)
 @pytest.mark.parametrize("kind", ["own", "gpu"])
-def test_a_device_takes_the_same_steps_as_numpy(device, kind, sparse, m, n):
-    data = shard_data(m, n, sparse)
-    random = np.random.default_rng(1)
-    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    y, dy = random.standard_normal((2, m))
-    rho = 1e-3
-    steps = random.random(2)
-    nothing = 0.0
-
-    def walk(shard):
-        out = []
-        shard.set_point(*point)
-        out += [*shard.assess(y, rho, 2 * rho), shard.target("affine", nothing, *steps), shard.transposed(y)]
-        out += [shard.times(point[1]), shard.scale(rho, 3 * rho)]
-        shard.form()
-        assert not shard.factor(1e-10, 1e-3)
-        out += [shard.solve(y), shard.normal(y)]
-        for kind in ("affine", "second_order", "centrality"):
-            out.append(shard.target(kind, 0.3 + nothing, *steps))
-            if kind == "centrality":
-                shard.swap_slots()
-            out += [shard.direction(dy), shard.complete()]
-        shard.advance(*(0.1 * steps))
-        bounded, lower = np.isfinite(data.upper), ~data.free
-        kept = [
-            np.where(mask, values, 0.0)
-            for mask, values in zip((True, lower, bounded, bounded), shard.get_point(), strict=True)
-        ]
-        return [*out, *kept]
-
-    def on_device(running):
-        kept, algebra = running.capabilities, linear_algebra(running)
-        try:
-            if kind == "own":
-                shard = make_shard(running, data, None)
-            else:  # groups of many work-items
-                running.capabilities = replace(kept, simt=True, compute_units=2)
-                shard = DeviceShard(running, data, algebra)
-            found = walk(shard)
-            shard.close()
-            return found
-        finally:
-            algebra.close()
-            running.capabilities = kept
-
-    ours, theirs = device.submit(on_device).result(), walk(HostShard(data))
-    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        assert np.allclose(one, other, rtol=1e-9, atol=1e-9), place
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (7, 30), (40, 33), (90, 700), (200, 700), (3, 9000)])
-def test_directions_toward_targets_are_those_of_numpy(device, sparse, m, n):
+def test_directions_toward_targets_are_those_of_numpy(device, kind, sparse, m, n):
     data = shard_data(m, n, sparse)
+    groups = replace(device.info.capabilities, simt=True, compute_units=2)  # of many work-items
 
     def on_device(running):
-        shard = make_shard(running, data, None)
-        found = directions(System(data, [shard]))
-        shard.close()
-        return found
+        with linear_algebra(running) as algebra, posing(running, groups if kind == "gpu" else None):
+            shard = make_shard(running, data, None) if kind == "own" else DeviceShard(running, data, algebra)
+            found = directions(System(data, [shard]))
+            shard.close()
+            return found
 
     require_alike(device.submit(on_device).result(), directions(System(data, [HostShard(data)])))
 
@@ -130,63 +85,16 @@ def require_alike(ours, theirs):
         assert np.allclose(one, other, rtol=1e-7, atol=1e-8 * np.abs(other).max(initial=1.0)), place
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("kind", "sparse", "m", "n"),
-    [("own", False, 40, 33), ("own", True, 7, 30), ("own", False, 1, 3), ("gpu", True, 40, 33), ("gpu", False, 7, 30)],
-)
-def test_matrices_of_several_devices_are_added_in_their_order(device, kind, sparse, m, n):
-    data = shard_data(m, n, sparse)
-    random = np.random.default_rng(3)
-    point = [random.random(data.c.shape) + 0.5 for _ in range(4)]
-    rho = 1e-3
-
-    def make(running, part):
-        if kind == "own":
-            return make_shard(running, part, None)
-        running.capabilities = replace(running.capabilities, simt=True, compute_units=2)
-        return DeviceShard(running, part, linear_algebra(running, device.info.capabilities.linear_algebra))
-
-    with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
-
-        def lower_triangles():
-            return gather(
-                [
-                    member.submit(lambda running, shard: np.tril(running.get(shard._matrix("M"))[0]), shard)
-                    for member, shard in zip(pool.members, system.shards, strict=True)
-                ]
-            )
-
-        system.set_point(*point)
-        system.scale(rho, 3 * rho)
-        system.each(DeviceShard.form)
-        first, *others = lower_triangles()
-        for other in others:
-            first = first + other
-        for _ in range(2):
-            system.form()
-            assert np.array_equal(lower_triangles()[0], first)
-    reference = HostShard(data)
-    reference.set_point(*point)
-    reference.scale(rho, 3 * rho)
-    probes = np.stack([reference.normal(unit) for unit in np.eye(m)], axis=1)
-    assert np.allclose(first, np.tril(probes), rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_directions_of_several_devices_are_those_of_numpy(device, sparse):
     data = shard_data(40, 90, sparse)
-
-    def make(running, part):
-        return make_shard(running, part, None)
-
+    make = lambda running, part: make_shard(running, part, None)  # noqa: E731
     with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
         require_alike(directions(system), directions(System(data, [HostShard(data)])))
 
 
-@pytest.mark.parametrize("block", [1, 7, 64])
-@pytest.mark.parametrize(("m", "n"), [(3, 5), (30, 75), (70, 200)])
-def test_updates_solve_with_any_diagonal(device, block, m, n):
+@pytest.mark.parametrize(("m", "n", "block"), [(3, 5, 1), (30, 75, 7), (70, 200, 64)])
+def test_updates_solve_with_any_diagonal(device, m, n, block):
     random = np.random.default_rng([m, n])
     columns = random.standard_normal((n, m))
     rhs = random.standard_normal(m)
@@ -222,10 +130,60 @@ def test_standard_form_leaves_out_what_needs_no_solving():
     assert isinstance(prepared, Prepared)
     assert prepared.removed == {"fixed variables": 1, "empty rows": 1, "empty columns": 1}
     assert (prepared.standard.m, prepared.standard.n) == (4, 3)
-    results = [
-        engine.solve(problem, backend="opencl", presolve=presolve, scale=scale)
-        for presolve, scale in ((True, True), (False, True), (False, False))
-    ]
-    for result in results:
+    for presolve, scale in ((True, True), (False, True), (False, False)):
+        result = engine.solve(problem, backend="opencl", presolve=presolve, scale=scale)
         assert audit(problem, result.solution, result.arrays["row_duals"]).error < 1e-8
-        assert result.objective == pytest.approx(results[0].objective, rel=1e-7)
+
+
+def uneven(m, count):
+    """Two full rows and a full column among rows of a few entries, and an empty row."""
+    random = np.random.default_rng(4)
+    matrix = sp.random_array((m, count), density=3 / count, rng=random).toarray()
+    matrix[[3, m - 2]] = random.standard_normal((2, count))
+    matrix[:, 5] = random.standard_normal(m)
+    matrix[7] = 0.0
+    return sp.csr_array(matrix)
+
+
+@pytest.fixture
+def few_are_long(monkeypatch):
+    """Lines of more than 20 entries are long on every device, and chunks have 16 entries."""
+    monkeypatch.setattr(long_lines, "LONG", 20)
+    monkeypatch.setattr(long_lines, "_LONG_FORMED", 20)
+    monkeypatch.setattr(long_lines, "_CHUNK", 16)
+    lines, longest, chunks = long_lines.long_lines, long_lines.longest_line, long_lines.chunks_of
+    monkeypatch.setattr(sparse_matrix, "long_lines", lambda starts, _: lines(starts, True))
+    monkeypatch.setattr(sparse_matrix, "longest_line", lambda _: longest(True))
+    monkeypatch.setattr(sparse_matrix, "chunks_of", lambda starts, sums, most, _: chunks(starts, sums, most, True))
+
+
+@pytest.mark.usefixtures("few_are_long")
+@pytest.mark.parametrize(("most", "block"), [(1 << 20, 64), (1 << 20, 0), (300, 0), (10, 0)])
+def test_long_lines_are_added_up(device, monkeypatch, most, block):
+    monkeypatch.setattr(sparse_matrix, "_MOST_SUMS", most)
+    m, count = 60, 333
+    matrix = uneven(m, count)
+    random = np.random.default_rng(5)
+    x, y, theta = random.standard_normal(count), random.standard_normal(m), random.random(count)
+
+    def work(opened):
+        buffers = {}
+        size = block or group_size(opened.capabilities)
+        found = SparseMatrix(opened, matrix, buffers, size, lambda items: items)
+        assert ("row_long" in buffers, "column_long" in buffers) == (True, True)
+        out = {"row": opened.empty(m, np.float64), "column": opened.empty(count, np.float64)}
+        for side, items, values in (("row", m, x), ("column", count, y)):
+            found.multiplication(side, items, opened.put(values), out[side])()
+        normal = opened.empty((m, m), np.float64)
+        results = []
+        for _ in range(2):
+            found.form(opened.put(theta), normal)
+            results.append(np.tril(opened.get(normal)))
+        assert ("chunk_sums" in buffers) == (most > 10)
+        return [opened.get(out["row"]), opened.get(out["column"]), *results]
+
+    by_rows, by_columns, normal, again = device.submit(work).result()
+    assert np.allclose(by_rows, matrix @ x, rtol=1e-12, atol=1e-12)
+    assert np.allclose(by_columns, matrix.T @ y, rtol=1e-12, atol=1e-12)
+    assert np.allclose(normal, np.tril(((matrix * theta) @ matrix.T).toarray()), rtol=1e-12, atol=1e-12)
+    assert (normal == again).all()

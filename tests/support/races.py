@@ -23,12 +23,13 @@ def sparse_program(seed, m=60, n=90):
 
 
 def reference(problem):
-    m = problem.m_ub
-    a, sides = problem.A, problem.row_upper
-    found = scipy.optimize.linprog(
-        problem.c, a[:m], sides[:m], a[m:], sides[m:], list(zip(problem.lower, problem.upper, strict=True))
-    )
-    return float(found.fun)
+    """The optimum by SciPy."""
+    a = sp.csr_array(problem.A)
+    sides = np.concatenate([problem.row_upper, -problem.row_lower])
+    kept, sign = np.isfinite(sides), -1.0 if problem.maximize else 1.0
+    given = {"A_ub": sp.vstack([a, -a], format="csr")[kept], "b_ub": sides[kept]}
+    found = scipy.optimize.linprog(sign * problem.c, **given, bounds=np.column_stack([problem.lower, problem.upper]))
+    return sign * float(found.fun) + problem.offset
 
 
 def settle(owner):
