@@ -87,9 +87,10 @@ MAKERS += [(flowshop, bound) for bound in ("one_machine", "two_machine", "mixed"
 MAKERS += [(tour, bound) for bound in ("partial", "cheapest_arcs", "assignment", "subtour")]
 
 
-@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from(MAKERS), st.booleans())
-@examples(100)
-def test_bounds_are_below_every_solution_and_the_search_finds_the_best(n, seed, made, prepared):
+@pytest.mark.parametrize("made", MAKERS)
+@given(st.integers(2, 6), st.integers(0, 10**6), st.booleans())
+@examples(20)
+def test_bounds_are_below_every_solution_and_the_search_finds_the_best(made, n, seed, prepared):
     tree = made[0](n, seed).tree(made[1])
     n = tree.items
     if prepared:

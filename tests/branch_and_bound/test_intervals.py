@@ -18,7 +18,7 @@ from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
 from tests.support.engines import engine_of
-from tests.support.searching import aligned, as_gpu, counts, explore, factorial_of, number_of
+from tests.support.searching import aligned, as_gpu, counts, explore, number_of
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -138,19 +138,6 @@ def test_pairs_of_machines_bound_more_than_64_jobs(device, bound):
         assert counts(explore(device, tree, upper, capabilities=capabilities)) == expected
 
 
-@pytest.mark.full
-def test_two_machines_are_scheduled_as_by_johnson(device):
-    times = np.random.default_rng(5).integers(1, 100, (2, 80))
-    first, second = times
-    early = np.flatnonzero(first <= second)
-    late = np.flatnonzero(first > second)
-    order = [*early[np.argsort(first[early])], *late[np.argsort(-second[late])]]
-    optimum = Flowshop(times).evaluate(order)
-    tree = Flowshop(times).tree("two_machine", "max_sum")
-    found = explore(device, tree, optimum + 1, ivms=2)
-    assert (found.best, found.explored) == (optimum, factorial_of(tree))
-
-
 # The groups of the assignment bound take the compiler of a CPU a minute.
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
@@ -165,13 +152,3 @@ def test_a_wide_tour_is_found(device, bound, gpu):
     found = explore(device, tree, upper, capabilities=as_gpu(device) if gpu else None)
     assert found.best == optimum
     assert tree.evaluate(tree.solution(found.path, found.sides)) == optimum
-
-
-def test_parts_of_a_wide_tree_make_the_whole(device):
-    tree = flowshop(70).tree()
-    whole = counts(search(tree, UPPER))
-    half = factorial_of(tree) // 2 + 12345
-    units = aligned(0, half, 70), aligned(half, factorial_of(tree), 70)
-    parts = [explore(device, tree, UPPER, units=unit) for unit in units]
-    assert sum(part.explored for part in parts) == whole[4]
-    assert sum(part.nodes for part in parts) == whole[0]

@@ -4,9 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import cut
@@ -20,7 +17,6 @@ from engine.solvers.branch_and_bound.search import worker as workers
 from engine.solvers.branch_and_bound.search.ivms import Ivms
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.tree import INFINITY
-from tests.support.examples import examples
 from tests.support.searching import as_gpu, brute_force, counts, explore, factorial_of, held_karp
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -147,27 +143,6 @@ def test_a_pair_of_machines_begins_when_each_is_done(device):
 def test_flowshops_of_odd_shapes_are_solved(device, jobs, machines, bound):
     tree = random_flowshop(jobs, machines, seed=jobs).tree(bound, "auto")
     assert explore(device, tree).best == brute_force(tree)
-
-
-# The sizes are fixed, so that one compiled kernel serves all examples.
-@given(hnp.arrays(np.int64, (4, 6), elements=st.integers(0, 40)), st.sampled_from(["one_machine", "mixed"]))
-@examples(10)
-def test_any_small_flowshop_is_solved_as_by_trying_all_orders(device, times, bound):
-    tree = Flowshop(times).tree(bound, "min_branch")
-    best = brute_force(tree)
-    for capabilities in (None, as_gpu(device)):
-        assert explore(device, tree, capabilities=capabilities, ivms=32).best == best
-
-
-@given(hnp.arrays(np.int64, (7, 7), elements=st.integers(0, 50)), st.sampled_from(ATSP_BOUNDS))
-@examples(12)
-def test_any_small_tsp_is_solved_as_by_held_and_karp(device, costs, bound):
-    problem = ATSP(costs)
-    tree = problem.tree(bound, "auto")
-    tree.prepare(lambda: False)
-    quick = bound in ("partial", "cheapest_arcs")  # to compile
-    for capabilities in (None, as_gpu(device)) if quick else (None,):
-        assert explore(device, tree, capabilities=capabilities, ivms=32).best == held_karp(problem.costs)
 
 
 def test_more_than_32_jobs_take_wide_masks(device):

@@ -39,20 +39,6 @@ def resume(device, folder, times=1, **options):
     return engine_of(device, times).resume(folder, **options).wait()
 
 
-def stopped_at_work(device, problem, times, **options):
-    """Solve on a device listed some times, and stop when one of them has reported."""
-    at_work = threading.Event()
-
-    def note(event):
-        if isinstance(event, Metric):
-            at_work.set()
-
-    run = engine_of(device, times).start(problem, on_event=note, **options)
-    assert at_work.wait(PATIENCE)
-    run.stop()
-    return run.wait(PATIENCE)
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(1, 11))
 def test_taillards_first_ten_are_solved_from_scratch(device, number):
@@ -155,8 +141,10 @@ def test_options_that_do_not_fit_the_problem_are_refused(device, assignment):
 @pytest.mark.full
 @pytest.mark.parametrize("again", [1, 2])
 def test_a_stopped_run_resumes_to_the_same_nodes_on_more_devices(device, again, tmp_path):
-    problem = engine.Flowshop.taillard(28)
-    first = stopped_at_work(device, problem, 2, upper_bound=2200, run_folder=tmp_path / "run", ivms=256)
+    options = {"upper_bound": 2200, "run_folder": tmp_path / "run", "ivms": 256}
+    with pytest.MonkeyPatch.context() as patch:
+        stop_at(patch, lambda event: isinstance(event, Metric))
+        first = solve(device, engine.Flowshop.taillard(28), 2, **options)
     assert first.status == "interrupted"
     assert 0 < first.counters["nodes"] < 12_869_872
     resumed = resume(device, tmp_path / "run", again)

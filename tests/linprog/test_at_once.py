@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -117,19 +116,3 @@ def test_cvxpy_begins_with_the_last_basis_of_a_problem(monkeypatch):
         iterations.append(results[-1].counters["highs_iterations"])
     assert iterations[1] < min(iterations[0], iterations[2])
     assert {result.backend for result in results} == {"host"}
-
-
-def test_small_programs_of_many_threads_are_solved_beside_each_other(device):
-    found = {}
-    wanted = {seed: scipy.optimize.linprog(**random_program(6, 9, seed)).fun for seed in range(16)}
-
-    def solve(seed):
-        names = [device.info.id] if seed % 2 else None
-        found[seed] = engine.linprog(**random_program(6, 9, seed), devices=names).fun
-
-    threads = [threading.Thread(target=solve, args=(seed,)) for seed in wanted]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == pytest.approx(wanted)

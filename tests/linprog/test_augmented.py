@@ -11,17 +11,14 @@ from hypothesis import strategies as st
 import engine
 from engine.solvers.linprog.forms.standard import with_slacks
 from engine.solvers.linprog.highs.process import ChildError
-from engine.solvers.linprog.multifrontal.form import cheaper_form
-from engine.solvers.linprog.multifrontal.orders import minimum_degree
 from engine.solvers.linprog.sparse import products
-from engine.solvers.linprog.sparse.products import DenseColumns
-from engine.solvers.linprog.systems import host
+from engine.solvers.linprog.systems import host, pending
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.examples import examples
 from tests.support.linear_systems import GivenTheta, shard_data
 from tests.support.needs import package
 from tests.support.races import reference
-from tests.support.random_programs import program
+from tests.support.random_programs import KINDS, program
 
 
 @pytest.fixture(params=["qdldl", "SuperLU", "SuperLU in a child", "rslab in a child"])
@@ -121,21 +118,17 @@ def test_a_process_that_ends_is_a_failed_factor(monkeypatch):
     found.close()
 
 
-def form_of(columns):
-    columns = sp.csc_array(columns)
-    columns.sort_indices()
-    return cheaper_form(columns, DenseColumns(columns), minimum_degree)
-
-
-def test_the_form_with_the_cheaper_factor_is_chosen():
-    random = np.random.default_rng(4)
-    few = sp.hstack([sp.eye_array(1000), sp.random_array((1000, 20), density=0.1, rng=random)])
-    assert form_of(few) is not None
-    assert form_of(few).long.sum() == 20
-    network = sp.random_array((1000, 3000), density=0.002, rng=random)
-    assert form_of(network) is None
-    as_many = sp.hstack([sp.eye_array(200), sp.random_array((200, 900), density=0.5, rng=random)])
-    assert form_of(as_many) is None
+def test_the_host_takes_the_augmented_system_where_a_device_would_not_be_exact(device, monkeypatch):
+    monkeypatch.setattr(pending, "_MOST_DENSE_COLUMNS", -1)
+    given = data(300, 400, 60)
+    shards, rhs = GivenTheta(), np.ones(given.m)
+    found = pending.PendingSystem(shards, given, device.info, "auto", False, pytest.fail)
+    shards.form(found, np.ones(given.N))
+    assert not found.factor(0.0, 0.1)
+    full = with_slacks(given).toarray()
+    assert np.allclose(found.solve(rhs), np.linalg.solve(full @ full.T + 0.1 * np.eye(300), rhs), rtol=1e-7)
+    assert found._present._augmented is not None
+    found.close()
 
 
 def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(device, monkeypatch):
@@ -156,34 +149,17 @@ def owner():
         yield made
 
 
-@examples(40)
+@examples(60)
 @given(
+    kind=st.sampled_from([kind for kind in KINDS if kind not in ("infeasible", "unbounded")]),
     seed=st.integers(0, 2**32 - 1),
     m=st.integers(3, 60),
     n=st.integers(3, 80),
-    kinds=st.sets(st.sampled_from(["free", "dependent", "degenerate", "bounded", "scaled", "long"])),
 )
-def test_optima_are_those_of_highs(owner, seed, m, n, kinds):
-    random = np.random.default_rng(seed)
-    a = sp.random_array((m, n), density=min(1.0, 3 / m), rng=random, data_sampler=random.standard_normal).toarray()
-    if "long" in kinds:
-        a[:, : n // 3] = random.standard_normal((m, n // 3))
-    if "dependent" in kinds:
-        a[-1] = a[0] + a[m // 2]
-    x = np.where(random.random(n) < (0.3 if "degenerate" in kinds else 0.8), random.uniform(0.5, 2.0, n), 0.0)
-    dual = random.standard_normal(m)
-    c = a.T @ dual + np.where(x > 0, 0.0, random.uniform(0.0, 1.0, n))
-    lower, upper = np.zeros(n), np.full(n, np.inf)
-    if "free" in kinds:
-        lower[x > 1.0] = -np.inf
-    if "bounded" in kinds:
-        upper[::2] = x[::2] + 1.0
-    b = a @ x
-    if "scaled" in kinds:
-        rows = 10.0 ** random.integers(-4, 5, m)
-        a, b = rows[:, None] * a, rows * b
-    bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
-    problem = engine.LinearProgram(c, A_eq=sp.csr_array(a), b_eq=b, bounds=bounds)
+def test_optima_are_those_of_highs(owner, kind, seed, m, n):
+    arguments = program(kind, m, n, seed)
+    arguments |= {name: sp.csr_array(arguments[name]) for name in ("A_ub", "A_eq")}
+    problem = engine.LinearProgram(**arguments)
     result = owner.solve(problem, method="mpc", linear_solver="augmented", presolve=False)
     assert result.status == "optimal"
     assert result.objective == pytest.approx(reference(problem), rel=1e-6, abs=1e-6)

@@ -87,14 +87,6 @@ def test_changes_that_do_not_fit_are_refused(changes, message):
         engine.LinearProgram(**PLAIN).with_changes(**changes)
 
 
-def test_sizes_are_those_of_the_changed_numbers():
-    problem = engine.LinearProgram(**PLAIN)
-    assert problem.units == (1.0, 1.0)
-    changed = problem.with_changes(c=[1e-3, 0.0], b_ub=[1e-4, 1e-4], name="small")
-    assert changed.units == engine.LinearProgram(**PLAIN | {"c": [1e-3, 0.0], "b_ub": [1e-4, 1e-4]}).units
-    assert (changed.name, problem.row_upper[0]) == ("small", 4.0)
-
-
 def similar(problem, size, seed):
     """The same program with other costs."""
     random = np.random.default_rng(seed)

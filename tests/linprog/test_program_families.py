@@ -101,20 +101,20 @@ def test_a_sparse_program_with_more_rows_than_the_kernel_takes(device):
 
 def test_arrays_that_do_not_fit_are_refused():
     base = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 1.0]], b_ub=[2.0])
-    with pytest.raises(ProblemError, match=r"b_ub must have the shape \(programs, 1\)"):
-        engine.solve_many(base, b_ub=np.ones((3, 2)))
-    with pytest.raises(ProblemError, match=r"shape \(programs, 2\), with as many"):
-        engine.solve_many(base, b_ub=np.ones((3, 1)), c=np.ones((4, 2)))
-    with pytest.raises(ProblemError, match="program 2 has one"):
-        engine.solve_many(base, c=[[1, 1], [1, 1], [1, np.nan]])
-    with pytest.raises(ProblemError, match="program 1 breaks this for variable 1"):
-        engine.solve_many(base, upper=[[1, 1], [1, -1]])
-    with pytest.raises(ProblemError, match="at least one of c, b_ub"):
-        engine.solve_many(base)
-    with pytest.raises(ProblemError, match="vary one program"):
-        engine.solve_many([base], c=np.ones((3, 2)))
-    with pytest.raises(OptionError):
-        engine.solve_many(base, c=np.ones((3, 2)), colour=1)
+    as_read = LinearProgram.from_arrays({**base.to_arrays(), "m_ub": np.array(0)}, "as read from a file")
+    for given, arrays, message in (
+        (base, {"b_ub": np.ones((3, 2))}, r"b_ub must have the shape \(programs, 1\)"),
+        (base, {"b_ub": np.ones((3, 1)), "c": np.ones((4, 2))}, r"shape \(programs, 2\), with as many"),
+        (base, {"c": [[1, 1], [1, 1], [1, np.nan]]}, "program 2 has one"),
+        (base, {"upper": [[1, 1], [1, -1]]}, "program 1 breaks this for variable 1"),
+        (base, {"c": np.zeros((0, 2))}, "at least one row"),
+        (base, {}, "at least one of c, b_ub"),
+        ([base], {"c": np.ones((3, 2))}, "vary one program"),
+        (as_read, {"b_eq": np.full((3, 1), -1.0)}, "row_lower and row_upper"),
+        (base, {"c": np.ones((3, 2)), "colour": 1}, "colour"),
+    ):
+        with pytest.raises((OptionError, ProblemError), match=message):
+            engine.solve_many(given, **arrays)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -149,12 +149,3 @@ def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner):
     programs = [LinearProgram(base.c, A_eq=base.A, b_eq=side, bounds=(0, 2)) for side in sides]
     assert engine.solve_many(programs, engine=owner)[3].arrays["racers"].tolist() == ["HiGHS simplex"]
     assert "racers" not in engine.solve_many(programs, engine=owner, method="mpc")[3].arrays
-
-
-def test_arrays_that_name_no_program_or_the_wrong_rows_are_refused():
-    given = LinearProgram([1.0, 1.0], A_ub=[[-1.0, -2.0]], b_ub=[-1.0])
-    with pytest.raises(ProblemError, match="at least one row"):
-        engine.solve_many(given, c=np.zeros((0, 2)))
-    as_read = LinearProgram.from_arrays({**given.to_arrays(), "m_ub": np.array(0)}, "as read from a file")
-    with pytest.raises(ProblemError, match="row_lower and row_upper"):
-        engine.solve_many(as_read, b_eq=np.full((3, 1), -1.0))

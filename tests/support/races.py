@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 import numpy as np
+import pytest
 import scipy.optimize
 import scipy.sparse as sp
 
@@ -30,6 +31,14 @@ def reference(problem):
     given = {"A_ub": sp.vstack([a, -a], format="csr")[kept], "b_ub": sides[kept]}
     found = scipy.optimize.linprog(sign * problem.c, **given, bounds=np.column_stack([problem.lower, problem.upper]))
     return sign * float(found.fun) + problem.offset
+
+
+def solved(owner, problem, **options):
+    """The result of a race, or of the ``method`` given, whose objective is that of SciPy."""
+    result = owner.solve(problem, **{"method": "race"} | options)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(reference(problem), rel=1e-6)
+    return result
 
 
 def settle(owner):
