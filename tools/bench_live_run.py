@@ -1,7 +1,7 @@
 """Memory of the window and delays of its event loop during a real run of the Gibbs sampler with seven traces.
 
 ``python -m tools.bench_live_run [SECONDS]`` prints a line each minute and one for the whole run. Delays depend on what
-else the machine does; the longest piece of work is processor time of the window's thread.
+else the machine does; the pieces of work are processor time of the window's thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(seconds: float) -> None:
         tab = app.window.run_tabs.current_run()
         app.wait_until(lambda: tab.panel is not None and tab.note.state == "running", 120)
         app.pieces.clear()
-        delays, last, longest = array("d", [0.0]), time.perf_counter(), 0.0
+        delays, works, last = array("d", [0.0]), array("d"), time.perf_counter()
 
         def beat() -> None:
             nonlocal last
@@ -40,12 +40,13 @@ def main(seconds: float) -> None:
             last = time.perf_counter()
 
         def report(when: str) -> None:
-            nonlocal longest
-            longest = max([longest, *app.pieces])
+            works.extend(1000 * seconds for seconds in app.pieces)
             app.pieces.clear()  # else they would be counted as memory of the window
-            percentiles = " / ".join(f"{value:.1f}" for value in np.percentile(delays, (50, 90, 99, 100)))
+            work, delay = (
+                " / ".join(f"{value:.1f}" for value in np.percentile(one, (50, 90, 99, 100))) for one in (works, delays)
+            )
             print(
-                f"{when}: {resident():.0f} MB, longest work {1000 * longest:.0f} ms, no answer for {percentiles} ms "
+                f"{when}: {resident():.0f} MB, pieces of work {work} ms, no answer for {delay} ms "
                 "(median / 90 % / 99 % / longest)",
                 flush=True,
             )

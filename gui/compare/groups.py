@@ -34,6 +34,11 @@ def _conditions(note: RunNote) -> dict[str, Any]:
     return {**note.effective_options, _LIMIT: note.settings.get("time_limit"), _DEVICES: devices or None}
 
 
+def titled(option: str) -> str:
+    """An option as it is written on the screen."""
+    return option.replace("_", " ")
+
+
 def condition_of(note: RunNote, name: str) -> Any:
     """The value of one of the options of :func:`differing_options`; ``–`` if the run has none."""
     value = _conditions(note).get(name)
@@ -59,7 +64,7 @@ def conditions_of(notes: Sequence[RunNote]) -> list[str]:
     for note in notes:
         conditions = _conditions(note)
         chosen = ((name, conditions.get(name)) for name in names)
-        texts.append(", ".join(f"{name} = {'–' if one is None else option_text(one)}" for name, one in chosen))
+        texts.append(", ".join(f"{titled(name)} = {'–' if one is None else option_text(one)}" for name, one in chosen))
     return [text or "all runs" for text in texts]
 
 
@@ -83,7 +88,7 @@ def grouped(notes: Sequence[RunNote]) -> list[Group]:
         own = {name for name in names if len({k[1 + names.index(name)] for k in found if k[0] == instance}) > 1}
         parts = [
             *([brief[instance]] if len(instances) > 1 or not names else []),
-            *(f"{k} = {v or '–'}" for k, v in options.items() if k in own),
+            *(f"{titled(name)} = {value or '–'}" for name, value in options.items() if name in own),
         ]
         groups.append(Group(", ".join(parts), instance, options, runs))
     return groups

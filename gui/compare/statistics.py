@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout
 
 from engine.util.text import counted
 from gui.app.jobs import Job
 from gui.app.meaning import figure_meaning
 from gui.app.theme import Theme
 from gui.app.widgets import filled
-from gui.compare.groups import VALUES, condition_of, differing_options, grouped, numbers_of, values_of
+from gui.compare.groups import VALUES, condition_of, differing_options, grouped, numbers_of, titled, values_of
 from gui.compare.profiles import is_solved, performance_profiles, solved_within
 from gui.compare.progressions import Progression, bands, distances, read_progressions, times_to
 from gui.compare.significance import compared, importance
-from gui.plot.area import Cleanup
+from gui.plot.area import FigureTab
 from gui.plot.boxes import BoxPlot, spread
 from gui.plot.charts import Bars
 from gui.plot.figure import Figure
@@ -38,11 +38,8 @@ Floats = NDArray[np.float64]
 _UNLIKE = "These runs have different kinds of objectives, which share no axis. Choose another value."
 
 
-class StatisticsTab(Cleanup, QWidget):
+class StatisticsTab(FigureTab):
     """Runs grouped by instance and options; each group's spread of a value over its seeds."""
-
-    ready = Signal()
-    complete = True
 
     def __init__(self, notes: Sequence[RunNote], theme: Theme) -> None:
         super().__init__()
@@ -157,8 +154,8 @@ class StatisticsTab(Cleanup, QWidget):
         self.boxes.draw_later()
         options = differing_options(self.notes)
         self._show_options(name, title, [] if unlike else options)
-        median = f"median {title.lower()}"
-        headers = [*options, "runs", "solved", "mean", "sd", median, "min", "max", "p against the first", "test"]
+        numbers_shown = ["mean", "sd", f"median {title.lower()}", "min", "max"]
+        headers = [*map(titled, options), "runs", "solved", *numbers_shown, "p against the first", "test"]
         one_instance = len({group.instance for group in self.groups}) == 1
         headers = [*headers, "instance"] if one_instance else ["instance", *headers]
         rows: list[tuple[Any, ...]] = []
@@ -178,23 +175,15 @@ class StatisticsTab(Cleanup, QWidget):
         """Which options matter for the value, and the runs as lines through their options."""
         known = numbers_of(self.notes, name) if options else []
         for place, (option, share) in enumerate(importance([note for note, _ in known], name).items()):
-            self.importance.put(option.replace("_", " "), share, self.theme.colour(place))
+            self.importance.put(titled(option), share, self.theme.colour(place))
         self.importance.hint("" if known else "The runs do not differ in options.")
         rows = [(*(condition_of(note, option) for option in options), value) for note, value in known]
-        self.parallel.put([*options, title], rows)
+        self.parallel.put([*map(titled, options), title], rows)
         for figure in (self.importance, self.parallel):
             figure.draw_later()
 
-    def tick(self) -> None:
-        """Nothing comes in."""
-
     def plots(self) -> list[Any]:
         return [self.boxes, *self._smaller, self.table]
-
-    def set_theme(self, theme: Theme) -> None:
-        self.theme = theme
-        for figure in self.plots():
-            figure.set_theme(theme)
 
     def close_sources(self) -> None:
         self._job.discard()

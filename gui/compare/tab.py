@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -28,7 +28,7 @@ from gui.app.meaning import figure_meaning
 from gui.app.theme import DASHES, Theme
 from gui.app.widgets import filled
 from gui.compare.counts import Counts
-from gui.plot.area import Cleanup
+from gui.plot.area import FigureTab
 from gui.plot.curves import Curve
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
@@ -43,10 +43,8 @@ _MOST_EVENTS = 2000
 _ROWS = ("solver", "state", "best", "bound", "gap", "time", "rate")
 
 
-class CompareTab(Cleanup, QWidget):
+class CompareTab(FigureTab):
     """Two or more recorded runs; objectives of one instance share an axis. ``ready()`` when all are read."""
-
-    ready = Signal()
 
     def __init__(self, notes: Sequence[RunNote], theme: Theme) -> None:
         super().__init__()

@@ -83,15 +83,15 @@ class Panel(Cleanup, QWidget):
         self._handlers: dict[type, Callable[[Any], None]] = {
             Metric: self._metric,
             Trace: self._trace,
-            DeviceStatus: self._device_status,
+            DeviceStatus: lambda event: self.device_page.status(event) if self.device_page is not None else None,
             Incumbent: self.on_incumbent,
             Progress: self._progress,
             Compiling: self._compiling,
             Started: self._started,
-            StateChanged: lambda _event: None,  # the view has taken what it says
-            Notice: self.on_notice,
+            StateChanged: self.on_event,  # the view has taken what it says
+            Notice: self.on_event,
             Finished: self._finished,
-            Failed: self._failed,
+            Failed: lambda _event: self._complete_plots(),
         }
         self.setAccessibleName(f"Dashboard of {run.title or run.solver}")
         self._strip = QFrame()
@@ -133,29 +133,10 @@ class Panel(Cleanup, QWidget):
     def build(self) -> None:
         """Make pages and figures."""
 
-    def on_started(self, event: Started) -> None:
-        """The run starts, or is resumed from a checkpoint."""
+    def on_event(self, _event: Any) -> None:
+        """What a dashboard does besides at an event of this kind; ``on_metric`` has those that no figure follows."""
 
-    def on_metric(self, event: Metric) -> None:
-        """A point that no figure follows."""
-
-    def on_trace(self, event: Trace) -> None:
-        """Values of one iteration."""
-
-    def on_progress(self, event: Progress) -> None:
-        """How far a phase is."""
-
-    def on_incumbent(self, event: Incumbent) -> None:
-        """A better solution or bound."""
-
-    def on_device_status(self, event: DeviceStatus) -> None:
-        """Health of a device."""
-
-    def on_notice(self, event: Notice) -> None:
-        """A remark."""
-
-    def on_finished(self, event: Finished) -> None:
-        """The run has a result."""
+    on_started = on_metric = on_trace = on_progress = on_incumbent = on_finished = on_event
 
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         """What makes of a result that which :meth:`on_result` shows, on another thread: it must not hold the panel."""
@@ -361,8 +342,7 @@ class Panel(Cleanup, QWidget):
             self.problem = self.problem or recorded.problem
             self.run = replace(self.run, folder=recorded.folder)
             self.result = recorded.result
-        for plot in self._live_plots():
-            plot.complete()
+        self._complete_plots()
         if recorded is not None and recorded.result is not None:
             self.on_result(recorded.result, recorded.processed)
         self.info.complete(self.run.folder)
@@ -432,24 +412,18 @@ class Panel(Cleanup, QWidget):
                 for index, label in enumerate(event.devices):
                     plot.series(label, self.theme.colour(index), self.theme.dash(index))
 
-    def _device_status(self, event: DeviceStatus) -> None:
-        if self.device_page is not None:
-            self.device_page.status(event)
-        self.on_device_status(event)
-
     def _progress(self, event: Progress) -> None:
         if self._compile_hint and event.phase:
             self.wait_for(f"{event.phase[:1].upper()}{event.phase[1:]}…")
         self.on_progress(event)
 
     def _finished(self, event: Finished) -> None:
-        for plot in self._live_plots():
-            plot.complete()
+        self._complete_plots()
         before = set(self._shown_tiles())
         self.on_finished(event)
         self._last_tiles = set(self._shown_tiles()) - before
 
-    def _failed(self, event: Failed) -> None:
+    def _complete_plots(self) -> None:
         for plot in self._live_plots():
             plot.complete()
 

@@ -54,6 +54,7 @@ class DevicesPage:
         index, device, time = self._index(event.device), event.device, event.time
         for name, plot in self._plots.items():
             if (value := getattr(event, name)) is not None:
+                value = round(value, 1) if plot.unit == "%" else value  # times of clocks: 99.9998 % is all of it
                 plot.series(device, plot.theme.colour(index), plot.theme.dash(index)).append(time, value)
         since, self._since[device] = self._since.get(device), time
         share = event.utilisation if event.busy is None else event.busy

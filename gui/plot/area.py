@@ -6,8 +6,10 @@ from typing import Any
 
 import pyqtgraph as pg
 import shiboken6
-from PySide6.QtCore import Qt, QThread
+from PySide6.QtCore import Qt, QThread, Signal
 from PySide6.QtWidgets import QFrame, QGraphicsGridLayout, QSizePolicy, QWidget
+
+from gui.app.theme import Theme
 
 
 def release_plots(widget: QWidget) -> None:
@@ -50,6 +52,30 @@ class Cleanup:
             if isinstance(widget, Cleanup):
                 widget.cleaned_up = True
         release_plots(self)  # type: ignore[arg-type]
+
+
+class FigureTab(Cleanup, QWidget):
+    """A tab of figures that is closed for good when it is closed; ``ready()`` once it is complete."""
+
+    ready = Signal()
+    complete = True
+    title: str
+    theme: Theme
+    image = "compare"
+
+    def plots(self) -> list[Any]:
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        """Take what has come since the last frame."""
+
+    def close_sources(self) -> None:
+        """End what it reads from."""
+
+    def set_theme(self, theme: Theme) -> None:
+        self.theme = theme
+        for figure in self.plots():
+            figure.set_theme(theme)
 
 
 class PlotArea(pg.GraphicsWidget):

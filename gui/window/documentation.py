@@ -6,7 +6,7 @@ import re
 import textwrap
 
 from PySide6.QtCore import QSize, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QTextCursor
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
 from engine.util.paths import folder_of
@@ -43,6 +43,7 @@ class Documentation(QTextBrowser):
             self._page = path
             self.document().setBaseUrl(QUrl.fromLocalFile(str(file)))
             self.setMarkdown(plain_markdown(file.read_text(encoding="utf-8")))
+            self._space_headings()
             title = self.toPlainText().partition("\n")[0]
             self.setWindowTitle(title if title == "Quintet" else f"{title} – Quintet")
         if not self.isVisible():
@@ -50,6 +51,14 @@ class Documentation(QTextBrowser):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def _space_headings(self) -> None:
+        """Leave room above headings, which have none after code."""
+        cursor = QTextCursor(self.document())
+        while cursor.movePosition(QTextCursor.MoveOperation.NextBlock):
+            if (form := cursor.blockFormat()).headingLevel():
+                form.setTopMargin(12)
+                cursor.setBlockFormat(form)
 
 
 def plain_markdown(text: str) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from engine.errors import RunFolderError
 from engine.util.text import counted
 from gui.app.widgets import ask_folder, open_once
+from gui.plot.area import FigureTab
 from gui.plot.export import write_plots
 from gui.plot.figure import Figure
 from gui.report.notebook import write_notebook
@@ -18,7 +19,6 @@ from gui.report.report import write_report
 from gui.runs.archives import write_zip
 from gui.runs.notes import RunNote
 from gui.window.controller import Controller, Parts
-from gui.window.tabs import EXTRAS
 
 
 class Exports(Controller):
@@ -42,7 +42,7 @@ class Exports(Controller):
 
     def _figures(self) -> Sequence[Figure]:
         compared, tab = self._tabs.current(), self._tabs.current_run()
-        if isinstance(compared, EXTRAS):
+        if isinstance(compared, FigureTab):
             return compared.plots()
         return tab.panel.plots() if tab is not None and tab.panel is not None else []
 
@@ -62,26 +62,15 @@ class Exports(Controller):
 
     def write_report(self, path: Path) -> None:
         tab = self._tabs.current_run()
-        if tab is None or tab.panel is None:
-            return
-        try:
-            write_report(tab.panel, path)
-        except OSError as error:
-            self._log.add(f"cannot write {path}: {error}", "error")
-            return
-        self._log.add(f"wrote {path}", run=tab.note.title)
+        if tab is not None and tab.panel is not None:
+            self._write(partial(write_report, tab.panel, path), path, tab.note.title)
 
     def export_notebook(self) -> None:
         for note in self._targets()[:1]:
             self._choose_file("Save the notebook", f"{note.key}.ipynb", partial(self.write_notebook, note))
 
     def write_notebook(self, note: RunNote, path: Path) -> None:
-        try:
-            write_notebook(note.path, path)
-        except (OSError, RunFolderError) as error:
-            self._log.add(f"cannot write {path}: {error}", "error")
-            return
-        self._log.add(f"wrote {path}", run=note.title)
+        self._write(partial(write_notebook, note.path, path), path, note.title)
 
     def export_zip(self) -> None:
         for note in self._targets()[:1]:
@@ -91,6 +80,14 @@ class Exports(Controller):
         self._jobs.start(
             lambda: write_zip(note.path, path), lambda _result: self._log.add(f"wrote {path}", run=note.title)
         )
+
+    def _write(self, write: Callable[[], object], path: Path, run: str) -> None:
+        try:
+            write()
+        except (OSError, RunFolderError) as error:
+            self._log.add(f"cannot write {path}: {error}", "error")
+        else:
+            self._log.add(f"wrote {path}", run=run)
 
     def _choose_file(self, title: str, name: str, write: Callable[[Path], object]) -> None:
         dialog = QFileDialog(self._window, title, str(Path.home()), acceptMode=QFileDialog.AcceptMode.AcceptSave)

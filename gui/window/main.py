@@ -21,6 +21,7 @@ from gui.app.jobs import Jobs
 from gui.app.style import remove_button_icons, set_style
 from gui.app.theme import Theme
 from gui.panels import panel_classes
+from gui.plot.area import FigureTab
 from gui.problem.home import Home
 from gui.problem.pane import ProblemPane
 from gui.problem.preview_data import PreviewData
@@ -46,7 +47,7 @@ from gui.window.run_tab import RunTab
 from gui.window.runs import MOST_COMPARED, Runs
 from gui.window.session import Session
 from gui.window.status import RunStatus
-from gui.window.tabs import EXTRAS, Tabs
+from gui.window.tabs import Tabs
 from gui.window.tool_bar import ToolBar
 
 _FRAME = 80  # milliseconds: 12.5 frames a second
@@ -335,7 +336,7 @@ class MainWindow(QMainWindow):
     def available(self) -> set[str]:
         """What the ``needs`` of the actions refer to, as far as it is available now."""
         tab, selected, targets = self.run_tabs.current_run(), self.runs.selected(), self.runs.targets()
-        compared = isinstance(self.run_tabs.current(), EXTRAS)
+        compared = isinstance(self.run_tabs.current(), FigureTab)
         facts = {
             "problem": self.problems.ready,
             "tab": self.run_tabs.current() is not self.home,

@@ -8,14 +8,14 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QProcess, Signal
+from PySide6.QtCore import QProcess
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout
 
 from gui.app.meaning import figure_meaning
 from gui.app.theme import Theme
 from gui.app.widgets import filled
-from gui.plot.area import Cleanup
+from gui.plot.area import FigureTab
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
@@ -27,12 +27,10 @@ _NO_PROCESS = "No process uses a GPU, or its driver does not report them."
 _FIELDS = ("utilisation", "memory_used", "power", "temperature")
 
 
-class MonitorTab(Cleanup, QWidget):
+class MonitorTab(FigureTab):
     """Utilisation, memory, power and temperature over time, and the processes that use GPUs."""
 
-    ready = Signal()
-    complete = True
-    title = "Devices"
+    title, image = "Devices", "device"
 
     def __init__(self, theme: Theme, command: Sequence[str] | None = None) -> None:
         super().__init__()
@@ -112,13 +110,5 @@ class MonitorTab(Cleanup, QWidget):
                 figure.hint(text)
         self.processes.explain(text)
 
-    def tick(self) -> None:
-        """Reports are shown as they come."""
-
     def plots(self) -> list[Any]:
         return [*self.figures.values(), self.processes]
-
-    def set_theme(self, theme: Theme) -> None:
-        self.theme = theme
-        for figure in self.plots():
-            figure.set_theme(theme)

@@ -15,6 +15,7 @@ from gui.app.style import set_style
 from gui.app.theme import Theme
 from gui.compare.statistics import StatisticsTab
 from gui.compare.tab import CompareTab
+from gui.plot.area import FigureTab
 from gui.problem.home import Home
 from gui.runs.library import Library
 from gui.runs.notes import RunNote
@@ -23,11 +24,6 @@ from gui.runs.table import RunTable
 from gui.window.log import LogPane
 from gui.window.monitor import MonitorTab
 from gui.window.run_tab import RunTab
-
-Extra = CompareTab | StatisticsTab | MonitorTab
-"""Tabs that are closed for good when they are closed."""
-
-EXTRAS = (CompareTab, StatisticsTab, MonitorTab)
 
 _LONGEST_TITLE = 28  # letters of a title in a tab
 _TRIM_AFTER = 1500  # milliseconds after the last tab was closed
@@ -45,7 +41,7 @@ class Tabs(QObject):
         self._library, self._run_list, self._log, self._theme = library, run_list, log, theme
         self.home = home
         self.runs: dict[str, RunTab] = {}
-        self.comparisons: list[Extra] = []
+        self.comparisons: list[FigureTab] = []
         self.discard_ended_hidden = True
         self.command: Sequence[str] | None = None
         """What starts ``quintet`` in child processes; None for the usual."""
@@ -147,7 +143,7 @@ class Tabs(QObject):
     def _show_theme(self) -> None:
         """Change the colours of the current tab, if it was hidden when the theme changed."""
         tab = self.current()
-        if isinstance(tab, (RunTab, *EXTRAS, RunTable, Home)):
+        if isinstance(tab, RunTab | FigureTab | RunTable | Home):
             set_style(tab, self._theme)
             if tab.theme is not self._theme:
                 tab.set_theme(self._theme)
@@ -190,13 +186,13 @@ class Tabs(QObject):
         if opened is not None:
             self.show(opened)
         else:
-            self._add_comparison(MonitorTab(self._theme, self.command), "device")
+            self._add_comparison(MonitorTab(self._theme, self.command))
 
-    def _add_comparison(self, tab: Extra, image: str = "compare") -> None:
+    def _add_comparison(self, tab: FigureTab) -> None:
         set_style(tab, self._theme)
         tab.ready.connect(self.changed)
         self.comparisons.append(tab)
-        index = self.widget.addTab(tab, icon(image), _tab_text(tab.title))
+        index = self.widget.addTab(tab, icon(tab.image), _tab_text(tab.title))
         self._add_close_button(index, tab)
         self.widget.setTabToolTip(index, tab.title)
         self.show(tab)
@@ -228,13 +224,13 @@ class Tabs(QObject):
         if isinstance(tab, RunTab) and (tab.live or tab.queued):
             self.widget.removeTab(self.widget.indexOf(tab))
             self._log.add("tab closed; the run continues and can be opened from the run list", run=tab.note.title)
-        elif isinstance(tab, (RunTab, *EXTRAS)):
+        elif isinstance(tab, RunTab | FigureTab):
             self.discard(tab)
         else:
             self.widget.removeTab(self.widget.indexOf(tab))
         self._on_current()
 
-    def discard(self, tab: RunTab | Extra) -> None:
+    def discard(self, tab: RunTab | FigureTab) -> None:
         """Close a tab and release what it holds; a running child is killed."""
         tab.close_sources()
         if isinstance(tab, RunTab):
@@ -254,7 +250,7 @@ class Tabs(QObject):
 
     def release(self) -> None:
         """Stop all sources and take the plots apart; the window is closing."""
-        tabs: list[RunTab | Extra] = [*self.runs.values(), *self.comparisons]
+        tabs: list[RunTab | FigureTab] = [*self.runs.values(), *self.comparisons]
         for tab in tabs:
             tab.close_sources()
             tab.cleanup()
@@ -310,8 +306,7 @@ class Tabs(QObject):
             if isinstance(tab, RunTable):
                 self.widget.setTabIcon(self.widget.indexOf(tab), icon("table"))
         for extra in self.comparisons:
-            image = "device" if isinstance(extra, MonitorTab) else "compare"
-            self.widget.setTabIcon(self.widget.indexOf(extra), icon(image))
+            self.widget.setTabIcon(self.widget.indexOf(extra), icon(extra.image))
 
 
 def _tab_text(title: str) -> str:
