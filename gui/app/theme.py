@@ -44,9 +44,6 @@ class Theme:
         """Dash pattern of the line ``index``: with the colour it repeats after 40 lines."""
         return DASHES[index % len(DASHES)]
 
-    def pen(self, index: int, width: float = 1.5) -> QPen:
-        return pen_of(self.colour(index), self.dash(index), width)
-
     def mixed(self, colour: str, share: float) -> str:
         """``colour`` laid over the ground with the opacity ``share``: an opaque tint."""
         over, under = QColor(colour), QColor(self.base)

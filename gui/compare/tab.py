@@ -308,12 +308,12 @@ def _table(notes: Sequence[RunNote]) -> QTableWidget:
     table.setHorizontalHeaderItem(0, QTableWidgetItem(""))
     widest = _LEAST_COLUMN
     for column, note in enumerate(notes, start=1):
-        name = differs.get(note.key) or short[note.key]
+        name = (differs.get(note.key) or short[note.key]).replace(", ", "\n")  # by what runs differ has a line each
         header = QTableWidgetItem(f"{column} {name}" if _numbered(notes) else name)
         header.setToolTip(f"{note.title} {differs.get(note.key, '')}".strip())
         header.setIcon(dot(colours[column - 1]))
         table.setHorizontalHeaderItem(column, header)
-        widest = max(widest, table.fontMetrics().horizontalAdvance(header.text()) + 40)  # with the dot
+        widest = max(widest, table.fontMetrics().size(0, header.text()).width() + 40)  # with the dot
     for row, title in enumerate(_ROWS):
         table.setItem(row, 0, QTableWidgetItem(title))
     table.verticalHeader().hide()

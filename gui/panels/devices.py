@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from engine.events import DeviceStatus, Started
+from engine.util.text import seconds_text
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
@@ -33,7 +34,7 @@ class DevicesPage:
         self.listing: Listing = make(Listing, page, "Devices", key="devices")
         self._totals: dict[str, ByteCount] = {}
         self._names: list[tuple[str, str]] = []
-        self._latest: dict[str, tuple[int | None, float | None]] = {}
+        self._latest: dict[str, tuple[int | None, str]] = {}
         self._since: dict[str, float] = {}
 
     def started(self, event: Started) -> None:
@@ -45,16 +46,14 @@ class DevicesPage:
 
     def _list(self) -> None:
         rows = [
-            (label, name, self._totals.get(label), *self._latest.get(label, (None, None)))
-            for label, name in self._names
+            (label, name, self._totals.get(label), *self._latest.get(label, (None, ""))) for label, name in self._names
         ]
-        self.listing.put(["device or worker", "name", "memory", "busy (%)", "last heard of (s)"], rows)
+        self.listing.put(["device or worker", "name", "memory", "busy (%)", "last heard of"], rows)
 
     def status(self, event: DeviceStatus) -> None:
         index, device, time = self._index(event.device), event.device, event.time
         for name, plot in self._plots.items():
             if (value := getattr(event, name)) is not None:
-                value = round(value, 1) if plot.unit == "%" else value  # times of clocks: 99.9998 % is all of it
                 plot.series(device, plot.theme.colour(index), plot.theme.dash(index)).append(time, value)
         since, self._since[device] = self._since.get(device), time
         share = event.utilisation if event.busy is None else event.busy
@@ -68,5 +67,5 @@ class DevicesPage:
             self._totals[event.device] = ByteCount(event.memory_total)
         if event.device not in dict(self._names):  # a worker that has joined
             self._names.append((event.device, ""))
-        self._latest[event.device] = (None if event.busy is None else round(event.busy), round(event.time, 1))
+        self._latest[event.device] = (None if event.busy is None else round(event.busy), seconds_text(event.time))
         self._list()

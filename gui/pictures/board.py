@@ -27,9 +27,9 @@ def queens_placement(n: int) -> list[int] | None:
 class Board(Picture):
     """A chessboard with one placement of queens."""
 
-    def __init__(self, title: str = "A placement", *, theme: Theme) -> None:
+    def __init__(self, theme: Theme) -> None:
         self._columns: list[int] = []
-        super().__init__(title, theme=theme, key="board")
+        super().__init__("A placement", theme=theme, key="board")
 
     def populate(self) -> None:
         super().populate()

@@ -63,10 +63,10 @@ def _hues(count: int, dark: bool) -> list[QColor]:
 class Gantt(Picture):
     """A flowshop's schedule: a row for each machine, a colour for each job; both counted from 0, as in solutions."""
 
-    def __init__(self, title: str = "Schedule", *, theme: Theme) -> None:
+    def __init__(self, theme: Theme) -> None:
         self._begin = self._end = np.zeros((0, 0), np.int64)
         self._order = np.zeros(0, np.int64)
-        super().__init__(title, "jobs and machines counted from 0", theme=theme, key="schedule")
+        super().__init__("Schedule", "jobs and machines counted from 0", theme=theme, key="schedule")
         self.hint("The schedule of the best order of jobs is shown once there is one.")
 
     def make_axes(self) -> dict[str, pg.AxisItem]:

@@ -31,12 +31,12 @@ def places_from_costs(costs: NDArray[Any]) -> NDArray[np.float64]:
 class Tour(Picture):
     """A tour through cities; where only costs are known, places are chosen to be like them."""
 
-    def __init__(self, title: str = "Tour", *, theme: Theme) -> None:
+    def __init__(self, theme: Theme) -> None:
         self._places = np.zeros((0, 2))
         self._costs = np.zeros((0, 0), np.int64)
         self._given: NDArray[Any] | None = None
         self._order: list[int] = []
-        super().__init__(title, "distances are like the costs", theme=theme, key="tour")
+        super().__init__("Tour", "distances are like the costs", theme=theme, key="tour")
         self.hint("The best tour is shown once there is one.")
 
     def populate(self) -> None:

@@ -29,10 +29,9 @@ _SAME_SHARE = 1e-6
 class PaintedItem(pg.GraphicsObject):
     """An item of a plot that a function paints, in the plot's own coordinates, within ``bounds``."""
 
-    def __init__(self, paint: Callable[[QPainter], None], bounds: QRectF | None = None) -> None:
+    def __init__(self, paint: Callable[[QPainter], None]) -> None:
         super().__init__()
-        self._paint = paint
-        self.bounds = bounds or QRectF(0, 0, 1, 1)
+        self._paint, self.bounds = paint, QRectF(0, 0, 1, 1)
 
     def set_bounds(self, bounds: QRectF) -> None:
         self.prepareGeometryChange()
@@ -299,7 +298,6 @@ class Pixels(Figure):
     ) -> None:
         self._matrix: Floats = np.zeros((0, 0))
         self._across, self._down, self._binary = across, down, binary
-        self._rows: Sequence[float] | None = None
         self._size: tuple[int, int] | None = None
         self._top = 1.0
         self.image: pg.ImageItem | None = None
@@ -315,16 +313,9 @@ class Pixels(Figure):
         self.plot.getAxis("bottom").setStyle(tickLength=3)
         self._colour_image()
 
-    def show_matrix(
-        self,
-        matrix: NDArray[Any],
-        rows: Sequence[float] | None = None,
-        top: float = 1.0,
-        size: tuple[int, int] | None = None,
-    ) -> None:
-        """Show another matrix, scaled from 0 to ``top``."""
-        self._matrix, self._rows, self._top = np.asarray(matrix, float), rows, top
-        self._size = size
+    def show_matrix(self, matrix: NDArray[Any], top: float = 1.0, size: tuple[int, int] | None = None) -> None:
+        """Show another matrix, scaled from 0 to ``top``, as one of that size, of which it may be a coarse picture."""
+        self._matrix, self._top, self._size = np.asarray(matrix, float), top, size
         self.hint("")
         self.dirty = True
 
@@ -332,11 +323,10 @@ class Pixels(Figure):
         count, columns = self._matrix.shape
         if not count or self.image is None:
             return
-        begin, end = (self._rows[0], self._rows[-1] + 1) if self._rows else (0, count)
         if self._size is not None:
-            end, columns = self._size
+            count, columns = self._size
         self.image.setImage(self._matrix, autoLevels=False, levels=(0, self._top), autoDownsample=False)
-        place = QRectF(-0.5, begin - 0.5, columns, max(end - begin, 1))  # a number is in the middle of its cell
+        place = QRectF(-0.5, -0.5, columns, max(count, 1))  # a number is in the middle of its cell
         self.image.setRect(place)
         self.plot.setRange(xRange=(place.left(), place.right()), yRange=(place.top(), place.bottom()), padding=0)
 
@@ -355,10 +345,9 @@ class Pixels(Figure):
             self.image.setLookupTable(table.astype(np.uint8))
 
     def table(self) -> Table:
-        count, columns = self._matrix.shape
-        names = self._rows if self._rows else range(count)
+        columns = self._matrix.shape[1]
         kind: Callable[[Any], Any] = int if self._binary else float
-        rows = [(name, *map(kind, row)) for name, row in zip(names, self._matrix.tolist(), strict=False)]
+        rows = [(place, *map(kind, row)) for place, row in enumerate(self._matrix.tolist())]
         return [self._down, *map(str, range(columns))], rows
 
 

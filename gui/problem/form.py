@@ -179,7 +179,7 @@ class _Editor(QObject):
 
     def __init__(self, model: type[BaseModel], name: str, base: Any) -> None:
         super().__init__()
-        self._model, self._name, self._base = model, name, base
+        self._model, self._name = model, name
         kinds = alternatives(model, name)
         self._optional = type(None) in kinds
         self._choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]

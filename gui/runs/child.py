@@ -43,18 +43,14 @@ class Child(QObject):
     """Whether the process is a child of this window, and can be paused."""
     _detached: ClassVar[list[QProcess]] = []
 
+    patience = (8.0, 4.0)
+
     def __init__(
-        self,
-        words: Sequence[str],
-        *,
-        command: Sequence[str] | None = None,
-        patience: tuple[float, float] = (8.0, 4.0),
-        parent: QObject | None = None,
+        self, words: Sequence[str], *, command: Sequence[str] | None = None, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self.words = list(words)
         self._command = list(command or program())
-        self.patience = patience
         self._step = ""
         self._rest = b""
         self._lines: deque[bytes] = deque()

@@ -35,14 +35,12 @@ class Follower(QObject):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.folder = folder
-        self.words: list[str] = []
         self.last: Event | None = None
         self._stream: BinaryIO | None = None
         self._rest = b""
         self._lines: deque[bytes] = deque()
         self._gone_since: float | None = None
         self._end_reported = False
-        self._stopped = False
         self._checked = 0.0
 
     def start(self) -> None:
@@ -90,7 +88,6 @@ class Follower(QObject):
         if (pid := self.pid) and hasattr(signal, "SIGTERM"):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGTERM)
-                self._stopped = True
                 self.stopping.emit(STOP_REQUESTED)
 
     def stop_soon(self, patience: tuple[float, float]) -> None:

@@ -250,11 +250,11 @@ class Library:
         self.model.add(note)
         return note
 
-    def empty_trash(self, days: float = TRASH_DAYS) -> None:
-        """Delete for good what has been in the trash for longer than ``days``."""
+    def empty_trash(self) -> None:
+        """Delete for good what has been in the trash for longer than :data:`TRASH_DAYS`."""
         for place in self.home.glob("trash/*"):
             with contextlib.suppress(OSError):
-                if time.time() - (place / "note.json").stat().st_mtime > 86400 * days:
+                if time.time() - (place / "note.json").stat().st_mtime > 86400 * TRASH_DAYS:
                     shutil.rmtree(place)
 
     def owns(self, note: RunNote) -> bool:

@@ -54,10 +54,10 @@ def test_a_run_on_a_cluster_has_its_workers_on_the_page_of_devices(qtbot, open_w
     assert (tab.note.state, tab.note.devices) == ("optimal", ["worker-0"])
     _, rows = tab.panel.device_page.listing.table()
     assert [row[0] for row in rows] == ["worker-0"]
-    assert rows[0][-1] is not None
+    assert rows[0][-1]
     tab.panel.device_page.status(DeviceStatus(time=9.5, device="worker-7", busy=0.0))
     _, rows = tab.panel.device_page.listing.table()
-    assert rows[1] == ("worker-7", "", None, 0, 9.5)
+    assert rows[1] == ("worker-7", "", None, 0, "9.5 s")
 
 
 def test_a_run_is_resumed_where_it_was_started():
