@@ -171,3 +171,25 @@ def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu, alone, tmp_path)
     assert restored.counters["nodes"] >= kept.state.counters["nodes"]
     assert restored.seconds >= kept.elapsed
     assert not [event.message for event in seen if isinstance(event, Notice)]
+
+
+@pytest.mark.full
+def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu):
+    with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=LASTING)) as owner:
+        there = {
+            owner.executor.connect().client.scheduler_info()["workers"][at]["name"]: pid
+            for at, pid in pids(owner).items()
+        }
+        seen = []
+        run = owner.start(engine.Queens(14), ivms=16, on_event=seen.append)
+        wait_until(lambda: any(isinstance(event, Metric) and event.device == "worker-0" for event in list(seen)))
+        os.kill(there[0], signal.SIGKILL)
+        os.kill(there[1], signal.SIGSTOP)  # the run cannot end before the scheduler has missed the other
+        try:
+            wait_until(lambda: owner.executor.connect()._roster.departed)
+        finally:
+            os.kill(there[1], signal.SIGCONT)
+        lost = r"worker-0 is lost; (\d tasks? in progress (is|are)|what it had begun is) computed again"
+        with pytest.warns(ClusterWarning, match=lost):
+            result = run.wait(5 * PATIENCE)
+    assert result.objective == 365_596

@@ -226,3 +226,11 @@ def test_the_programs_used_longest_ago_make_room(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_cache, "_largest", lambda: 310)
     kernel_cache._PoclFiles(tmp_path)._close()
     assert sorted(path.name for path in (tmp_path / "AB").iterdir()) == ["NEW", "NEWEST"]
+
+
+@pytest.mark.full
+def test_without_a_folder_to_write_kernels_are_compiled_for_the_process():
+    done = started("/proc/nowhere")
+    assert (done.returncode, done.stdout) == (0, DRAWN)
+    assert done.stderr.count("StorageWarning") == 1
+    assert "compiled kernels cannot be kept in /proc/nowhere" in done.stderr

@@ -4,12 +4,14 @@ import importlib
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine.util.quirks import pocl_header
+from engine.util.quirks.pyopencl_invokers import keep_invokers
 
 EXIT = """
 import atexit, concurrent.futures, threading
@@ -28,6 +30,32 @@ def test_functions_of_atexit_are_called_when_threads_have_ended():
     assert words["before"] == "True", done.stderr
     if words["atexit"] == "True":
         pytest.skip("atexit is called while threads run: quirks/exit_order.py can go with the versions that do not")
+
+
+COPIED = """
+import sys
+import numpy
+{sparing}
+import scipy.sparse, scipy.special
+print("numpy.f2py" in sys.modules)
+names = {{}}
+exec("from numpy import *", names)
+print("f2py" in names and "f2py" in dir(numpy) and "numpy.f2py" in sys.modules)
+print("Array API Standard" in scipy.special.gammaln.__doc__)
+print(scipy.special.gammaln(5.0) > 3.1 and scipy.sparse.eye_array(3).sum() == 3)
+"""
+SPARING = "from engine.util.quirks.scipy_import import spare_scipy; spare_scipy()"
+
+
+def test_scipy_is_imported_without_modules_of_numpy_and_notes_that_nothing_uses():
+    def said(sparing):
+        program = [sys.executable, "-W", "error", "-c", COPIED.format(sparing=sparing)]
+        return subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+
+    assert said(SPARING) == ["False", "True", "False", "True"]
+    copies, _, notes, _ = said("")
+    if "False" in (copies, notes):
+        pytest.skip("SciPy does not import numpy.f2py, or writes no notes: part of quirks/scipy_import.py can go")
 
 
 # --- PoCL's long header ----------------------------------------------------------------------------------------------
@@ -83,3 +111,28 @@ def test_what_the_short_header_lacks_is_compiled_with_the_whole(
 
     assert opencl.submit(work).result() == value
     capfd.readouterr()
+
+
+INVOKERS = """
+import linecache, os
+os.environ["PYOPENCL_NO_CACHE"] = "1"
+import pyopencl as cl
+from engine.devices.opencl.listing import native_devices
+{keeping}
+program = cl.Program(cl.Context(native_devices()[:1]), "kernel void nothing(int x) {{}}").build()
+cl.Kernel(program, "nothing")
+before = len(linecache.cache)
+cl.Kernel(program, "nothing")
+print(len(linecache.cache) - before)
+"""
+
+
+def test_another_object_of_a_kernel_is_made_without_writing_code(opencl):
+    def written(keeping):
+        program = [sys.executable, "-c", INVOKERS.format(keeping=keeping)]
+        return int(subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout)
+
+    keep_invokers(types.ModuleType("a_package_without_invokers"))
+    assert written("native_devices()") == 0
+    if written("native_devices = lambda: cl.get_platforms()[0].get_devices()") == 0:
+        pytest.skip("PyOpenCL writes the code of a kernel once: quirks/pyopencl_invokers.py can go")

@@ -8,7 +8,7 @@ import pytest
 from engine.devices.cuda.compiler import compile_cubin
 from engine.devices.kernels import templates
 from engine.devices.kernels.program import Program
-from engine.devices.kernels.source import compiler_location
+from engine.devices.kernels.source import compiler_location, dump
 from engine.devices.kernels.templates import render
 from engine.errors import BackendUnavailable, KernelError
 
@@ -130,3 +130,12 @@ def test_a_rendering_error_names_the_template_and_line(trial_template, text, lin
 def test_compiler_location_is_the_first_error(log, found):
     rendered = "\n\n" + '#line 4 "a/p.mako"\n' + "int x;\n" + '#line 11 "a/b.mako"\n' + "int y;\nint z;\n"
     assert compiler_location(log, rendered) == found
+
+
+def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path):
+    source = render("common/scan", "opencl", value="i32", prefix="i32", block=64, items=4)
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine")
+    (tmp_path / f"common-scan-{source.digest[:12]}.cl").symlink_to(victim)
+    assert Path(dump(source, tmp_path)).read_text() == source.text
+    assert victim.read_text() == "mine"

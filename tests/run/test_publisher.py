@@ -27,6 +27,7 @@ def kinds(folder):
 
 CALLS = (
     lambda owner, run: run.wait(),
+    lambda owner, run: run.join(1.0),
     lambda owner, run: owner.close(),
     lambda owner, run: owner.solve(Counting(3)),
     lambda owner, run: asyncio.run(awaited(run)),

@@ -162,13 +162,6 @@ def test_the_profile_of_all_capacities_is_checked(scale):
     assert verdict(problem, result, arrays={"profile": profile[:-1]}) == "refuted"
 
 
-def test_a_class_of_items_too_heavy_is_seen():
-    problem = engine.MultipleChoiceKnapsack([3, 4, 5, 6], [1, 2, 2, 3], classes=[0, 0, 1, 1], capacity=2)
-    assert verdict(problem, Result(Status.INFEASIBLE, None, None, None)) == "verified"
-    assert verdict(KNAPSACKS["classes"], Result(Status.INFEASIBLE, None, None, None)) == "refuted"
-    assert verdict(KNAPSACKS["0/1"], Result(Status.INFEASIBLE, None, None, None)) == "refuted"
-
-
 # --- permutations ---------------------------------------------------------------------------------------------------
 
 RANDOM = np.random.default_rng(5)
