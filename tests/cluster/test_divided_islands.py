@@ -44,7 +44,6 @@ def divided(problem, options, infos, owner):
         {"islands": 3, "population": 64, "migration_interval": 2, "local_search": "none"},
         pytest.param({"islands": 4, "population": 48, "migration_interval": 5}, marks=pytest.mark.full),
     ],
-    ids=["paper", "local search"],
 )
 def test_islands_have_the_trajectory_of_one_machine(cpu, alone, given):
     problem = engine.BOA("trap-5", 40)

@@ -87,9 +87,6 @@ def test_a_file_with_certificates_connects_by_tls(clustered, cpu, tmp_path, monk
         assert all(worker.address.startswith("tls://") for worker in owner.executor.connect().workers)
 
 
-# --- files ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -67,7 +67,6 @@ def test_the_driver_is_registered_beside_those_of_gpus(machine, installed):
         lambda patch: patch.setenv("OCL_ICD_VENDORS", "/my/drivers"),
         lambda patch: patch.setitem(sys.modules, "pyopencl", cpu_driver),
     ],
-    ids=["PoCL by the variable", "drivers of the user", "pyopencl is loaded"],
 )
 def test_what_was_chosen_before_is_kept(installed, monkeypatch, choose):
     choose(monkeypatch)

@@ -61,7 +61,6 @@ def infos(count):
         (["close opencl:91", "close opencl:90"], None, "cannot close opencl:91", [92, 91, 90]),
         (["close opencl:90"], KeyError("body"), "body", [92, 91, 90]),
     ],
-    ids=["one does not open", "two do not close", "an error on its way out is not replaced"],
 )
 def test_a_device_that_fails_neither_stays_silent_nor_leaves_others_open(fakes, failing, body, raised, order):
     diary, fails = fakes

@@ -58,9 +58,6 @@ def test_scipy_is_imported_without_modules_of_numpy_and_notes_that_nothing_uses(
         pytest.skip("SciPy does not import numpy.f2py, or writes no notes: part of quirks/scipy_import.py can go")
 
 
-# --- PoCL's long header ----------------------------------------------------------------------------------------------
-
-
 def _words(declaration):
     """A declaration without the names of its arguments."""
     plain = declaration.replace("unsigned int", "uint").replace("unsigned long", "ulong")

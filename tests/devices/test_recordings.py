@@ -143,9 +143,6 @@ def test_a_recording_may_be_of_several_devices_that_wait_for_each_other(opencl, 
     assert opencl.submit(work).result() == (2 * 2 * np.arange(8)).tolist()
 
 
-# --- work that is done often -----------------------------------------------------------------------------------------
-
-
 def test_work_is_recorded_the_second_time_and_anew_when_asked(device, trial_template, caplog):
     def work(running, add, values, more):
         recordings, given = Recordings(running), list[int]()
@@ -168,9 +165,6 @@ def test_work_is_recorded_the_second_time_and_anew_when_asked(device, trial_temp
     assert found == (355 * np.arange(8)).tolist()
     assert not refused
     assert not caplog.records
-
-
-# --- CUDA's graphs, with a driver that is made up --------------------------------------------------------------------
 
 
 class _Status(Enum):

@@ -66,6 +66,3 @@ def test_sync_and_release_wait_for_every_stream(device, trial_template):
         return copy
 
     assert device.submit(work).result().tolist() == [1, 1, 1, 1]
-
-
-# --- marks outlive their device, and die on any thread ---------------------------------------------------------------

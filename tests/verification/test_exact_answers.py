@@ -22,8 +22,6 @@ def altered(result, name, place, value):
     return {"arrays": {**result.arrays, name: array}}
 
 
-# --- linear programs ------------------------------------------------------------------------------------------------
-
 BLEND = engine.LinearProgram(
     [-1, 4, 0.3], A_ub=[[-3, 1, 0.1], [1, 2, 0]], b_ub=[6, 4], bounds=[(None, None), (-3, None), (0.7, 9)]
 )
@@ -100,8 +98,6 @@ def test_certificates_of_infeasible_and_unbounded_programs_are_verified():
     assert verdict(empty, result) == "partly verified"
 
 
-# --- knapsacks ------------------------------------------------------------------------------------------------------
-
 KNAPSACKS = {
     "0/1": engine.Knapsack([60, 100, 120], [10, 20, 30], 50),
     "fractions": engine.Knapsack([0.5, 1.25, 1.5], [10, 20, 30], 50),
@@ -161,8 +157,6 @@ def test_the_profile_of_all_capacities_is_checked(scale):
     assert verdict(problem, result, **altered(result, "profile", 5, profile[5] + 1)) == "refuted"
     assert verdict(problem, result, arrays={"profile": profile[:-1]}) == "refuted"
 
-
-# --- permutations ---------------------------------------------------------------------------------------------------
 
 RANDOM = np.random.default_rng(5)
 TIMES, MATRIX = RANDOM.integers(1, 20, (3, 5)), RANDOM.integers(0, 20, (5, 5))
@@ -227,8 +221,6 @@ def test_counts_of_queens_are_those_that_are_published():
     assert counted(8, 93, None, Status.TIME_LIMIT) == "refuted"
     assert verdict(engine.Queens(8), Result(Status.TIME_LIMIT, None, None, None)) == "not verified"
 
-
-# --- bit strings ----------------------------------------------------------------------------------------------------
 
 FUNCTIONS = {
     "trap": engine.BOA("trap-5", 10),

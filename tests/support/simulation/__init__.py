@@ -325,8 +325,6 @@ class _Life:
                 found.append(f"another array {name}")
         return found
 
-    # --- the folder ---------------------------------------------------------------------------------------------
-
     def _remembering(self, disk):
         """Methods of a run folder, which remember what was said to be written."""
         save_checkpoint, save_result = RunFiles.save_checkpoint, RunFiles.save_result

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import errno
+import functools
 import io
 import os
 import shutil
@@ -95,8 +96,6 @@ class Disk:
         ):
             yield self
 
-    # --- what fails ---------------------------------------------------------------------------------------------
-
     def _mine(self, path):
         with contextlib.suppress(TypeError):
             text = os.fspath(path)
@@ -167,8 +166,6 @@ class Disk:
             return now[: self._chance.randint(len(safe), len(now))]
         return self._chance.choice([safe, now, bytes(len(now)), now[: len(now) // 2]])
 
-    # --- names --------------------------------------------------------------------------------------------------
-
     def _path(self, node):
         return node.name if node.parent is None else f"{self._path(node.parent)}{os.sep}{node.name}"
 
@@ -192,8 +189,6 @@ class Disk:
             found = _Node(folder, name, is_folder)
             folder.change("add", name, found)
         return found
-
-    # --- calls --------------------------------------------------------------------------------------------------
 
     def _open(self, file, mode="r", buffering=-1, *arguments, **named):
         path = self._mine(file)
@@ -262,7 +257,7 @@ class Disk:
 
     _os_replace = _os_rename = _renamed
 
-    def _removed(self, call, path, dir_fd):
+    def _removed(self, call, path, *, dir_fd=None):
         mine = self._mine(path) if dir_fd is None else None
         with self._lock:
             if mine is not None:
@@ -271,11 +266,8 @@ class Disk:
             if mine is not None and (node := self._node(mine)) is not None:
                 self._folder_of(mine).change("remove", node.name, node)
 
-    def _os_unlink(self, path, *, dir_fd=None):
-        self._removed("unlink", path, dir_fd)
-
-    def _os_rmdir(self, path, *, dir_fd=None):
-        self._removed("rmdir", path, dir_fd)
+    _os_unlink = functools.partialmethod(_removed, "unlink")
+    _os_rmdir = functools.partialmethod(_removed, "rmdir")
 
     def _os_mkdir(self, path, mode=511, *, dir_fd=None):
         mine = self._mine(path) if dir_fd is None else None
