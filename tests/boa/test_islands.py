@@ -7,14 +7,13 @@ import engine
 from engine.devices import DevicePool
 from engine.references.boa import ReferenceRun, migrate
 from engine.solvers.boa import islands as islands_module
-from engine.solvers.boa.device.state import CONVERGED, STALLED, Ending
+from engine.solvers.boa.device.state import STALLED, Ending
 from engine.solvers.boa.fitness.tables import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import Migration, Options, resolve
 from engine.solvers.boa.schema import COLUMNS
 from engine.solvers.boa.validate import migration_for
-from tests.support.faults import failing
 from tests.support.paper import PaperEngine, solve_as_paper
 from tests.support.stopped_runs import history, stopped_and_resumed
 
@@ -25,18 +24,6 @@ NEVER = Ending(None, 10**6)
 def running(device):
     with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
-
-
-def test_the_last_island_that_goes_on_may_be_given_up(device):
-    parameters, losses = resolve(Options(population=64, islands=2), 20, 64, seed=1), []
-    given = (parameters, trap(20, 5), ["popcount"] * 2, NEVER, Migration(2, 5, 4))
-    with DevicePool([device.info] * 2) as pool, Islands(pool, *given, on_loss=losses.append) as islands:
-        islands.begin(np.zeros((0, 20), np.uint8))
-        islands._populations[0].reason = CONVERGED
-        with failing(pool.members[1].label, at_launch=1):
-            done = islands.advance(2)
-        assert len(done.history) == 0
-        assert (islands.numbers, islands.reason, len(losses)) == ([0], CONVERGED, 1)
 
 
 @pytest.mark.few(1)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import engine
 from engine.errors import OptionError, ProblemError
-from engine.solvers.boa.linkage import Linkage
 from tests.support.examples import examples
 
 
@@ -107,15 +106,6 @@ def test_what_cannot_be_given_is_refused():
     for count in (0, 2.5, "x"):
         with pytest.raises(OptionError, match="count must be at least 1"):
             engine.BitSearch(3).ask(count)
-
-
-def test_the_linkage_tree_joins_what_is_always_alike_first():
-    chance = np.random.default_rng(1)
-    pairs = np.repeat(chance.integers(0, 2, (40, 4)), 2, axis=1)  # genes 0 and 1, 2 and 3, ... are equal
-    subsets = Linkage(8, 0).subsets(pairs.T @ pairs, len(pairs))
-    assert set(subsets[:4]) == {0b11, 0b1100, 0b110000, 0b11000000}, "single genes add nothing to their pairs"
-    assert [subset.bit_count() for subset in subsets] == sorted(subset.bit_count() for subset in subsets)
-    assert all(subset.bit_count() % 2 == 0 for subset in subsets)
 
 
 # --- as a run of the solver ---------------------------------------------------------------------------------------

@@ -16,25 +16,6 @@ def random_formula(n, clauses):
     return engine.MaxSAT([(three * random.choice([-1, 1], 3)).tolist() for three in literals], n=n)
 
 
-def test_little_work_is_launched_at_once_and_much_in_parts(device):
-    def launched(own, steps, ends, **limits):
-        calls = []
-        last = Parts(own, steps, lambda: ends, **limits).launch(lambda first, end: calls.append((first, end)), 0, 1000)
-        assert [first for first, _ in calls] == [0, *(end for _, end in calls[:-1])]
-        assert calls[-1][1] == last
-        return calls
-
-    def check(own):
-        assert launched(own, 1, True) == [(0, 1000)]
-        assert max(end - first for first, end in launched(own, 1, True, most=300)) == 300
-        many = launched(own, 1e12, False, unit=32)
-        assert many[-1][1] == 1000
-        assert all(first % 32 == 0 for first, _ in many)
-        assert launched(own, 1e12, True, unit=32) == [(0, 32)]
-
-    device.submit(check).result()
-
-
 CASES = {
     "trap": (engine.BOA("trap-5", 200), {"local_search": "none", "population": 2000}),
     "formula": (random_formula(150, 900), {"population": 500, "flips": 20}),

@@ -14,7 +14,6 @@ from engine.solvers.gibbs.moves.conjugate import STREAM_ROWS
 from engine.solvers.gibbs.moves.latent import STREAM_NOISE
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.validate import settings_for
-from tests.support.engines import engine_of
 from tests.support.samplers import sampling, state_of
 
 
@@ -70,19 +69,6 @@ def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device, slab
     loose, tight = (errors_of_a_draw(device, tolerance, slab, storage) for tolerance in (0.5, 1e-6))
     assert max(tight) < 1e-6
     assert 1e-6 < max(loose) < 0.5  # it was not solved further than asked for
-
-
-@pytest.mark.full
-def test_dense_rows_and_rows_that_are_sent_have_the_draws_of_the_entries(device):
-    X, y = data()
-    owner, problem = engine_of(device, 1), engine.HorseshoeProbit(X, y)
-    options = {"kernel": "cg", "tolerance": 1e-7, "draws": 6, "warmup": 4, "seed": 3}
-    entries = owner.solve(problem, storage="sparse", **options)
-    kept = owner.solve(problem, storage="float32", **options)
-    sent = owner.solve(problem, storage="float32", streaming="always", **options)
-    assert sent.counters["streamed"] == 1
-    assert np.array_equal(kept.arrays["beta"], sent.arrays["beta"])
-    assert np.allclose(kept.arrays["beta"], entries.arrays["beta"], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.full

@@ -120,24 +120,6 @@ def test_a_plan_from_the_sizes_is_that_of_the_data():
 
 
 @pytest.mark.parametrize(
-    ("columns", "family", "options", "latent"),
-    [
-        (20, "probit", {}, True),  # with the intercept
-        (20, "probit", {"intercept": False}, False),
-        (40, "normal", {}, True),
-        (40, "student", {}, True),
-        (38, "normal", {}, False),
-        (40, "logit", {}, False),
-        *((40, "probit", own, False) for own in ({"storage": "float16"}, {"streaming": "always"}, {"kernel": "px"})),
-    ],
-)
-def test_latent_normals_are_moved_where_these_are_few_and_x_is_on_the_device(columns, family, options, latent):
-    problem = engine.HorseshoeRegression(dense(20, columns), np.arange(20) % 2, family=family)
-    chosen = with_kernel(problem, Options(**options))
-    assert settings_for(Design.of(problem, chosen), chosen, 1).latent == latent
-
-
-@pytest.mark.parametrize(
     ("rows", "columns", "family", "kernel"),
     [
         (300, 40, "probit", "hmc"),

@@ -10,7 +10,6 @@ from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from tests.support.engines import engine_of
-from tests.support.samplers import sampling, state_of
 
 
 def categorical(rows=600, seed=1):
@@ -61,28 +60,6 @@ def test_margins_do_not_change_along_null_lines_and_change_as_stated_along_the_o
             begin, end = lines.row_start[line : line + 2]
             stored[lines.row_index[begin:end]] = lines.row_value[begin:end]
             assert np.abs(rows @ direction - stored).max() < 1e-4 * np.abs(direction).max()
-
-
-def test_the_margins_follow_every_move_along_a_line(device):
-    X, y = categorical()
-    random = np.random.default_rng(5)
-    with sampling(device, X, y, kernel="hmc", chains=3) as sampler:
-        _, lines = lines_of(X, y)
-        sampler.set_lines(lines)
-        beta = 0.3 * random.standard_normal((3, sampler.design.layout.columns))
-        sampler.set_state(state_of(beta, tau=0.3))
-
-        def move(worker):
-            moves = worker.hamiltonian
-            moves._move_lines()
-            margins = worker.device.get(moves._margins).reshape(3, -1)[:, : len(y)]
-            return worker.device.get(worker.chains.beta), margins, worker.device.get(worker.chains.chain_state)
-
-        moved, margins, states = sampler.workers.first(move)
-        rows = np.asarray(sampler.design.rows(0, len(y)), np.float64)[:, : beta.shape[1]]
-        assert np.abs(margins - moved @ rows.T).max() < 1e-3
-        assert (moved != beta).any(axis=0).sum() > 8
-        assert (states["jumps"] > 0).all()
 
 
 @pytest.mark.full

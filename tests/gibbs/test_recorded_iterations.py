@@ -10,7 +10,6 @@ import pytest
 import engine
 from engine.devices.graph import Recording, Recordings
 from engine.numerics.linear_algebra import providers
-from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.moves import hamiltonian, independence
 from tests.support.engines import engine_of
 from tests.support.invariance import lines_of
@@ -118,23 +117,6 @@ def test_whatever_changes_between_iterations_takes_effect(device, monkeypatch):
         assert np.array_equal(played[first : first + 12], plain[first : first + 12]), f"after change {first // 12}"
     assert chosen.keys() == expected.keys()
     assert all(np.array_equal(chosen[name], expected[name]) for name in chosen)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("case", ["hmc", "hmc_student", "px"])
-def test_streams_beside_each_other_are_recorded(device, case, monkeypatch):
-    """Factorisations on streams of their own, as on a GPU."""
-    name, options = CASES[case]
-    alone = engine_of(device).solve(problem_of(name), **options, **OPTIONS)
-    original = Matrices._grouped
-
-    def concurrent(self, algebra):
-        self.concurrent = True
-        return original(self, algebra)
-
-    monkeypatch.setattr(Matrices, "_grouped", concurrent)
-    beside = engine_of(device).solve(problem_of(name), **options, **OPTIONS)
-    assert np.array_equal(beside.arrays["beta"], alone.arrays["beta"])
 
 
 @pytest.mark.few(1)

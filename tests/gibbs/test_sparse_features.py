@@ -29,29 +29,6 @@ def sparse_data(kind, rows=700, columns=40, seed=5):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("family", "chains"), [("probit", 4), ("logit", 3)])
-def test_gradient_and_log_likelihood_are_those_of_float64(device, kind, family, chains):
-    from scipy.special import expit, log_expit, log_ndtr
-
-    X, y = sparse_data(kind)
-    with sampling(device, X, y, family=family, kernel="hmc", storage="sparse", chains=chains) as sampler:
-        dense = X.toarray()
-        design = (dense - dense.mean(axis=0)) / dense.std(axis=0)
-        design = np.column_stack([np.ones(len(y)), design]) * np.where(y, 1.0, -1.0)[:, None]
-        beta = np.random.default_rng(1).normal(0, 0.3, design.shape[1]).astype(np.float32).astype(np.float64)
-        gradient, value = sampler.score(beta)
-        eta = design @ beta
-        slope = expit(-eta) if family == "logit" else np.exp(-0.5 * eta**2 - log_ndtr(eta)) / np.sqrt(2 * np.pi)
-        assert value == pytest.approx((log_expit if family == "logit" else log_ndtr)(eta).sum(), rel=1e-6)
-        expected = slope @ design
-        assert np.abs(gradient - expected).max() < 1e-6 * np.abs(slope @ np.abs(design)).max()
-        sampler.make_gram(weighted=False)
-        gram = sampler.gram()
-        assert np.abs(np.tril(gram - design.T @ design)).max() < 1e-6 * len(y)
-
-
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", ["hmc", "px", "gibbs"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_first_draws_are_those_of_the_dense_design(device, kernel, kind):

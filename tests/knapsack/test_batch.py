@@ -1,6 +1,5 @@
 """Many small problems in one launch: every answer proved, in every shape of the kernel."""
 
-import dataclasses
 import threading
 import time
 
@@ -88,23 +87,6 @@ def test_bounded_problems_agree_with_copies_taken_one_by_one(pool, items, capaci
     assert_solved(results[0], problem, optimal_value(copies))
     assert_solved(results[1], copies)
     assert 0 <= results[0].counters["items_fixed"] <= results[0].counters["items"] == len(items)
-
-
-def test_fewer_groups_run_at_once_where_buffers_are_limited(device, monkeypatch):
-    random = np.random.default_rng(4)
-    problems = [problem_of("strong", 40, 300, random) for _ in range(6)]
-    packed, shapes = Packed.of(problems), BatchShapes(1, 32, 300, 1, 6)
-    each = shapes.group_bytes(int(packed.sizes.max()), int(packed.capacities.max()))
-
-    def work(running):
-        monkeypatch.setattr(running, "info", dataclasses.replace(running.info, max_allocation=2 * each))
-        worker = BatchWorker(running, shapes, packed)
-        try:
-            return worker.solve(lambda _: None, lambda: False).profits.tolist()
-        finally:
-            worker.close()
-
-    assert device.submit(work).result() == [optimal_value(problem) for problem in problems]
 
 
 def test_two_devices_share_a_batch(device):

@@ -14,7 +14,6 @@ from engine.errors import DeviceError, OptionError, OutOfDeviceMemory, ProblemEr
 from engine.events import Metric, Notice, Progress
 from engine.generators.knapsack import GeneratorOptions, generate
 from engine.references.knapsack import optimal_value
-from engine.runs import reporter
 from engine.runs.run import Run
 from engine.solvers.knapsack.checkpoint import Progress as Earlier
 from engine.solvers.knapsack.checkpoint import restore
@@ -162,17 +161,6 @@ def test_the_range_is_shared_evenly_and_exchanged(three_devices):
     assert result.counters["exchanged_bytes"] > 0
     assert {device for _, device in found["share"]} == set(result.devices)
     assert [share for share, _ in found["share"][:3]] == pytest.approx([1 / 3] * 3, abs=0.01)  # later rows may be short
-
-
-@pytest.mark.parametrize("variant", ["auto", "rows"])
-def test_devices_without_a_part_have_a_share_of_nothing(three_devices, monkeypatch, variant):
-    """Single items read few cells back, so that a third of the row would need the least memory."""
-    monkeypatch.setattr(reporter, "METRIC_INTERVAL", 0.0)
-    problem = generate(GeneratorOptions(type="strongly-correlated", n=200, seed=1))
-    _, found = metrics(three_devices, problem, variant=variant, reduce=False, minimum_share=10**9)
-    assert {share for share, _ in found["share"]} == {0.0, 1.0}
-    last = {device: rate for rate, device in found["cells_per_second"]}
-    assert list(last.values()).count(0.0) == 2
 
 
 def test_devices_exchange_many_times_in_a_slice(three_devices, monkeypatch):

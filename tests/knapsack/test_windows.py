@@ -115,26 +115,6 @@ def launches(monkeypatch):
 # --- the schedule -----------------------------------------------------------------------------------------------
 
 
-def groups(weights, rules, gains=5):
-    """Kind, number of items and weight of an item of each group, where profits go with weights."""
-    array = np.array(weights)
-    schedule, _ = Schedule.build(np.arange(len(array)), array, array + gains, rules)
-    return [(group.kind, group.items, group.weight // group.items) for group in schedule.groups]
-
-
-def test_a_long_run_is_divided_evenly_and_a_short_or_light_one_left_to_others():
-    rules = GroupRules(halo=100, depths=(4,), windows=(5, 30), window_weight=24)
-    weights = [90] * 4 + [70] * 5 + [60] * 61 + [2] * 11
-    expected = [("class", 4, 90), ("window", 5, 70), ("window", 21, 60), ("window", 20, 60), ("window", 20, 60)]
-    assert groups(weights, rules) == [*expected, ("class", 4, 2), ("class", 4, 2), ("tile", 3, 2)]
-    assert groups([2] * 12, rules) == [("window", 12, 2)]
-    far = GroupRules(halo=100, depths=(4,), windows=(5, 30), window_reach=6 * 60)
-    windows = [("window", k, 60) for k in (5, 4, 4)]
-    assert groups([60] * 13 + [80] * 5, far) == [("class", 4, 80), ("row", 1, 80), *windows]
-    other = GroupRules(halo=0, depths=(4, 2), windows=(5, 30))  # equal weights with other profits are no window
-    assert groups([50] * 24, other, np.repeat([9, 8], [4, 20])) == [("class", 4, 50), ("window", 20, 50)]
-
-
 def test_weights_of_more_than_32_bits_are_processed_one_by_one():
     weights = np.array([2**31 - 1] * 2 + [2**31] * 2)
     schedule, _ = Schedule.build(np.arange(4), weights, weights, GroupRules(halo=100, depths=(2,)))
