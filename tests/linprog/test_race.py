@@ -26,6 +26,8 @@ from engine.solvers.linprog.methods.race import Race
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.validate import method_for
 from engine.solvers.linprog.verification.audit import audit
+from engine.solvers.linprog.verification.mending import mended
+from engine.solvers.linprog.verification.outcome import AuditedPoint
 from tests.support.faults import failing
 from tests.support.patience import PATIENCE, wait_until
 from tests.support.races import children, no_interior_point, settle, solved, sparse_program
@@ -387,3 +389,28 @@ def test_presolve_is_given_up_at_once_where_duals_are_lost(owner, monkeypatch, e
     monkeypatch.setattr(race.Race, "_audited", judged)
     assert owner.solve(sparse_program(12, 300, 500), method="mpc").status == "optimal"
     assert seen == [True] * times + [False]
+
+
+@pytest.mark.parametrize("kind", ["transport", "multicommodity"])
+def test_lost_duals_are_found_again_from_the_values(kind):
+    problem = generate(GeneratorOptions(type=kind, m=120, n=400, seed=3))
+    found = child.solve(model_of(problem), {"solver": "ipm", "run_crossover": "off", "ipm_optimality_tolerance": 1e-9})
+    x, y = found["x"], found["row_duals"]
+    y[np.argsort(-np.abs(y))[:40:8]] = 0.0
+    lost = AuditedPoint.of(problem, x, y)
+    assert lost.audit.error > 1e-3
+    assert mended(problem, lost, 1e-6).audit.error <= 1e-6
+    assert mended(problem, lost, np.inf) is lost
+
+
+def test_presolve_is_kept_where_its_way_back_loses_duals(owner, monkeypatch):
+    real = solve.Presolve.restore
+
+    def losing(self, *point):
+        x, y = real(self, *point)
+        return x, np.where(np.abs(y) >= np.partition(np.abs(y), -4)[-4], 0.0, y)
+
+    monkeypatch.setattr(solve.Presolve, "restore", losing)
+    monkeypatch.setattr(solve._Solving, "_start_without_presolve", lambda _: pytest.fail("presolve is given up"))
+    problem = generate(GeneratorOptions(type="multicommodity", m=120, n=400, seed=3))
+    assert owner.solve(problem, method="mpc").status == "optimal"

@@ -23,6 +23,7 @@ from ..highs.threads import start_thread
 from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram
+from ..verification.mending import mended
 from ..verification.outcome import AuditedPoint, Proof
 from ..verification.verdict import Verdict
 from .base import Decided, Method, MethodUpdate, first_counters, unchanged
@@ -198,9 +199,11 @@ class Race:
             return _AuditOutcome(proof)
         restore = unchanged if update.original else method.restore
         try:
-            return _AuditOutcome(point=AuditedPoint.of(self.problem, *restore(*point)))
+            found = AuditedPoint.of(self.problem, *restore(*point))
         except ChildError:
             return _AuditOutcome(lost=True)
+        is_restored = update.original or restore is not unchanged
+        return _AuditOutcome(point=mended(self.problem, found, self.options.acceptable) if is_restored else found)
 
     def _take_outcome(self, pending: _PendingAudit) -> None:
         """The method wins, goes on, or has ended."""
