@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Qt, QTimer, Signal
 
 import engine
 from engine.events import Event, Failed, Finished, from_json
@@ -215,6 +215,42 @@ class Child(QObject):
         if error == QProcess.ProcessError.FailedToStart:
             self._exited = True
             self._timer.stop()
+
+
+class JsonQuery(QObject):
+    """What a command answers as JSON, in a process of its own: ``answered(content)`` or ``failed(message)``, once."""
+
+    answered = Signal(object)
+    failed = Signal(str)
+
+    def __init__(self, words: Sequence[str], unread: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._unread = unread
+        self._process = QProcess(self)
+        self._process.setProcessEnvironment(child_environment())
+        self._process.finished.connect(self._read)
+        self._process.errorOccurred.connect(self._on_error, Qt.ConnectionType.QueuedConnection)
+        self._process.start(words[0], list(words[1:]))
+
+    def close(self) -> None:
+        self._process.blockSignals(True)
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(2000)
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:  # a process that has started reports its end in any case
+            self.failed.emit(self._process.errorString())
+
+    def _read(self) -> None:
+        text = bytes(self._process.readAllStandardOutput().data()).decode(errors="replace")
+        try:
+            content = json.loads(text[text.index("{") :])  # the shell of a host may print a line before
+        except ValueError:
+            lines = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip().splitlines()
+            self.failed.emit(lines[-1].removeprefix("error: ") if lines else self._unread)
+        else:
+            self.answered.emit(content)
 
 
 def child_environment() -> QProcessEnvironment:

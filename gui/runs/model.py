@@ -54,7 +54,8 @@ class RunModel(QAbstractTableModel):
         if role == NOTE:
             return note
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return column.text(note)
+            differs = self.distinction(note) if column.name == "title" else ""
+            return f"{note.title}  {differs}" if differs else column.text(note)
         if role == SORT:
             return column.value(note)
         if role == Qt.ItemDataRole.TextAlignmentRole:

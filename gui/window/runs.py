@@ -85,12 +85,12 @@ class Runs(Controller):
         if in_list:
             self._list.select(*notes)
 
-    def show_folder(self, path: Path) -> None:
+    def show_folder(self, path: Path, speed: float = float("inf")) -> None:
         """Show the run in a folder, wherever it is; the folder is read in the background."""
 
         def done(read: RunNote) -> None:
             status.clearMessage()
-            self._tabs.show_run(self._library.adopt(read.path, read))
+            self._tabs.show_run(self._library.adopt(read.path, read), speed)
 
         def failed(error: Exception) -> None:
             status.clearMessage()

@@ -48,7 +48,7 @@ def test_an_estimate_is_stopped(qtbot, tmp_path):
     words = script(tmp_path, "import time; time.sleep(3600)")
     estimate.words = lambda: words
     estimate.button.click()
-    qtbot.waitUntil(lambda: estimate._process.processId() > 0, timeout=120_000)
+    qtbot.waitUntil(lambda: estimate._query._process.processId() > 0, timeout=120_000)
     estimate.button.click()
     assert not estimate.running
     assert (estimate.button.text(), estimate.answer.text()) == ("Estimate", "")
