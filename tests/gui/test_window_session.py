@@ -286,10 +286,12 @@ def test_a_recorded_run_can_be_dropped_on_the_window(qtbot, tabs, window, tmp_pa
     assert tab.note.best == tabs[0].note.best
 
 
-def test_a_recorded_sample_is_replayed_at_its_speed(qtbot, tabs, window):
-    window.problems.pane.replay_requested.emit(SAMPLES / "recorded" / "boa")
-    qtbot.waitUntil(lambda: tabs.current_run() is not None and tabs.current_run().player is not None, timeout=120_000)
-    assert tabs.current_run().player.speed == 1.0
+def test_a_recorded_sample_is_replayed_at_its_speed(qtbot, window):
+    folder = SAMPLES / "recorded" / "knapsack"
+    window.problems.pane.replay_requested.emit(folder)
+    tab = shown(qtbot, window, folder)
+    qtbot.waitUntil(lambda: tab.player is not None, timeout=120_000)
+    assert tab.player.speed == 1.0
 
 
 def test_every_plot_is_exported_as_picture_drawing_and_table(qtbot, tabs, window, tmp_path):
