@@ -34,14 +34,14 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-def philox4x32(counters: ArrayLike, keys: ArrayLike, rounds: int = 10) -> NDArray[np.uint32]:
-    """The block function of counters (..., 4) and keys (..., 2), broadcast; 7 rounds pass the source's tests, too."""
+def philox4x32(counters: ArrayLike, keys: ArrayLike) -> NDArray[np.uint32]:
+    """The block function of counters (..., 4) and keys (..., 2), broadcast."""
     counter = np.asarray(counters, dtype=np.uint32)
     key = np.asarray(keys, dtype=np.uint32)
     c0, c1, c2, c3, k0, k1 = np.broadcast_arrays(
         *(counter[..., word] for word in range(4)), *(key[..., word] for word in range(2))
     )
-    for _ in range(rounds):
+    for _ in range(10):
         first = c0.astype(np.uint64) * _MULTIPLIERS[0]
         second = c2.astype(np.uint64) * _MULTIPLIERS[1]
         c0 = (second >> _HALF).astype(np.uint32) ^ c1 ^ k0

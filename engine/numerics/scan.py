@@ -1,7 +1,7 @@
 """Exclusive prefix sums of integers, of any length: where each of many variable-sized things begins.
 
 Tiles of 2048 values are scanned on their own, then their totals in the same way, and the scanned totals are added back
-(see ``kernels/common/scan.mako``). The NumPy reference is :func:`host_exclusive_scan`.
+(see ``kernels/common/scan.mako``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from ..devices import Buffer, Capabilities, Device, Program
 from ..devices.kernels.variants import unique_variants
@@ -82,20 +81,6 @@ class Scanner(Closing):
 
     def _program(self, values: Buffer, prefixes: Buffer) -> Program:
         return self._device.program("common/scan", **_constants(values.dtype.name, prefixes.dtype.name, self._block))
-
-
-def exclusive_scan(device: Device, values: Buffer, dtype: DTypeLike | None = None) -> tuple[Buffer, int]:
-    """The sums of the first 0, 1, ..., n - 1 values in a new buffer, and the sum of all."""
-    prefixes = device.empty(values.shape, values.dtype if dtype is None else dtype)
-    with Scanner(device) as scanner:
-        return prefixes, scanner.exclusive(values, prefixes)
-
-
-def host_exclusive_scan(values: NDArray[Any], dtype: DTypeLike | None = None) -> tuple[NDArray[Any], int]:
-    """:func:`exclusive_scan` in NumPy: prefixes of shape (n,), and the total."""
-    sums = np.zeros(values.size + 1, np.int64)
-    np.cumsum(values, dtype=np.int64, out=sums[1:])
-    return sums[:-1].astype(values.dtype if dtype is None else dtype), int(sums[-1])
 
 
 @unique_variants

@@ -215,10 +215,7 @@ def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path, kind):
     columns = {"colour": ["red", "blue", "red", "green"], "size": [1.5, 2.0, 3.0, 4.0], "y": [1, 0, 1, 0]}
     path = tmp_path / f"data.{kind}"
     if kind == "csv":
-        write(
-            path,
-            "\n".join([",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]),
-        )
+        write(path, "colour,size,y\nred,1.5,1\nblue,2.0,0\nred,3.0,1\ngreen,4.0,0\n")
     else:
         arrow = package("pyarrow")
         importlib.import_module("pyarrow.parquet").write_table(arrow.table(columns), path)
