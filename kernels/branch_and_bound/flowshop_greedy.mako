@@ -22,6 +22,7 @@ vectors                        vectors of 16 machines; 0 on GPUs
 value                          type of q, and with vectors of e and f: 16 bits where every makespan fits; u16 is cut off at
                                65 535, which no best makespan reaches
 </%doc>
+// Optimised at once.
 <%
     used = 1 if vectors else -(-machines // each)
     stride = machines if vectors else used * each

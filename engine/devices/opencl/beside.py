@@ -82,6 +82,7 @@ class Beside:
             if self._process is None:
                 self._process = child = subprocess.Popen(
                     self._words,
+                    bufsize=0,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -95,7 +96,6 @@ class Beside:
                 job = json.dumps([name, source.template, source.digest, entry, grid, block])
                 assert self._process.stdin is not None
                 self._process.stdin.write(f"{job}\n".encode())
-                self._process.stdin.flush()
             except (OSError, ValueError):  # it has just ended
                 self._take(name)
 

@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from ..device import Device
 from ..guarded import checked, knows_lines
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.cache import alone, keep, kept, note_build
-from ..kernels.program import Kernel, Signature
+from ..kernels.program import Kernel, Signature, signatures
 from ..kernels.source import Source, compiler_location, dump
 from .beside import UNOPTIMIZED, Beside, guarded, is_optimized
 from .listing import list_devices, native_devices, pyopencl
@@ -44,6 +45,8 @@ _ANEW = "\ntypedef int built_anew;\n"
 """Makes another source, as drivers see it, of one whose binary in their cache is damaged."""
 _MOST_QUICK_BYTES = 1 << 24
 """On a device that holds more, the first launches may take long, and kernels are optimised before."""
+_AT_ONCE = "// Optimised at once"
+"""Stands in templates whose kernels take most of a run from their first launch on."""
 _UNCHECKED = "bBef"
 """Formats (as in :mod:`struct`) of scalars that PyOpenCL passes without checking their range."""
 
@@ -74,6 +77,7 @@ class _Context:
     programs: dict[str, cl.Program] = field(default_factory=dict)
     compiling: threading.Lock = field(default_factory=threading.Lock)
     beside: Beside | None = None  # where kernels start unoptimised
+    begun: set[str] = field(default_factory=set)  # digests of the sources whose compilation was reported
 
 
 _CONTEXTS: weakref.WeakValueDictionary[int, _Context] = weakref.WeakValueDictionary()
@@ -109,6 +113,7 @@ class OpenCLDevice(Device):
     def __init__(self, info: DeviceInfo, starts_quickly: bool = True) -> None:
         super().__init__(info)
         self._cl = pyopencl()
+        self._builder: ThreadPoolExecutor | None = None
         self._is_pocl = info.platform.startswith(_COMPILES_AT_LAUNCH)
         try:
             native = native_devices()[info.index]
@@ -135,8 +140,7 @@ class OpenCLDevice(Device):
         with self._shared.compiling:
             program = self._shared.programs.get(key)
             if program is None:
-                if _key(source, not quick) not in self._shared.programs:
-                    self._report_compile(source)
+                self._note_begun(source)
                 try:
                     with alone(key):  # processes that start together compile nothing twice
                         program = self._compiled(source.text, quick)
@@ -153,6 +157,21 @@ class OpenCLDevice(Device):
                 if os.environ.get("QUINTET_DUMP_KERNELS"):
                     dump(source)
         return program
+
+    def _note_begun(self, source: Source) -> None:
+        if source.digest not in self._shared.begun:
+            self._shared.begun.add(source.digest)
+            self._report_compile(source)
+
+    @override
+    def _begin_build(self, source: Source) -> None:
+        """Compile what is not optimised yet while Python goes on: PoCL needs 0.4 s for its first program."""
+        if source.digest not in self._shared.begun and self._starts_quick(source, next(iter(signatures(source)))):
+            self._note_begun(source)
+            if self._builder is None:
+                self._builder = ThreadPoolExecutor(1, "quintet-build")
+                self._owned.stack.callback(self._builder.shutdown, cancel_futures=True)
+            self._builder.submit(self._program, source, True)
 
     def _compiled(self, text: str, quick: bool) -> cl.Program:
         """Built by the driver; once more where processes that start together disturb each other in PoCL's cache."""
@@ -199,8 +218,11 @@ class OpenCLDevice(Device):
 
     @override
     def _build(self, source: Source, signature: Signature) -> Any:
+        return self._handle(source, signature, self._starts_quick(source, signature.name))
+
+    def _starts_quick(self, source: Source, entry: str) -> bool:
         is_small = self._shared.beside is not None and self.allocated_bytes <= _MOST_QUICK_BYTES
-        return self._handle(source, signature, quick=is_small and not is_optimized(source, signature.name))
+        return is_small and _AT_ONCE not in source.text and not is_optimized(source, entry)
 
     def _handle(self, source: Source, signature: Signature, quick: bool) -> tuple[Any, Any, Any, bool]:
         program = self._program(source, quick)
