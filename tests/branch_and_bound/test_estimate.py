@@ -125,22 +125,18 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     assert max(units for _, units in found) > 10
 
 
-def test_stored_intervals_that_are_more_than_ivms_are_sampled_without_bias(device):
+def test_stored_intervals_that_are_more_than_ivms_stand_for_those_left_out(device):
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
-    upper, units = search(tree).best + 20, cut(tree.items, 3)  # 336, more than a GPU has IVMs at least
-    nodes = search(tree, upper, share_best=False).nodes - 1 - 8 - 56  # below the second level
 
     def work(running):
-        worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), upper)
-        sampler = TreeSampler(running, tree, FlowshopOptions(upper_bound=upper), upper, SamplePlan(1, 3, 3))
-        frontier, random = idle(worker, tree.items), np.random.default_rng(1)
-        shuffled = (units[random.permutation(len(units))] for _ in range(60))
-        found = [float(sampler.remaining(frontier, upper, seed, some)[0]) for seed, some in enumerate(shuffled)]
+        worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), INFINITY)
+        sampler = TreeSampler(running, tree, FlowshopOptions(), INFINITY, SamplePlan(1, 3, 3))
+        found = sampler.remaining(idle(worker, tree.items), INFINITY, 0, cut(tree.items, 4))
         worker.close()
         sampler.close()
-        return np.mean(found)
+        return float(found[0])
 
-    assert device.submit(work).result() == pytest.approx(nodes, rel=0.3)
+    assert device.submit(work).result() == pytest.approx(sum(math.perm(8, level) for level in range(4, 7)), rel=0.05)
 
 
 def idle(worker, levels):

@@ -198,8 +198,7 @@ def test_a_device_that_fails_leaves_a_checkpoint_of_the_best_schedule(tmp_path, 
 
 
 @pytest.mark.cpu  # GPUs begin with the host's schedule
-@pytest.mark.few(1)
-@pytest.mark.parametrize("at_launch", [1, 6])
+@pytest.mark.parametrize("at_launch", [1, pytest.param(6, marks=pytest.mark.full)])
 def test_the_other_devices_go_on_where_one_fails_during_the_first_schedule(device, at_launch):
     times, events = random_times(5, 9, 2), []
     name = device.info.id

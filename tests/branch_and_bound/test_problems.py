@@ -246,9 +246,7 @@ def test_costs_too_large_for_the_assignment_bound_take_another_one():
     ("content", "kind"),
     [
         (b"queens 6\n", Queens),
-        (b"tardiness 2\n1 2\n1 1\n2 2\n", TARDINESS),
         (b"a title\n2\n0 1\n4 0\n", ORDERING),
-        (b"nowait\n2 2\n0 3 1 4\n0 2 1 5\n", engine.NoWaitFlowshop),
         (b"mckp 1 3\n0 1 2\n", engine.MultipleChoiceKnapsack),
     ],
 )

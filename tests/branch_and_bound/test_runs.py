@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine.benchmarks.branch_and_bound.command import bench
 from engine.cli import command_line
 from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Incumbent, Metric, Notice
@@ -335,3 +336,12 @@ def test_the_empty_board_has_one_solution(device, tmp_path):
     result = engine.solve(engine.Queens(0), devices=[device.info.id], run_folder=tmp_path / "run")
     assert (result.status, result.objective) == ("complete", 1)
     assert engine.resume(tmp_path / "run").objective == 1
+
+
+def test_the_benchmark_counts_the_published_nodes(device, capsys):
+    language, name = device.info.language, device.info.id
+    assert bench(["--quick", "--only", "queens 13", "--backend", language, "--devices", f"{name},{name}"]) == 0
+    heading, line = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["case", "nodes", "seconds", "Mnodes/s", "steals", "verdict"]
+    assert line.split()[:3] == ["queens", "13", "2,490,838"]
+    assert line.split()[-1] == "right"

@@ -1,5 +1,6 @@
 """What users of other solvers of linear programs complain of, each as a test; the issue is named in its docstring."""
 
+import json
 import threading
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 import engine
+from engine.cli import command_line
 from engine.devices import Device
-from engine.errors import OptionError, OutOfDeviceMemory
+from engine.errors import OptionError, OutOfDeviceMemory, ProblemError
+from tests.support.needs import package
 from tests.support.races import reference, sparse_program
 
 METHODS = ("auto", "mpc", "pdhg", "race")
@@ -95,3 +98,122 @@ def test_memory_that_is_not_there_is_called_so(owner, monkeypatch, method):
     monkeypatch.setattr(Device, "put", full)
     with pytest.raises(OutOfDeviceMemory, match="no memory is free"):
         owner.solve(sparse_program(2), method=method, presolve=False)
+
+
+HUGE = 1e30
+GIVEN = {"c": [-1.0, -1.0], "A_ub": [[1.0, -1.0]], "b_ub": [1.0], "bounds": (0.0, HUGE)}
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "mpc"}, {"method": "race"}], ids=["auto", "mpc", "race"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_huge_bound_does_not_hide_that_a_program_is_unbounded(device, options, sparse):
+    given = GIVEN | ({"A_ub": sp.csr_array(GIVEN["A_ub"])} if sparse else {})
+    result = engine.solve(engine.LinearProgram(**given), devices=[device.info.id], **options)
+    assert result.status == "unbounded"
+    assert result.arrays["ray"].min() > 0.0
+
+
+@pytest.mark.full
+def test_linprog_cvxpy_and_highspy_have_the_same_infinity(device):
+    assert engine.linprog(**GIVEN, devices=[device.info.id]).status == 3
+    cp = package("cvxpy")
+    x = cp.Variable(2, bounds=[0.0, HUGE])
+    model = cp.Problem(cp.Maximize(cp.sum(x)), [x[0] - x[1] <= 1.0])
+    model.solve(solver=engine.QUINTET, devices=[device.info.id])
+    assert model.status == "unbounded"
+    highspy = package("highspy")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("infinite_bound", 1e31)  # otherwise HiGHS itself makes them infinite
+    highs.addVariable(lb=-HUGE, ub=HUGE)
+    highs.addVariable(lb=0.0, ub=0.99e20)
+    problem = engine.LinearProgram.from_highspy(highs)
+    assert problem.lower.tolist() == [-np.inf, 0.0]
+    assert problem.upper.tolist() == [np.inf, 0.99e20]
+
+
+def test_families_have_the_same_infinity(device):
+    problem = engine.LinearProgram(**(GIVEN | {"bounds": (0.0, 10.0)}))
+    found = engine.solve_many(problem, upper=[[10.0, 10.0], [HUGE, HUGE]], devices=[device.info.id])
+    assert [str(result.status) for result in found] == ["optimal", "unbounded"]
+    with pytest.raises(ProblemError, match="program 1 breaks this for variable 0"):
+        engine.solve_many(problem, lower=[[0.0, 0.0], [HUGE, 0.0]], upper=[[10.0, 10.0], [HUGE, 10.0]])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"A_ub": [[1.0]], "b_ub": [-HUGE]}, r"entry 0 of b_ub must not be minus infinity; got -1e\+30"),
+        ({"A_eq": [[1.0]], "b_eq": [1e20]}, r"entry 0 of b_eq must be finite; got 1e\+20"),
+        ({"bounds": (HUGE, None)}, "the lower bound of variable 0 must be at most its upper bound; got inf"),
+    ],
+)
+def test_a_huge_side_that_leaves_nothing_is_refused(given, message):
+    with pytest.raises(ProblemError, match=message):
+        engine.LinearProgram([1.0], **given)
+
+
+HEAD = "NAME none\nROWS\n N cost\n"
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("options", [{}, {"method": "mpc"}, {"method": "race"}, {"method": "pdhg"}, {"basis": True}])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_programs_without_variables_are_feasible_or_not(device, options, kind):
+    for sides, status in (([], "optimal"), ([1.0, 0.0], "optimal"), ([1.0, -1.0], "infeasible")):
+        problem = engine.LinearProgram([], A_ub=kind(np.zeros((len(sides), 0))), b_ub=sides)
+        result = engine.solve(problem, devices=[device.info.id], **options)
+        assert result.status == status
+        if status == "optimal":
+            assert (result.objective, result.bound, result.solution.size) == (0.0, 0.0, 0)
+        else:
+            assert result.arrays["farkas"][1] < 0.0
+    assert engine.solve(engine.LinearProgram([])).status == "optimal"
+    assert engine.linprog([]).fun == 0.0
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "mpc"}, {"method": "race"}, {"method": "pdhg"}])
+def test_programs_without_rows_end_at_their_bounds(device, options):
+    given = {"c": [1.0, -2.0, 0.0], "bounds": [(-1.0, None), (None, 3.0), (None, None)]}
+    result = engine.solve(engine.LinearProgram(**given), devices=[device.info.id], **options)
+    assert (result.status, result.objective) == ("optimal", -7.0)
+    result = engine.solve(engine.LinearProgram([-1.0]), devices=[device.info.id], **options)
+    assert result.status == "unbounded"
+
+
+@pytest.mark.full
+def test_files_folders_and_models_without_variables(tmp_path, device, capsys):
+    (tmp_path / "empty.mps").write_text(f"{HEAD}COLUMNS\nRHS\n    RHS cost -2.5\nENDATA\n")
+    (tmp_path / "norows.mps").write_text(f"{HEAD}COLUMNS\n    x cost 2.0\nRHS\nBOUNDS\n LO BND x 1.5\nENDATA\n")
+    for name, objective in (("empty.mps", 2.5), ("norows.mps", 3.0)):
+        assert command_line(["solve", str(tmp_path / name), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["objective"] == objective
+    problem = engine.LinearProgram.read(tmp_path / "empty.mps")
+    engine.solve(problem, devices=[device.info.id], run_folder=tmp_path / "run")
+    assert engine.resume(tmp_path / "run").objective == 2.5
+    highspy = package("highspy")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert engine.solve(engine.LinearProgram.from_highspy(highs)).objective == 0.0
+
+
+@pytest.mark.parametrize("method", ["auto", "pdhg", "mpc", "pdas"])
+def test_costs_of_any_size_are_no_warnings(device, method):
+    found = engine.solve(
+        engine.LinearProgram([-1e200, 1e-200], A_ub=[[1.0, 2.0]], b_ub=[4.0]), method=method, devices=[device.info.id]
+    )
+    assert found.status == ("iteration_limit" if method == "pdhg" else "optimal")
+    assert method == "pdhg" or found.objective == pytest.approx(-4e200, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["auto", "mpc"])
+def test_entries_of_any_size_are_no_warnings(device, method):
+    A = np.array([[3e300, 1.0], [2e-301, 5e199]])
+    program = engine.LinearProgram([-1e100, -1e300], A_ub=A, b_ub=[1e10, 3.0], bounds=(0.0, 1.0))
+    found = engine.solve(program, method=method, max_iterations=200, devices=[device.info.id])
+    assert found.status in ("optimal", "iteration_limit")
+
+
+def test_an_objective_that_underflows_is_audited(device):
+    program = engine.LinearProgram([-2.7e-301], A_ub=[[-2.7e-200], [2.6e199]], b_ub=[8e-300, 5.8])
+    assert engine.solve(program, method="pdas", devices=[device.info.id]).status in ("optimal", "iteration_limit")

@@ -268,12 +268,9 @@ def test_more_nonzeros_than_have_32_bit_places_are_for_pdhg(owner, monkeypatch):
 
 @pytest.mark.full
 def test_too_large_a_factor_is_refused_before_it_is_taken(owner):
-    rows = 300_000
-    problem = engine.LinearProgram(
-        [1.0, 1.0],
-        A_ub=sp.csr_array((np.ones(rows), (np.arange(rows), np.arange(rows) % 2)), shape=(rows, 2)),
-        b_ub=np.arange(rows) + 1.0,
-    )
+    rows = np.arange(300_000)
+    matrix = sp.csr_array((np.ones(rows.size), (rows, rows % 2)))
+    problem = engine.LinearProgram([1.0, 1.0], A_ub=matrix, b_ub=rows + 1.0)
     advice = r'a factor of 300000 x 300000.*, or leave linear_solver = "auto"'
     with pytest.raises(engine.errors.OutOfDeviceMemory, match=advice):
         owner.solve(problem, presolve=False, linear_solver="cholesky")
@@ -283,11 +280,8 @@ def test_too_large_a_factor_is_refused_before_it_is_taken(owner):
 def test_a_program_survives_its_file_and_its_arrays(tmp_path):
     problem = engine.LinearProgram.read(SAMPLE)
     problem.write(tmp_path / "again.mps")
-    copies = [
-        engine.LinearProgram.read(tmp_path / "again.mps"),
-        engine.LinearProgram.from_arrays(problem.to_arrays(), problem.name),
-    ]
-    for copy in copies:
+    read = engine.LinearProgram.read(tmp_path / "again.mps")
+    for copy in (read, engine.LinearProgram.from_arrays(problem.to_arrays(), problem.name)):
         for name in ("c", "lower", "upper", "row_lower", "row_upper"):
             assert np.array_equal(getattr(copy, name), getattr(problem, name)), name
         assert (copy.A != problem.A).nnz == 0

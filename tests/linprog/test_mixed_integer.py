@@ -17,24 +17,7 @@ from tests.support.needs import package
 
 pytestmark = pytest.mark.host
 
-MPS = """NAME one
-ROWS
- N cost
- L row
-COLUMNS
-    MARKER 'MARKER' 'INTORG'
-    x cost -1.0
-    x row 2.0
-    MARKER 'MARKER' 'INTEND'
-    y cost -1.0
-    y row 4.0
-RHS
-    RHS row 7.0
-BOUNDS
- UP BND x 9.0
- UP BND y 0.5
-ENDATA
-"""
+LP = "Minimize\n cost: - x - y\nSubject To\n row: 2 x + 4 y <= 7\nBounds\n x <= 9\n y <= 0.5\nGeneral\n x\nEnd\n"
 
 
 def random_program(seed):
@@ -161,8 +144,8 @@ def test_options_for_continuous_variables_are_refused(device):
 
 
 def test_a_file_means_the_same_by_every_door(tmp_path, device):
-    path = tmp_path / "one.mps"
-    path.write_text(MPS)
+    path = tmp_path / "one.lp"
+    path.write_text(LP)
     problem = engine.LinearProgram.read(path)
     assert problem.integrality.tolist() == [1, 0]
     assert "1 integer one" in problem.describe()

@@ -73,6 +73,13 @@ def test_one_program_with_vectors_that_vary(device):
     assert "optimal" in repr(found)
 
 
+def test_maxima_of_a_family_count_the_constant(device, tmp_path):
+    path = tmp_path / "most.lp"
+    path.write_text("maximize\n gain: 3 x + 2 y + 10\nsubject to\n a: x + y <= 4\n b: x <= 3\nend\n")
+    found = engine.solve_many(engine.LinearProgram.read(path), c=[[3, 2], [1, 5], [0, 1]], devices=[device.info.id])
+    assert found.objective == pytest.approx([21.0, 30.0, 14.0])
+
+
 def test_programs_without_an_optimum_end_with_certificates(device):
     base = engine.LinearProgram([1.0, 1.0], A_ub=[[1.0, 1.0], [-1.0, -1.0]], b_ub=[2.0, -1.0])
     sides = np.tile([2.0, -1.0], (9, 1))
@@ -133,6 +140,8 @@ def test_audits_of_a_family_are_those_of_its_programs(monkeypatch, threads):
         assert found.size[k] == pytest.approx(alone.size, rel=1e-13)
         assert found.objective_error[k] == pytest.approx(alone.objective_error, rel=1e-12)
         assert found.error[k] >= alone.error * (1.0 - 1e-12)
+    x[2, 3] = np.nan
+    assert np.isinf(audit_family(programs, np.arange(6), x, y).error).tolist() == [k == 2 for k in range(6)]
 
 
 def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner):

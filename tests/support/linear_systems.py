@@ -30,7 +30,6 @@ class GivenTheta:
 
     def __init__(self, device=None):
         self.theta = np.zeros(0)
-        self.dense_forms = 0
         self._device, self._shards = device, []
 
     def on_first(self, function):
@@ -47,14 +46,6 @@ class GivenTheta:
     def get_theta(self):
         """What the test has chosen."""
         return self.theta
-
-    def form_normal(self):
-        """Count the calls."""
-        self.dense_forms += 1
-
-    def normal(self, p):
-        """There is no matrix."""
-        raise NotImplementedError
 
     def form(self, system, theta):
         """Let the system take this theta."""
