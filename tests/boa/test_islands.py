@@ -6,6 +6,7 @@ import pytest
 import engine
 from engine.devices import DevicePool
 from engine.references.boa import ReferenceRun, migrate
+from engine.solvers.boa import division
 from engine.solvers.boa import islands as islands_module
 from engine.solvers.boa.device.state import STALLED, Ending
 from engine.solvers.boa.fitness.tables import onemax, trap
@@ -27,7 +28,8 @@ def running(device):
 
 
 @pytest.mark.few(1)
-def test_islands_are_those_of_the_reference(device):
+def test_islands_are_those_of_the_reference(device, monkeypatch):
+    monkeypatch.setattr(division, "MOST_GENERATIONS", 2)  # at once, between migrations that are three apart
     fitness, generations = trap(30, 5), 7
     chosen = Options(population=500, islands=3, migration_interval=3, migration_fraction=0.07)
     parameters = resolve(chosen, 30, 500, seed=11)

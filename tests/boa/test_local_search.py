@@ -15,7 +15,7 @@ from engine.devices.pool.slices import SliceLength
 from engine.errors import OptionError
 from engine.references.boa import anneal, improve
 from engine.references.boa_partition import combine, partition_child
-from engine.solvers.boa.device.annealing import annealing_arrays
+from engine.solvers.boa.device.annealing import annealing_arrays, classes_of
 from engine.solvers.boa.device.local_search import choose_improvement, gain_arrays, improve_program
 from engine.solvers.boa.device.programs import shapes_for
 from engine.solvers.boa.device.state import Ending
@@ -168,6 +168,20 @@ def test_rounds_of_annealing_keep_the_components_that_were_better_before(device,
     before, _ = same_as_reference(device, fitness, improvement, shapes, in_rounds, 3, True)
     with_rounds, without = (annealed_by_reference(fitness, improvement, before, rounds)[0] for rounds in (True, False))
     assert not np.array_equal(without, with_rounds)
+
+
+@given(n=st.integers(2, 60), density=st.floats(0, 1), seed=st.integers(0, 99))
+def test_classes_have_every_gene_once_and_no_neighbours_inside(n, density, seed):
+    joined = np.triu(np.random.default_rng(seed).random((n, n)) < density, 1)
+    joined |= joined.T
+    starts = np.concatenate([[0], np.cumsum(joined.sum(axis=1))]).astype(np.int32)
+    order, classes = classes_of(starts, np.nonzero(joined)[1].astype(np.int32))
+    assert sorted(order[order >= 0]) == list(range(n))
+    assert classes[-1] == len(order)
+    for first, last in itertools.pairwise(classes):
+        genes = order[first:last][order[first:last] >= 0]
+        assert not joined[np.ix_(genes, genes)].any()
+        assert (first % 4, len(genes) > 0) == (0, True)
 
 
 @examples(12)

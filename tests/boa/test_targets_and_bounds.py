@@ -1,14 +1,12 @@
 """A known optimum, a bound that may be out of reach, and a target are distinguished wherever they are shown."""
 
 import itertools
-import json
 import math
 from dataclasses import replace
 
 import pytest
 
 import engine
-from engine.cli import command_line
 from engine.events import Incumbent, Notice
 from engine.solvers.boa.islands import Islands
 from tests.support.stopping import stop_at
@@ -75,18 +73,6 @@ def test_a_best_value_found_by_what_a_limit_cut_off_is_optimal(device, monkeypat
         assert result.status is engine.Status.OPTIMAL
         assert any("the known optimum" in text or "and thus optimal" in text for text in notices)
         assert not any("to go further" in text for text in notices)
-
-
-def test_what_was_added_to_the_algorithm_is_shown(device, tmp_path, capsys):
-    formula = tmp_path / "f.cnf"
-    formula.write_text("p cnf 4 2\n1 2 3 0\n-1 4 0\n", encoding="utf-8")
-    for options, shown in (
-        ([], "Bayesian optimization algorithm; with local search (walk, at most 80 flips each)"),
-        (["--local-search", "none"], "Bayesian optimization algorithm"),
-    ):
-        assert command_line(["solve", str(formula), "--devices", device.info.id, "--json", *options]) == 0
-        assert json.loads(capsys.readouterr().out)["algorithm"].startswith(shown)
-        assert ("local search" in shown) == (not options)
 
 
 def test_violated_hard_clauses_are_reported(device):

@@ -111,39 +111,6 @@ def test_each_of_three_classes_is_reported_from_the_others():
 
 
 @pytest.mark.full
-def test_whole_weights_are_repetitions_and_the_order_of_rows_does_not_matter():
-    random = np.random.default_rng(9)
-    X, weights = random.standard_normal((40, 2)), random.integers(0, 4, 40)
-    y = X[:, 0] + random.standard_normal(40) > 0
-    order = random.permutation(np.repeat(np.arange(40), weights))
-    for estimator, target in ((engine.HorseshoeClassifier(**QUICK), y), (engine.HorseshoeRegressor(**QUICK), X[:, 1])):
-        weighted = estimator.fit(X, target, sample_weight=weights).coef_
-        assert np.array_equal(weighted, estimator.fit(X[order], target[order]).coef_)
-        with pytest.raises(ValueError, match="sample_weight must be at least 0; got -3"):
-            estimator.fit(X, target, sample_weight=-weights)
-
-
-@pytest.mark.full
-def test_weights_of_classes_are_those_of_their_rows():
-    from sklearn.linear_model import LogisticRegression
-
-    random = np.random.default_rng(10)
-    X = random.standard_normal((300, 2))
-    y = X[:, 0] + random.logistic(size=300) > 2.2
-    rows = {"balanced": 150.0 / np.where(y, np.sum(y), np.sum(~y)), "dict": np.where(y, 3.5, 1.0)}
-    for name, weight in (("balanced", "balanced"), ("dict", {True: 3.5})):
-        fitted = engine.HorseshoeClassifier(class_weight=weight, family="logit", **QUICK).fit(X, y)
-        same = engine.HorseshoeClassifier(family="logit", **QUICK).fit(X, y, sample_weight=rows[name])
-        assert np.array_equal(fitted.coef_, same.coef_)
-        likely = LogisticRegression(C=1e6, class_weight=weight).fit(X, y)
-        assert fitted.predict_proba(X)[:, 1] == pytest.approx(likely.predict_proba(X)[:, 1], abs=0.06)
-    balanced = engine.HorseshoeClassifier(class_weight="balanced", **QUICK)
-    whole = random.integers(1, 3, 300)
-    counted = balanced.fit(X, y, sample_weight=whole).coef_
-    assert np.array_equal(counted, balanced.fit(np.repeat(X, whole, axis=0), np.repeat(y, whole)).coef_)
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("family", ["normal", "counts", "ordinal"])
 def test_regressors_predict_the_moments_of_the_predictive_distribution(family):
     random = np.random.default_rng(11)

@@ -1,14 +1,20 @@
 """Data that are hard for the sampler: separable, constant, of huge or tiny units, more columns than rows."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 import engine
+from engine.cli import command_line
+from engine.solvers.gibbs.design.matrix import Design
+from engine.solvers.gibbs.options import Options
 from tests.support.engines import engine_of
 
 
 def solved(device, X, y, **options):
-    return engine_of(device, 1).solve(engine.HorseshoeProbit(X, y), **{"draws": 150, "warmup": 50, **options})
+    return engine_of(device).solve(engine.HorseshoeProbit(X, y), **{"draws": 150, "warmup": 50, **options})
 
 
 @pytest.mark.few(1)
@@ -44,24 +50,6 @@ def test_one_row_and_constant_columns(device):
     assert any("1 column is constant ('x0')" in e.message for e in notices if e.type == "notice")
 
 
-@pytest.mark.full
-def test_a_constant_column_is_sampled_where_there_is_no_intercept(device):
-    random = np.random.default_rng(8)
-    x = random.standard_normal(500)
-    y = 1.0 + 0.7 * x + random.standard_normal(500) > 0
-    X = np.column_stack([np.full(500, 4.0), x, np.zeros(500)])
-    options = {"draws": 400, "warmup": 100, "seed": 3}
-    notices = []
-    own = solved(device, X, y, intercept=False, on_event=notices.append, **options)
-    other = solved(device, X[:, 1:2], y, **options)
-    assert 4.0 * own.arrays["mean"][0] == pytest.approx(other.arrays["mean"][0], abs=0.08)
-    assert own.arrays["mean"][1] == pytest.approx(other.arrays["mean"][1], abs=0.08)
-    assert own.arrays["mean"][2] == 0
-    assert any("1 column is 0 in every row ('x2')" in e.message for e in notices if e.type == "notice")
-    with pytest.raises(engine.errors.ProblemError, match="every column of X is 0"):
-        solved(device, X[:, 2:], y, intercept=False)
-
-
 def test_a_shift_and_a_scale_of_a_column_change_nothing_but_its_units(device):
     random = np.random.default_rng(12)
     X = random.standard_normal((400, 2))
@@ -85,3 +73,92 @@ def test_values_too_large_are_refused_by_name(device, X, family, options, messag
     problem = engine.HorseshoeRegression(X * x[:, None], 1e200 * x if family == "normal" else x > 0, family)
     with pytest.raises(engine.ProblemError, match=message):
         engine_of(device).solve(problem, **options)
+
+
+# --- what the data leave to the prior is a warning that names the columns ---------------------------------------------
+
+SHORT = {"draws": 60, "warmup": 60, "seed": 1}
+
+
+def warnings_of(device, problem, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        engine_of(device).solve(problem, **SHORT, **options)
+    return [str(one.message) for one in caught if issubclass(one.category, engine.DataWarning)]
+
+
+def test_separated_classes_are_a_python_warning_with_columns(device):
+    names = ["a", "b", "c"]
+    X = np.random.default_rng(2).standard_normal((80, 3))
+    problem = engine.HorseshoeLogit(X, X[:, 0] + X[:, 1] > 0, names=names)
+    assert warnings_of(device, problem, prior="regularized") == []
+    (found,) = warnings_of(device, problem)
+    assert found.startswith("a combination of columns separates the classes")
+    assert "'a'" in found
+    assert "'b'" in found
+    X = np.random.default_rng(2).normal([0.5, 0.0, 0.0], size=(80, 3))
+    (found,) = warnings_of(device, engine.HorseshoeProbit(X, X[:, 0] > 0.0, names=names))
+    assert found.startswith("a combination of columns and the intercept separates the classes")
+    assert "coefficients: 'a')" in found
+    assert warnings_of(device, engine.HorseshoeProbit(X, X[:, 0] + X[:, 1:].sum(1) ** 2 > 0.5, names=names)) == []
+
+
+def test_the_command_line_prints_constant_and_rare_columns_by_name(tmp_path, capsys):
+    """A number, a flag that is set in rows of one class only, and a constant."""
+    random = np.random.default_rng(1)
+    number, flag = random.standard_normal(120), np.arange(120) < 8
+    y, file = flag | (number + random.standard_normal(120) > 0), tmp_path / "rare.csv"
+    np.savetxt(
+        file, np.column_stack([number, flag, np.full(120, 3.0), y]), "%g", ",", header="a,flag,const,y", comments=""
+    )
+    assert command_line(["solve", str(file), "--draws", "60", "--warmup", "60", "--backend", "opencl"]) == 0
+    errors = capsys.readouterr().err
+    for text in ("warning: 1 column is constant ('const')", "warning: 1 column ('flag') has an unusual value"):
+        assert errors.count(text) == 1
+
+
+@pytest.mark.full
+def test_a_unit_that_the_prior_does_not_fit_is_a_warning_where_rows_are_few(device):
+    random = np.random.default_rng(3)
+    X = random.standard_normal((20, 30))
+    y = 1000 * X[:, 0] + 300 * random.standard_normal(20)
+    (found,) = warnings_of(device, engine.HorseshoeRegression(X, y), standardize=False)
+    assert "use standardize = true or another unit" in found
+    assert warnings_of(device, engine.HorseshoeRegression(X, y)) == []
+    assert warnings_of(device, engine.HorseshoeRegression(X, y / 1000), standardize=False) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("prior", ["horseshoe", "regularized"])
+def test_columns_of_tiny_numbers_are_not_constant(device, kind, prior):
+    random = np.random.default_rng(4)
+    X = np.round(random.standard_normal((100, 3)), 1)
+    y = X[:, 0] + random.standard_normal(100)
+    unit = 2.0**-660  # about 1e-199
+    made = sparse.csr_array if kind == "sparse" else np.asarray
+    plain, tiny = (engine.HorseshoeRegression(made(X * u), y * u) for u in (1.0, unit))
+    options = Options(kernel="hmc", prior=prior)
+    usual, small = Design.of(plain, options), Design.of(tiny, options)
+    assert small.active.tolist() == [0, 1, 2]
+    assert small.scale == pytest.approx(usual.scale * unit, rel=1e-12, abs=0.0)
+    assert small.target() == pytest.approx(usual.target(), rel=1e-6)
+    assert small.rows(0, 100) == pytest.approx(usual.rows(0, 100), rel=1e-6)
+    result = engine_of(device).solve(tiny, prior=prior, **SHORT)
+    assert result.arrays["mean"][1] == pytest.approx(1.0, abs=0.4)
+    with pytest.raises(engine.ProblemError, match="column 'x0' has values whose inverses are beyond float64"):
+        Design.of(engine.HorseshoeRegression(X * 1e-300, y), Options(kernel="hmc"))
+
+
+@pytest.mark.parametrize("apart", [1e-4, 1e-5])  # the second is collinear in float32
+def test_a_mode_that_chains_miss_between_near_copies_is_a_warning(device, apart):
+    random = np.random.default_rng(3)
+    X = random.standard_normal((400, 4))
+    margin = 2.0 * X[:, 0] + X[:, 2] + random.logistic(size=400)
+    copies = X.copy()
+    copies[:, 1] = X[:, 0] + apart * X[:, 1]
+    names = ["dose", "copy", "age", "other"]
+    for effect, expected in ((2.0, 1), (0.0, 0)):
+        found = warnings_of(device, engine.HorseshoeLogit(copies, margin + effect * X[:, 1] > 0, names=names))
+        assert len(found) == expected
+        assert all(text.startswith("'dose' and 'copy' are nearly copies of each other") for text in found)
