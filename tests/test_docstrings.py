@@ -80,50 +80,11 @@ def misplaced(text):
             yield line
 
 
-def named(text):
-    """The arguments that a docstring describes."""
-    lines, section, found = text.split("\n"), "", []
-    for line, below in itertools.pairwise([*lines, ""]):
-        if below and not below.strip("-"):
-            section = line
-        elif section == "Parameters" and line.strip("-") and re.fullmatch(_ENTRY, line) and not line[0].isspace():
-            found += [name.strip("* ") for name in line.partition(" : ")[0].split(",")]
-    return found
-
-
-def taken(node):
-    """The arguments that a caller can give."""
-    given = node.args
-    all_of_them = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    return {one.arg for one in all_of_them if one} - {"self", "cls"}
-
-
 @functools.cache
 def parts(path):
     """The functions and classes of a module that has docstrings with sections."""
     text, kinds = path.read_text(encoding="utf-8"), (ast.FunctionDef, ast.ClassDef)
     return [node for node in ast.walk(ast.parse(text if "\n    ---" in text else "")) if isinstance(node, kinds)]
-
-
-def documented(path):
-    """Name, docstring and signature of the functions and classes of a module."""
-    for node in parts(path):
-        if isinstance(node, ast.FunctionDef):
-            yield node.name, ast.get_docstring(node) or "", node
-        if isinstance(node, ast.ClassDef):
-            made = [inner for inner in node.body if isinstance(inner, ast.FunctionDef) and inner.name == "__init__"]
-            yield from ((node.name, ast.get_docstring(node) or "", inner) for inner in made)
-
-
-def test_the_arguments_that_are_described_are_in_the_signature():
-    found = [
-        (f"{path.relative_to(PACKAGE)}, {name}", sorted(set(named(text)) - taken(node)))
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for name, text, node in documented(path)
-        if named(text)
-    ]
-    assert len(found) > 100
-    assert [entry for entry in found if entry[1]] == []
 
 
 @pytest.mark.parametrize("package", ["engine", "gui"])

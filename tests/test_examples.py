@@ -1,13 +1,18 @@
-"""Every public function and class has an example in its docstring, and the examples do what they show."""
+"""Examples of public names and the blocks of the README do what they show, and its commands exist."""
 
+import contextlib
 import doctest
 import importlib
 import inspect
+import io
+import re
 import warnings
+from pathlib import Path
 
 import pytest
 
 import engine
+from engine.cli import COMMANDS
 from tests.support.needs import opencl_device, package
 from tests.support.public_names import members
 
@@ -63,3 +68,25 @@ def test_an_example_does_what_it_shows(name, opened, tmp_path, monkeypatch):
     outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=lines.append)
     assert outcome.attempted
     assert not outcome.failed, "".join(lines)
+
+
+TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", TEXT, re.DOTALL | re.MULTILINE)
+"""The code of each block, and what the text block below it says that it prints."""
+
+
+def test_python_blocks_run_in_order(tmp_path, monkeypatch):
+    opencl_device()
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    assert len(BLOCKS) >= 2
+    for block, printed in BLOCKS:
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            exec(compile(block, "README.md", "exec"), names)
+        assert not printed or shown.getvalue() == printed
+    assert any(printed for _, printed in BLOCKS)
+
+
+def test_every_command_it_names_exists():
+    named = set(re.findall(r"\bquintet ([a-z]+)", TEXT.split("## Command line")[1]))
+    assert {"solve", "resume", "gui"} <= named <= set(COMMANDS)

@@ -1,4 +1,4 @@
-"""Names: what the package offers, and that files of tests have names of their own (pytest refuses two of one name)."""
+"""Names: what the package offers, files of tests with names of their own, imports inside the engine."""
 
 import re
 import subprocess
@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
+import engine
 
 pytestmark = pytest.mark.smoke
 
@@ -50,3 +52,13 @@ def test_no_two_modules_of_the_tests_have_the_same_name_and_none_imports_from_a_
     assert [name for name, count in Counter(path.name for path in paths).items() if count > 1] == []
     imports = re.compile(r"^\s*((from|import) [\w.]*\btest_\w+|sys\.path\b.*(insert|append|=))", re.M)
     assert [path.name for path in paths if imports.search(path.read_text(encoding="utf-8"))] == []
+
+
+ENGINE = Path(engine.__file__).parent
+
+
+def test_imports_inside_the_engine_are_relative_and_its_strings_name_no_module_of_it():
+    absolute = re.compile(r"""^\s*(from engine[. ]|import engine\b)|["']engine(\.\w+)+["']""", re.MULTILINE)
+    code = re.compile(r'(?s)r?""".*?"""')  # not what docstrings show
+    found = [str(path) for path in ENGINE.rglob("*.py") if absolute.search(code.sub("", path.read_text("utf-8")))]
+    assert found == []

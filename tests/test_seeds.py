@@ -30,18 +30,11 @@ def test_the_largest_seed_is_taken(name):
     assert engine.solve(SMALL[name].problem(), seed=LARGEST, **SMALL[name].options).seed == LARGEST
 
 
-def _makers():
-    return [
-        pytest.param(generator, id=kind)
-        for solver in discover().values()
-        for kind, generator in solver.generators.items()
-        if "seed" in generator.options.model_fields
-    ]
-
-
-@pytest.mark.parametrize("generator", _makers())
-def test_generators_have_the_same_rule(generator):
-    with pytest.raises(ValidationError):
-        generator.options(seed=2**64)
-    with pytest.raises(ValidationError):
-        generator.options(seed=-1)
+def test_generators_have_the_same_rule():
+    generators = [generator for solver in discover().values() for generator in solver.generators.values()]
+    seeded = [generator for generator in generators if "seed" in generator.options.model_fields]
+    assert len(seeded) > 5
+    for generator in seeded:
+        for seed in (-1, 2**64):
+            with pytest.raises(ValidationError):
+                generator.options(seed=seed)

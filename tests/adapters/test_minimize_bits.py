@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.adapters import minimize_bits
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
 from tests.support.patience import PATIENCE
@@ -55,17 +53,13 @@ def test_budget_is_never_exceeded(device: Member, batch: bool) -> None:
 
 
 def test_means_find_what_single_noisy_values_hide(device: Member) -> None:
-    true_values, errors = [], []
     for seed in range(4):
-        result = engine.maximize_bits(
-            Counted(noise=2.0, seed=seed), 20, noise=True, budget=4000, seed=seed, devices=[device.info.id]
-        )
+        function, about = Counted(noise=2.0, seed=seed), {"seed": seed, "devices": [device.info.id]}
+        result = engine.maximize_bits(function, 20, noise=True, budget=4000, **about)
         assert result.samples >= 8
         assert 0.05 < result.standard_error < 1
-        true_values.append(int(result.solution.sum()))
-        errors.append(abs(result.value - result.solution.sum()) / result.standard_error)
-    assert min(true_values) >= 18, true_values
-    assert max(errors) < 5, errors
+        assert result.solution.sum() >= 18
+        assert abs(result.value - result.solution.sum()) < 5 * result.standard_error
 
 
 @pytest.mark.few(1)
@@ -89,26 +83,6 @@ def test_a_time_limit_ends_the_comparison_too(device: Member, batch: bool) -> No
     assert result.samples >= 1
 
 
-def test_a_run_that_ends_by_itself_when_the_time_is_up_ended_at_the_limit(
-    device: Member, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = minimize_bits._run
-
-    def late(
-        owner: Any, archive: Any, n: int, known: Any, seed: int, population: Any, until: float, options: Any
-    ) -> Any:
-        result = run(owner, archive, n, known, seed, population, math.inf, options)
-        time.sleep(max(0.0, until - time.monotonic()))
-        return result
-
-    monkeypatch.setattr(minimize_bits, "_run", late)
-    result = engine.minimize_bits(
-        *(Counted(), 12), budget=10**9, time_limit=0.5, population=48, devices=[device.info.id]
-    )
-    assert result.run is not None
-    assert (result.status, result.run.status) == (engine.Status.TIME_LIMIT, engine.Status.FEASIBLE)
-
-
 def test_learned_network_is_returned(device: Member) -> None:
     def pairs(bits: np.ndarray) -> np.ndarray:
         return (bits[:, ::2] == bits[:, 1::2]).sum(axis=1)
@@ -123,19 +97,20 @@ def test_learned_network_is_returned(device: Member) -> None:
     ("arguments", "message"),
     [
         ({"noise": True}, "noise needs a budget"),
-        (
-            {"noise": "x", "budget": 100},
-            "noise must be True, False, or at least 2 evaluations of a good string; got 'x'",
-        ),
+        ({"noise": "x", "budget": 100}, "at least 2 evaluations of a good string; got 'x'"),
         ({"noise": 1, "budget": 100}, "at least 2 evaluations of a good string; got 1"),
         ({"budget": 0}, "budget must be at least 1 evaluation; got 0"),
         ({"noise": True, "budget": 10}, "budget must be at least 32 evaluations; got 10"),
         ({"budget": 10, "population": 20}, "at least 32 evaluations with these options; got 10"),
+        ({"budget": 100, "time_limit": 1e-6, "backend": "opencl"}, "time_limit"),  # it leaves no evaluation
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        engine.minimize_bits(Counted(), 10, **arguments)
+        engine.minimize_bits(Counted(), 30, **arguments)
+
+
+_SHAPE = r"must return \d+ values? for \d+ strings?; .* of shape \(\); a function of a single string needs batch"
 
 
 def _raises(bits: np.ndarray) -> np.ndarray:
@@ -147,10 +122,7 @@ def _raises(bits: np.ndarray) -> np.ndarray:
     ("function", "message"),
     [
         (lambda bits: np.full(len(bits), np.nan), "must return finite numbers; it returned nan for [01]{8}"),
-        (
-            lambda bits: bits.sum(),
-            r"must return \d+ values? for \d+ strings?; .* of shape \(\); a function of a single string needs batch",
-        ),
+        (lambda bits: bits.sum(), _SHAPE),
         (lambda bits: bits.sum(axis=1) * 1j, "must be real numbers: complex"),
         (lambda bits: ["x"] * len(bits), "must be real numbers"),
         (_raises, "the function failed; it raised RuntimeError: no licence for [01]{8}"),
@@ -167,11 +139,6 @@ def test_target_is_a_value_of_the_function_whichever_way_it_is_optimised(device:
         result = optimize(function, 20, budget=2000, target=target, devices=[device.info.id])
         assert result.value == target
         assert function.evaluations < 2000, "the run must end at its target"
-
-
-def test_a_time_limit_that_leaves_no_evaluation_is_an_error() -> None:
-    with pytest.raises(OptionError, match="time_limit"):
-        engine.minimize_bits(Counted(), 30, budget=100, time_limit=1e-6, backend="opencl")
 
 
 @pytest.mark.full

@@ -1,4 +1,4 @@
-"""``quintet`` as a process: standard input, signals, broken pipes."""
+"""Commands as processes: standard input, signals, broken pipes, and one that waits with open devices."""
 
 import json
 import os
@@ -11,78 +11,37 @@ from pathlib import Path
 import pytest
 
 from engine import events
+from engine.api.engine import Engine
+from tests.support import counting
 from tests.support.environment import with_root
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 
 
-class ChildEvents:
-    """The events of a child, as they come."""
-
-    def __init__(self, child):
-        self.child = child
-        self.all = []
-
-    def until(self, wanted):
-        assert self.child.stdout is not None
-        for line in self.child.stdout:
-            self.all.append(events.from_json(line))
-            if wanted(self.all[-1]):
-                return self.all[-1]
-        raise AssertionError(f"the event did not come; the last one: {self.all[-1:]}")
-
-    def until_type(self, kind, **fields):
-        return self.until(
-            lambda event: event.type == kind and all(getattr(event, name) == value for name, value in fields.items())
-        )
-
-
 def say(child, text):
-    assert child.stdin is not None
     child.stdin.write(text)
     child.stdin.flush()
 
 
 def test_lines_on_standard_input_pause_resume_and_stop(spawn):
     child = spawn("solve", "endless.txt", "--events", "-")
-    events_of_child = ChildEvents(child)
-    events_of_child.until_type("metric")
+    until = spoken(child)
+    until("metric")
     say(child, "pause\n")
-    paused = events_of_child.until_type("state", state="paused")
+    paused = until("state", state="paused")
     say(child, "hurry up\n")
-    notice = events_of_child.until_type("notice")
-    assert isinstance(notice, events.Notice)
-    assert notice.level == "warning"
-    assert (
-        notice.message == "unknown line on standard input: 'hurry up'; the commands are pause, resume, stop and detach"
-    )
+    notice = until("notice", level="warning")
+    commands = "the commands are pause, resume, stop and detach"
+    assert notice.message == f"unknown line on standard input: 'hurry up'; {commands}"
     say(child, "resume\r\n")
-    resumed = events_of_child.until_type("state", state="running")
-    assert resumed.time == paused.time
-    events_of_child.until_type("metric")
+    assert until("state", state="running").time == paused.time
+    until("metric")
     say(child, "st")
     time.sleep(0.05)
     say(child, "op\n")
-    finished = events_of_child.until_type("finished")
-    assert isinstance(finished, events.Finished)
-    assert finished.status == "interrupted"
-    assert finished.objective is not None
+    assert until("finished", status="interrupted").objective is not None
     output, errors = child.communicate(timeout=PATIENCE)
     assert (child.returncode, output, errors) == (0, "", "")
-
-
-@pytest.mark.full
-def test_a_last_line_without_its_end_counts(spawn):
-    child = spawn("solve", "endless.txt", "--events", "-")
-    events_of_child = ChildEvents(child)
-    events_of_child.until_type("metric")
-    say(child, "pause\nresume\nstop")
-    assert child.stdin is not None
-    child.stdin.close()
-    child.stdin = None
-    events_of_child.until_type("state", state="stopping")
-    events_of_child.until_type("finished", status="interrupted")
-    assert child.wait(timeout=PATIENCE) == 0
 
 
 @pytest.mark.few(1)
@@ -93,11 +52,9 @@ def test_the_first_signal_stops_and_reports_the_best_so_far(number, spawn):
     wait_for("incumbent")
     child.send_signal(number)
     output, errors = child.communicate(timeout=PATIENCE)
-    assert child.returncode == 0
-    assert "interrupted" in output
-    assert "Traceback" not in errors
-    notices = [event.message for event in recorded() if isinstance(event, events.Notice)]
-    assert len([message for message in notices if message.startswith("stopping at the end")]) == 1
+    assert (child.returncode, "interrupted" in output, "Traceback" in errors) == (0, True, False)
+    notices = [event.message for event in recorded() if event.type == "notice"]
+    assert [message for message in notices if message.startswith("stopping at the end")] == notices[:1]
 
 
 @POSIX
@@ -108,7 +65,7 @@ def test_a_second_ctrl_c_aborts(spawn):
     wait_for("state", state="stopping")
     child.send_signal(signal.SIGINT)
     output, errors = child.communicate(timeout=PATIENCE)  # shorter than the slice that is at work
-    at_work = [event.message for event in recorded() if isinstance(event, events.Notice)] == [
+    at_work = [event.message for event in recorded() if event.type == "notice"] == [
         "stopping at the end of this slice; press Ctrl-C again to abort"
     ]  # or it was interrupted between its first event and the command's hold of it
     said = "" if at_work else "stopping once the run has started; press Ctrl-C again to abort\n"
@@ -120,7 +77,7 @@ def test_a_second_ctrl_c_aborts(spawn):
 def test_ctrl_c_ends_a_replay(spawn):
     spawn("solve", "endless.txt", "--run-folder", "r", "--time-limit", "0.2").communicate(timeout=PATIENCE)
     child = spawn("replay", "r", "--speed", "0.01", "--events", "-")
-    ChildEvents(child).until_type("started")
+    spoken(child)("started")
     say(child, "pause\n")
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=PATIENCE)
@@ -130,13 +87,10 @@ def test_ctrl_c_ends_a_replay(spawn):
 @POSIX
 def test_a_reader_that_goes_away_ends_the_run_quietly(spawn):
     child = spawn("solve", "endless.txt", "--events", "-")
-    ChildEvents(child).until_type("metric")
-    assert child.stdout is not None
+    spoken(child)("metric")
     child.stdout.close()
     child.stdout = None
-    assert child.wait(timeout=PATIENCE) == 0
-    assert child.stderr is not None
-    assert child.stderr.read() == ""
+    assert (child.wait(timeout=PATIENCE), child.stderr.read()) == (0, "")
 
 
 @pytest.mark.few(1)
@@ -152,15 +106,9 @@ def test_what_a_driver_prints_does_not_reach_the_reader(words, tmp_path):
         "object.__setattr__(counting.SOLVER, 'solve', solve)\n"
         "runpy.run_module('tests.support.quintet_counting', run_name='__main__')\n"
     )
-    done = subprocess.run(
-        [sys.executable, str(noisy), "solve", "small.txt", *words],
-        env=with_root(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
+    command = [sys.executable, str(noisy), "solve", "small.txt", *words]
+    pipes = {"capture_output": True, "stdin": subprocess.DEVNULL}
+    done = subprocess.run(command, env=with_root(), text=True, timeout=PATIENCE, check=True, **pipes)
     read = [json.loads(line) for line in done.stdout.splitlines()]
     assert read[-1]["status"] == "optimal"
     assert len(read) == 1 or words[0] == "--events"
@@ -170,12 +118,10 @@ def test_what_a_driver_prints_does_not_reach_the_reader(words, tmp_path):
 
 def wait_for(kind, **fields):
     """Until the run in the folder ``r`` has recorded such an event."""
-
-    def recorded_one():
-        events_ = (event for event in recorded() if event.type == kind)
-        return any(all(getattr(event, name) == value for name, value in fields.items()) for event in events_)
-
-    wait_until(recorded_one, f"no {kind} was recorded")
+    wait_until(
+        lambda: any(e.type == kind and fields.items() <= vars(e).items() for e in recorded()),
+        f"no {kind} was recorded",
+    )
 
 
 def recorded():
@@ -199,7 +145,7 @@ def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_pat
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     child = subprocess.Popen(command, env=with_root(), text=True, **pipes)
     try:
-        ChildEvents(child).until_type("metric")
+        spoken(child)("metric")
         if order == "reader gone first":
             child.stdout.close()
             time.sleep(0.3)  # events have met the broken pipe; if not, it is the other order once more
@@ -211,10 +157,73 @@ def test_a_detached_run_continues_when_the_reader_of_its_events_has_gone(tmp_pat
         before = len(recorded())
         wait_until(lambda: len(recorded()) > before + 20 or child.poll() is not None, "the run stands still")
         assert child.poll() is None
-        assert "stopping" not in [event.state for event in recorded() if isinstance(event, events.StateChanged)]
+        assert "stopping" not in [event.state for event in recorded() if event.type == "state"]
         child.send_signal(signal.SIGTERM)
         assert child.wait(PATIENCE) == 0
     finally:
         child.kill()
         child.communicate()
     assert json.loads(Path("r/result.json").read_text())["result"]["status"] == "interrupted"
+
+
+def spoken(child):
+    """The events of a child, as they come; ``until`` the one of a type, with these fields."""
+
+    def until(kind, **fields):
+        for line in child.stdout:
+            event = events.from_json(line)
+            if event.type == kind and all(getattr(event, name) == value for name, value in fields.items()):
+                return event
+        raise AssertionError(f"no event {kind} with {fields}")
+
+    return until
+
+
+@pytest.fixture
+def waiting(spawn):
+    return spawn("standby", "--events", "-")
+
+
+def event_types(text):
+    return [events.from_json(line).type for line in text.splitlines()]
+
+
+def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waiting):
+    waiting.stdin.write('["solve", "endless.txt", "--events", "-"]\npause\nresume\n')
+    waiting.stdin.flush()
+    seen = []
+    while "progress" not in seen:
+        seen += event_types(waiting.stdout.readline())
+    output, errors = waiting.communicate("stop\n", PATIENCE)
+    assert (waiting.returncode, errors, event_types(output)[-1]) == (0, "", "finished")
+
+
+def test_without_a_command_it_ends(waiting):
+    assert (*waiting.communicate("", PATIENCE), waiting.returncode) == ("", "", 0)
+
+
+def test_an_engine_takes_over_the_devices_of_another_one(monkeypatch):
+    counting.install(monkeypatch)
+    first = Engine()
+    first.open()
+    pool = first.executor.pool()
+    with Engine() as second:
+        second.adopt_devices(first)
+        assert second.executor.pool() is pool
+        assert second.solve(counting.Counting(50)).objective == counting.expected(50)
+    with pytest.raises(Exception, match="closed"):
+        first.open()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("line", "said", "types"),
+    [
+        ('["solve", "missing.txt", "--events", "-"]\n', "missing.txt", ["failed"]),
+        ("solve it\n", "standard input must begin with a JSON list", None),
+    ],
+)
+def test_a_command_that_fails_or_is_none_is_reported(waiting, line, said, types):
+    output, errors = waiting.communicate(line, PATIENCE)
+    assert (waiting.returncode, said in errors) == (2, True)
+    assert types is None or event_types(output) == types

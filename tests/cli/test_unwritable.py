@@ -1,5 +1,6 @@
-"""What cannot be written is one sentence and exit code 5; a terminal that goes away stops a run as SIGTERM does."""
+"""Files of odd names work; what cannot be written is one sentence; a terminal that goes away stops a run."""
 
+import json
 import os
 import pickle
 import signal
@@ -10,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import engine
+from engine.cli import command_line
 from engine.runs.folder.run_folder import RunFolder
-from tests.support.needs import LINUX, POSIX
+from tests.support.environment import with_root
+from tests.support.needs import LINUX, POSIX, package
 from tests.support.patience import wait_until
 
 FULL = Path("/dev/full")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def quintet(*words, **streams):
     command = [sys.executable, "-m", "engine", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment, **streams)
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, env=with_root(), **streams)
 
 
 @pytest.fixture
@@ -45,22 +46,18 @@ def test_a_full_standard_output_is_one_sentence(words, board):
 @pytest.mark.full
 @LINUX
 def test_a_solution_that_cannot_be_written_does_not_hide_the_result(tmp_path):
-    items = tmp_path / "items.txt"
-    items.write_text("2 5\n3 2\n4 3\n")
-    done = quintet("solve", str(items), "--as", "knapsack", "--solution", str(FULL), stdout=subprocess.PIPE)
-    assert done.returncode == 5, done.stderr
-    assert "objective" in done.stdout
+    (tmp_path / "items.txt").write_text("2 5\n3 2\n4 3\n")
+    words = (str(tmp_path / "items.txt"), "--as", "knapsack", "--solution", str(FULL))
+    done = quintet("solve", *words, stdout=subprocess.PIPE)
+    assert (done.returncode, "objective" in done.stdout, FULL.is_file()) == (5, True, False)
     assert done.stderr == f"error: cannot write the solution to {FULL}: No space left on device\n"
-    assert not FULL.is_file()
 
 
 @LINUX
 def test_events_that_cannot_be_written_are_a_warning(board):
     done = quintet("solve", board, "--events", str(FULL), stdout=subprocess.PIPE)
-    assert done.returncode == 0
-    assert "objective" in done.stdout
-    assert done.stderr.count("\n") == 1
-    assert "No space left on device" in done.stderr
+    assert (done.returncode, "objective" in done.stdout) == (0, True)
+    assert (done.stderr.count("\n"), "No space left on device" in done.stderr) == (1, True)
 
 
 @POSIX
@@ -68,31 +65,72 @@ def test_events_that_cannot_be_written_are_a_warning(board):
     "ignored", [pytest.param(False, id="terminal"), pytest.param(True, id="nohup", marks=pytest.mark.full)]
 )
 def test_a_hangup_stops_a_run_with_a_checkpoint_unless_it_is_ignored(tmp_path, ignored):
-    path = tmp_path / "board.txt"
-    path.write_text("queens 22\n")
-    words = [
-        sys.executable,
-        "-m",
-        "engine",
-        "solve",
-        str(path),
-        "--run-folder",
-        str(tmp_path / "r"),
-        "--time-limit",
-        "20" if ignored else "60",
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "board.txt").write_text("queens 22\n")
+    words = [sys.executable, "-m", "engine", "solve", "board.txt", "--run-folder", "r"]
+    words += ["--time-limit", "20" if ignored else "60"]
     handling = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment, preexec_fn=handling)
+    about = {"cwd": tmp_path, "env": with_root(), "preexec_fn": handling}
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, **about)
     events = tmp_path / "r" / "events.jsonl"
     wait_until(lambda: events.exists() and b'"metric"' in events.read_bytes())
     running.send_signal(signal.SIGHUP)
     output = running.communicate(timeout=120)[0]
-    assert running.returncode == 0
-    assert (b"time limit" in output) == ignored
+    assert (running.returncode, b"time limit" in output) == (0, ignored)
     assert RunFolder.open(tmp_path / "r").checkpoint() is not None
 
 
 def test_an_engine_is_not_pickled():
     with engine.Engine() as owner, pytest.raises(TypeError, match="owns open devices: make one in each process"):
         pickle.dumps(owner)
+
+
+ODD = os.fsdecode(b"odd\xff")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / ODD).mkdir()
+    (tmp_path / ODD / f"{ODD}.txt").write_text("3 50\n60 10\n100 20\n120 30\n")
+    monkeypatch.chdir(tmp_path / ODD)
+    return tmp_path / ODD
+
+
+def said(capfd, *words):
+    """What a command that succeeds prints; it is UTF-8 without anything that JSON cannot hold."""
+    capfd.readouterr()
+    assert command_line(list(words)) == 0
+    text = capfd.readouterr().out
+    for line in text.splitlines() if "--json" in words else ():
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    return text
+
+
+@LINUX
+def test_a_run_is_solved_kept_resumed_replayed_and_verified(folder, capfd):
+    places = ("--run-folder", f"run{ODD}", "--solution", f"solution{ODD}.json", "--events", f"events{ODD}")
+    assert '"saved": ["runodd?", "solutionodd?.json"]' in said(capfd, "solve", f"{ODD}.txt", "--json", *places)
+    assert json.loads((folder / f"solution{ODD}.json").read_bytes())["problem"] == "odd?"
+    for line in (folder / f"events{ODD}").read_bytes().splitlines():
+        json.loads(line)
+    for command in ("resume", "replay", "verify"):
+        said(capfd, command, f"run{ODD}", *(() if command == "replay" else ("--json",)))
+    assert engine.load(folder / f"run{ODD}").objective == 220
+    assert engine.RunFolder.open(folder / f"run{ODD}").problem().name == "odd?"
+
+
+@LINUX
+def test_what_is_missing_is_said_in_a_sentence(folder, capfd):
+    for words in (["solve", f"no{ODD}"], ["resume", f"no{ODD}"], ["solve", f"{ODD}.txt", "--config", f"no{ODD}"]):
+        assert command_line(words) == 2
+        assert "\\udcff" in capfd.readouterr().err
+
+
+@LINUX
+def test_runs_are_exported_and_imported_by_the_app(folder):
+    archives = package("gui.runs.archives")
+    problem = engine.Knapsack.read(folder / f"{ODD}.txt")
+    engine.solve(problem, run_folder=folder / f"run{ODD}")
+    archives.write_zip(folder / f"run{ODD}", folder / f"{ODD}.zip")
+    found = archives.unpack_run(folder / f"{ODD}.zip", folder / "runs")
+    assert engine.load(found).objective == 220

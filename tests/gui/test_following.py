@@ -1,47 +1,32 @@
-"""Runs of other processes: followed live, stopped, left running, and shown again at the next start."""
+"""Runs elsewhere: of other processes, on a cluster, on another host; followed, stopped, left running."""
 
 import os
 import signal
 import subprocess
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialogButtonBox
 
 from engine.runs.folder.lock import writer_of
+from gui.problem.command_line import resume_words
+from gui.window.places import HostDialog
+from tests.support import counting, far_host
 from tests.support.app import COUNTING
 from tests.support.environment import with_root
-from tests.support.interaction import answer, begin, ended, load, opened
+from tests.support.interaction import answer, begin, ended, load, opened, solved
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
 
 pytestmark = POSIX
 
 
-@pytest.fixture
-def elsewhere(tmp_path, counting_files):
-    """A run that another process works on, and its folder."""
-    folder = tmp_path / "elsewhere" / "run"
-    folder.parent.mkdir()
-    words = [
-        *COUNTING,
-        "solve",
-        str(counting_files / "endless.txt"),
-        "--run-folder",
-        str(folder),
-        "--time-limit",
-        "3600",
-    ]
-    child = subprocess.Popen(words, env=with_root(), stdout=subprocess.DEVNULL)
-    try:
-        wait_until((folder / "events.jsonl").is_file)
-        yield child, folder
-    finally:
-        child.kill()
-        child.wait()
-
-
 @pytest.mark.full
-def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot, open_window, elsewhere):
-    child, folder = elsewhere
+def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot, open_window, tmp_path, counting_files):
+    folder = tmp_path / "run"
+    words = ["solve", str(counting_files / "endless.txt"), "--run-folder", str(folder), "--time-limit", "3600"]
+    child = subprocess.Popen([*COUNTING, *words], env=with_root(), stdout=subprocess.DEVNULL)
+    wait_until((folder / "events.jsonl").is_file)
     window = open_window(COUNTING)
     tab = opened(qtbot, window, folder)
     qtbot.waitUntil(lambda: tab.view.state == "running" and tab.panel.time > 0, timeout=120_000)
@@ -56,18 +41,6 @@ def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot, open_win
     assert (folder / "result.json").is_file()
 
 
-@pytest.mark.full
-def test_a_followed_run_that_is_killed_is_shown_as_killed(qtbot, open_window, elsewhere):
-    child, folder = elsewhere
-    window = open_window(COUNTING)
-    tab = opened(qtbot, window, folder)
-    qtbot.waitUntil(lambda: tab.view.state == "running", timeout=120_000)
-    child.kill()
-    child.wait()
-    ended(qtbot, tab)
-    assert tab.note.state == "killed"
-
-
 def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(qtbot, open_window, counting_files):
     first = open_window(COUNTING)
     load(qtbot, first, counting_files / "endless.txt")
@@ -78,7 +51,6 @@ def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(qtbot, open
     qtbot.waitUntil(lambda: first.session.closed, timeout=120_000)
     os.kill(process, 0)
     owner = writer_of(folder)
-    assert owner is not None
     assert owner["pid"] == process
     second = open_window(COUNTING)
     note = second.library.find(key)
@@ -93,3 +65,47 @@ def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(qtbot, open
     ended(qtbot, again)
     assert note.state == "interrupted"
     assert writer_of(folder) is None
+
+
+@pytest.fixture
+def window(open_window, counting_files):
+    return open_window(COUNTING)
+
+
+@pytest.mark.full
+@POSIX
+def test_a_host_is_added_tried_and_used(qtbot, monkeypatch, tmp_path, window, counting_files):
+    far_host.install(monkeypatch, tmp_path / "far")
+    bar = window.tool_bar
+    bar.place.activated.emit(bar.place.findText("Add a host…"))
+    dialog = window.findChildren(HostDialog)[-1]
+    qtbot.keyClicks(dialog.destination, "anna@far.example")
+    for command, said in (("no-such-program", "could not be started there"), (far_host.COMMAND, "Abacus")):
+        dialog.command.setText(command)
+        qtbot.mouseClick(dialog.connect_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda said=said: said in dialog.state.text(), timeout=120_000)
+    dialog.name.setText("far")
+    qtbot.mouseClick(dialog.buttons.button(QDialogButtonBox.StandardButton.Save), Qt.MouseButton.LeftButton)
+    assert (bar.place.currentText(), bar.given()["host"]) == ("ssh:far", "far")
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=120_000)
+    tab = solved(qtbot, window, counting_files / "small.txt")
+    assert "--host far" in window.pane.command_text()
+    assert (tab.note.state, tab.note.best) == ("optimal", counting.expected(100))
+    assert (tab.note.path / "result.json").is_file()
+
+
+def test_the_chosen_cluster_is_in_the_command_and_the_code_and_comes_back_with_the_run(qtbot, window, counting_files):
+    bar, small = window.tool_bar, counting_files / "small.txt"
+    load(qtbot, window, small)
+    base = bar.values()
+    assert "cluster" not in bar.given()
+    bar.place.setCurrentText("tcp://host:8786")
+    assert bar.given()["cluster"] == "tcp://host:8786"
+    assert "--cluster tcp://host:8786" in window.pane.command_text()
+    assert "cluster='tcp://host:8786'" in window.pane.python_text()
+    for settings in ({"cluster": "local:2", "time_limit": 1234567.5}, {}, {"host": "far"}):
+        window.problems.load_with_options(small, {}, settings)
+        qtbot.waitUntil(lambda settings=settings: bar.values() == {**base, **settings}, timeout=120_000)
+    assert resume_words("runs/one", {"cluster": "local:2", "seed": 3}) == ["resume", "runs/one", "--cluster", "local:2"]
+    assert resume_words("runs/one", {"host": "far"}) == ["resume", "runs/one", "--host", "far"]

@@ -6,7 +6,8 @@
 import gc
 import math
 import sys
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -46,20 +47,6 @@ def log():
         ]
 
 
-@dataclass
-class Drawn:
-    """What a frame hands to the plots: how many lines and filled bands, of how many points, smooth ones among them."""
-
-    items: int = 0
-    points: int = 0
-    smooth: int = 0
-
-
-def drawn(plot):
-    """Whether a plot is out of the way, or made and drawn with what it has: new ones are drawn one after the other."""
-    return not plot.isVisible() or (plot.populated and not plot.dirty)
-
-
 @pytest.mark.full
 def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot, monkeypatch):
     gc.collect()  # what earlier tests have left
@@ -67,13 +54,11 @@ def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot, monkeypatch):
     panel = panel_of(qtbot, "", SPECS, title="ten minutes", size=(1400, 900), theme=DARK)
     about = {"devices": DEVICES, "device_names": DEVICES, "metrics": [asdict(spec) for spec in SPECS]}
     panel.feed([STARTED.model_copy(update=about)])
-    frames, draw = [Drawn()], Line.setData
+    frames, draw = [Counter()], Line.setData
 
     def counted(line, *points, **look):
         if points:
-            frames[-1].items += 1
-            frames[-1].points += len(points[0])
-            frames[-1].smooth += look.get("antialias", False)
+            frames[-1].update(items=1, points=len(points[0]), smooth=int(look.get("antialias", False)))
         draw(line, *points, **look)
 
     monkeypatch.setattr(Line, "setData", counted)
@@ -81,20 +66,21 @@ def test_ten_minutes_of_four_devices_stay_small_and_smooth(qtbot, monkeypatch):
     for first in range(0, len(batches) - FRAMES, 600):  # what a replay at high speed does: many batches at a time
         panel.feed([event for batch in batches[first : min(first + 600, len(batches) - FRAMES)] for event in batch])
         QApplication.processEvents()
-    qtbot.waitUntil(lambda: all(drawn(plot) for plot in panel.plots()), timeout=30_000)
+    plots = [plot for plot in panel.plots() if isinstance(plot, LivePlot)]
+    seen = [plot for plot in plots if plot.isVisible()]  # new ones are drawn one after the other
+    qtbot.waitUntil(lambda: all(plot.populated and not plot.dirty for plot in seen), timeout=30_000)
     for batch in batches[-FRAMES:]:
-        frames.append(Drawn())
+        frames.append(Counter())
         panel.feed(batch)
         QApplication.processEvents()
-    plots = [plot for plot in panel.plots() if isinstance(plot, LivePlot)]
     curves = [curve for plot in plots for curve in plot.curves]
     assert len(curves) == len(SPECS) * len(DEVICES)
     assert all(curve.data.last_time == pytest.approx(SECONDS - 1 / HERTZ) for curve in curves)
     assert sum(curve.data.nbytes for curve in curves) < 4e6
     assert (resident() if sys.platform == "linux" else 0.0) - before < MEMORY
     # A line has two points for every three pixels at most, and its band the same there and back.
-    most = sum(2 * plot.view.width() * len(plot.curves) for plot in plots if plot.isVisible())
+    most = sum(2 * plot.view.width() * len(plot.curves) for plot in seen)
     for frame in frames[4:]:
-        assert 0 < frame.items <= 2 * len(curves)  # each plot is drawn once
-        assert frame.points <= most
-        assert frame.smooth == 0  # so many lines are thin: wide, smooth ones cost a hundred times more
+        assert 0 < frame["items"] <= 2 * len(curves)  # each plot is drawn once
+        assert frame["points"] <= most
+        assert frame["smooth"] == 0  # so many lines are thin: wide, smooth ones cost a hundred times more

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.util.text import short_number_text, short_seconds_text
-from gui.plot.axes import duration, next_end, next_range
+from gui.plot.axes import next_end
 from gui.plot.series import Series
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400)
@@ -28,13 +27,6 @@ def test_an_hour_at_ten_hertz_takes_no_more_room_than_five_minutes():
         series.append(place / 10, 0.0)
     assert series.nbytes == before <= 65_536
     assert 1024 <= len(series) <= 2048
-
-
-def test_a_short_series_takes_little_room_and_a_longer_one_keeps_its_points():
-    assert filled([0.0] * 10).nbytes <= 2048
-    times, values = filled(list(range(1000))).points()
-    assert values.tolist() == list(range(1000))
-    assert times.tolist() == [place / 10 for place in range(1000)]
 
 
 @given(VALUES, st.sampled_from([2, 4, 16, 64]))
@@ -71,11 +63,6 @@ def test_a_series_made_at_once_is_that_of_its_points_one_by_one(values, capacity
     assert fast.points()[1] == pytest.approx(slow.points()[1], rel=1e-12, abs=1e-9)
 
 
-def test_a_window_reaches_one_point_past_either_side():
-    window = filled([float(k) for k in range(100)]).window(begin=2.05, end=4.05)
-    assert (window.time[0], window.time[-1]) == (2.0, 4.1)
-
-
 def test_a_resumed_run_takes_back_what_came_after_its_checkpoint():
     series = filled([float(k) for k in range(100)])
     series.cut(4.95)
@@ -105,18 +92,3 @@ def test_a_time_axis_grows_seldom_and_always_holds_what_it_must(steps):
         end = grown
     assert changes <= len(steps)
     assert sum(next_end(1000.0, now) != 1000.0 for now in np.linspace(0, 1000, 50)) == 0
-
-
-@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
-def test_a_value_axis_holds_its_values_and_stays_while_they_fit(low, size):
-    first = next_range((0.0, 0.0), (low, low + size))
-    assert first[0] <= low <= low + size <= first[1]
-    assert next_range(first, (low, low + size)) == first
-    assert next_range(first, (low + 0.1 * size, low + size)) == first
-
-
-def test_numbers_are_said_in_little_room():
-    assert [duration(3729), duration(65), duration(0.25, 0.05)] == ["1:02:09", "1:05", "0.25 s"]
-    assert [short_seconds_text(0.00085), short_seconds_text(3.21)] == ["850 µs", "3.21 s"]
-    assert [short_number_text(value) for value in (12_345_678, 999.96e6, 0.00123)] == ["12.3M", "1G", "0.00123"]
-    assert [short_number_text(value) for value in (math.nan, 2.5e17)] == ["–", "2.5e+17"]

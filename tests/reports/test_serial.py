@@ -22,14 +22,13 @@ def dependent(count, n, seed):
     return (bits ^ (random.random((count, n)) < 0.15)).astype(np.uint8)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_network_under_a_permutation_is_that_of_the_reference(seed):
-    chosen = dependent(300, 12, seed)
-    order = np.random.default_rng(seed).permutation(12).astype(np.int32)
-    expected = learn(chosen, order, 3)
-    parents, _ = serial.learn_network(chosen, 3, order)
-    for rank, gene in enumerate(order):
-        assert parents[gene] == [order[parent] for parent in expected.parents[rank]]
+def test_a_network_under_a_permutation_is_that_of_the_reference():
+    for seed in (1, 2, 3):
+        chosen = dependent(300, 12, seed)
+        order = np.random.default_rng(seed).permutation(12).astype(np.int32)
+        expected, (parents, _) = learn(chosen, order, 3), serial.learn_network(chosen, 3, order)
+        for rank, gene in enumerate(order):
+            assert parents[gene] == [order[parent] for parent in expected.parents[rank]]
 
 
 def test_the_search_with_a_check_for_cycles_is_acyclic_and_scores_more_than_any_permutation():
@@ -57,14 +56,12 @@ def test_the_serial_algorithms_solve_a_trap(edges):
 def test_the_serial_table_has_the_optimum_and_a_limit_gives_an_estimate():
     random = np.random.default_rng(4)
     for _ in range(10):
-        weights = random.integers(1, 60, 40)
-        profits = random.integers(1, 60, 40)
+        weights, profits = random.integers(1, 60, (2, 40))
         problem = Knapsack(profits, weights, int(weights.sum() // 2))
         assert serial.knapsack_rows(weights, profits, problem.capacity)[0] == optimal_value(problem)
     weights = random.integers(1, 1000, 4000)
     value, seconds = serial.knapsack_rows(weights, weights + 50, int(weights.sum() // 2), 0.0)
-    assert value is None
-    assert seconds > 0
+    assert (value, seconds > 0) == (None, True)
 
 
 def test_serial_queens_find_all_solutions_and_the_nodes_of_the_paper():
@@ -94,10 +91,8 @@ def test_serial_linear_programs_reach_the_optimum(m, n, seed):
 
 
 def test_the_serial_simplex_method_says_that_there_is_no_optimum():
-    A = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    infeasible = serial.simplex((A, np.array([-1.0, 1.0]), np.ones(3)))
-    unbounded = serial.simplex((np.array([[1.0, -1.0, 0.0]]), np.array([1.0]), np.array([-1.0, 0.0, 0.0])))
-    assert np.isnan(infeasible.objective)
-    assert np.isnan(unbounded.objective)
+    infeasible = (np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([-1.0, 1.0]), np.ones(3))
+    unbounded = (np.array([[1.0, -1.0, 0.0]]), np.array([1.0]), np.array([-1.0, 0.0, 0.0]))
+    assert np.isnan([serial.simplex(program).objective for program in (infeasible, unbounded)]).all()
     rows = np.array([[1.0, 2.0, 1.0], [2.0, 4.0, 2.0]])  # the second row depends on the first
-    assert serial.simplex((rows, np.array([4.0, 8.0]), np.array([1.0, 1.0, 1.0]))).objective == pytest.approx(2.0)
+    assert serial.simplex((rows, np.array([4.0, 8.0]), np.ones(3))).objective == pytest.approx(2.0)

@@ -1,10 +1,12 @@
 """Dashboards that are fed the events of recorded runs, and what they show."""
 
-from engine.events import Metric
+from engine.events import Metric, to_json
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import LIGHT
+from gui.compare.tab import CompareTab
 from gui.panels import RunInfo, panel_for
+from gui.runs.notes import RunNote
 from tests.support.environment import ROOT
 
 RECORDED = ROOT / "samples" / "recorded"
@@ -71,3 +73,19 @@ def figure(panel, key):
 
 def titles(panel):
     return {one.key for one in panel.plots()}
+
+
+def noted(folder, key, events, **about):
+    """The note of a run with these events, in a folder of its own below that one."""
+    (folder / key).mkdir(parents=True)
+    (folder / key / "events.jsonl").write_text("".join(to_json(event) + "\n" for event in events))
+    return RunNote(key, str(folder / key), **{"title": key} | about)
+
+
+def compared(qtbot, notes):
+    """The comparison of these runs, when all are read; its figures by title and the texts of its table by row."""
+    tab = CompareTab(notes, LIGHT)
+    qtbot.addWidget(tab)
+    qtbot.waitUntil(lambda: bool(tab.tick()) or tab.complete, timeout=120_000)
+    rows = [[tab.table.item(row, at).text() for at in range(len(notes) + 1)] for row in range(tab.table.rowCount())]
+    return tab, {figure.title: figure for figure in tab.plots()}, {name: texts for name, *texts in rows}

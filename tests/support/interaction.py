@@ -66,3 +66,8 @@ def answer(qtbot, window, text):
     box = window.findChildren(QMessageBox)[-1]
     button = next(button for button in box.buttons() if button.text().replace("&", "") == text)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def notes_of(window):
+    """The notes of the runs that a window knows."""
+    return list(window.runs._library)

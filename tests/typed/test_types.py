@@ -13,8 +13,8 @@ import pytest
 
 from tests.support.installation import Installation
 from tests.support.needs import package
+from tools.option_types import FILE, text
 
-pytestmark = pytest.mark.full  # `.ci/run` has them beside mypy
 SCRIPT = Path(__file__).parent / "user_script.py"
 MARKED = {number for number, line in enumerate(SCRIPT.read_text().splitlines(), 1) if line.endswith("# error")}
 
@@ -27,6 +27,11 @@ def run(*words: str | Path, folder: Path) -> str:
     return done.stdout
 
 
+def test_the_option_types_are_those_of_the_models() -> None:
+    assert FILE.read_text("utf-8") == text(), "python -m tools.option_types makes the file anew"
+
+
+@pytest.mark.full  # as .ci/run has it beside mypy
 def test_mypy_sees_the_types_of_the_public_names(installed: Installation, tmp_path: Path) -> None:
     package("mypy")
     output = run("mypy", "--strict", "--python-executable", installed.python, folder=tmp_path)
@@ -35,6 +40,7 @@ def test_mypy_sees_the_types_of_the_public_names(installed: Installation, tmp_pa
     assert 'Unexpected keyword argument "time_limt" for "solve"; did you mean "time_limit"?' in output
 
 
+@pytest.mark.full
 def test_pyright_sees_the_types_of_the_public_names(installed: Installation, tmp_path: Path) -> None:
     package("pyright")
     output = run("pyright", "--outputjson", "--pythonpath", installed.python, folder=tmp_path)

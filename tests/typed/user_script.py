@@ -11,7 +11,6 @@ from xarray import DataTree
 
 import engine
 import quintet as qt
-import quintet.devices
 import quintet.solvers.knapsack.problem
 from engine.errors import InputError
 from quintet.devices import DeviceInfo
@@ -70,11 +69,6 @@ def under_its_own_name(seen: list[DeviceInfo], progress: Progress) -> float | No
         raise SystemExit(seen[0].name) from error
     qt.Knapsak  # error
     return progress.seconds_left
-
-
-def there() -> list[str]:
-    names = [info.name for info in engine.available_devices()] + list(engine.available_solvers())
-    return [*names, engine.__version__, quintet.devices.DevicePool.__name__]
 
 
 def with_options(owner: qt.Engine, options: dict[str, Any]) -> None:
