@@ -4,6 +4,7 @@ import dataclasses
 import threading
 import time
 from concurrent.futures import Future, wait
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def no_head_start(monkeypatch):
     """Let HiGHS work in child processes, and decide nothing before all have begun: small programs are solved before."""
     monkeypatch.setattr(start, "THREAD_NONZEROS", -1)
     monkeypatch.setattr(solve, "FIRST_WAIT", 0.0)
-    monkeypatch.setattr(solve, "head_start", lambda *_: 0.0)
+    monkeypatch.setattr(start, "head_start", lambda *_: 0.0)
     monkeypatch.setattr(Race, "poll_updates", lambda self, *futures: (self.poll(), wait(futures, 0.05)))
 
 
@@ -414,3 +415,20 @@ def test_presolve_is_kept_where_its_way_back_loses_duals(owner, monkeypatch):
     monkeypatch.setattr(solve._Solving, "_start_without_presolve", lambda _: pytest.fail("presolve is given up"))
     problem = generate(GeneratorOptions(type="multicommodity", m=120, n=400, seed=3))
     assert owner.solve(problem, method="mpc").status == "optimal"
+
+
+@pytest.mark.parametrize(("left", "until"), [(np.inf, 0.5), (3.0, 2.0), (1.0, 6.0)])
+def test_few_cores_are_left_to_highs_while_its_interior_point_will_end_sooner(monkeypatch, left, until):
+    clock, member = [0.0], SimpleNamespace(info=SimpleNamespace(capabilities=None))
+    thread = object.__new__(racer.HighsInteriorThread)
+    monkeypatch.setattr(racer.HighsInteriorThread, "seconds_left", left)
+    monkeypatch.setattr(start, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr(start, "own_seconds", lambda *_, **__: 2.0)
+    monkeypatch.setattr(start, "has_hipo", lambda: False)
+    monkeypatch.setattr(start, "head_start", lambda _, __, seconds: max(0.3, min(seconds, 5.0)))
+    pool, run, options = SimpleNamespace(members=[member]), SimpleNamespace(time_left=np.inf), Options()
+    raced = SimpleNamespace(
+        pool=pool, run=run, options=options, methods=[thread], is_decided=False, run_concurrently=lambda call: call()
+    )
+    start.leave_cores_to_highs(raced, None, 0.0, lambda time: clock.__setitem__(0, max(clock[0], time)), True)
+    assert clock[0] == pytest.approx(until, abs=0.06)

@@ -34,19 +34,18 @@ from .methods.start import (
     FIRST_WAIT,
     SOON_NONZEROS,
     Begun,
-    head_start,
     keep_helpers,
+    leave_cores_to_highs,
     pdhg_members,
     presolve_patience,
     start_highs_interior,
     start_highs_simplex,
-    start_hipo,
 )
 from .mixed_integer import solve_mixed_integer
 from .options import Options
 from .problem import LinearProgram
 from .schema import Form
-from .systems.costs import is_out_of_reach, own_seconds
+from .systems.costs import is_out_of_reach
 from .validate import PRESOLVE_DENSITY, SPARSE, initial_point, is_presolved, method_for
 from .verification.audit import Audit
 from .verification.search import Certificates
@@ -146,7 +145,7 @@ class _Solving:
                 presolving = time.perf_counter() - since
                 no_optimum = program is None
                 if self.method == "race" and program is not None:
-                    self._await_alone(program, began)
+                    leave_cores_to_highs(self.race, program, began, self._await_highs, self.restored is None)
             if program is not None and not self.race.is_decided:
                 self._start_own(program, restore, presolving)
             self._race()
@@ -221,22 +220,6 @@ class _Solving:
                 self._await_highs(began + FIRST_WAIT)
         if not race.is_decided:
             race.methods += start_highs_interior(problem, tolerance, self.run, self.pool.members[0], race.methods)
-
-    def _await_alone(self, program: LinearProgram, began: float) -> None:
-        """Leave the cores to HiGHS for a while, and as long again to HiPO, where it is installed."""
-        member, race = self.pool.members[0], self.race
-        if self.restored is not None:
-            return self._await_highs(began + FIRST_WAIT)
-        capabilities, left = member.info.capabilities, self.run.time_left
-        alone, most = head_start(member, left, own_seconds(program, capabilities)), head_start(member, left, math.inf)
-        self._await_highs(began + alone)
-        if alone < most and not race.is_decided:  # the program is none of the easy ones: a closer look
-            counted_seconds = race.run_concurrently(lambda: own_seconds(program, capabilities, counted=True))
-            alone = max(alone, head_start(member, left, counted_seconds))
-            self._await_highs(began + alone)
-        hipo = [] if race.is_decided else start_hipo(self.problem, self.options.tolerance, self.run, race.methods)
-        race.methods += hipo
-        return self._await_highs(began + 2.0 * alone) if hipo else None
 
     def _await_highs(self, until: float) -> None:
         """Give HiGHS its time before our methods start; a proof is looked for where it gives a small program up."""

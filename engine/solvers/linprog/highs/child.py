@@ -28,6 +28,7 @@ Point = dict[str, Any]
 _SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
 _kept = threading.local()
 _MOST_ENTRIES = (1 << 31) - 1  # of HiGHS's integers
+_INTERIOR_ITERATIONS, _LAST_ITERATIONS = 40, 10  # of most programs, and that are expected at any time
 _COLUMNWISE = _MINIMIZE = 1  # as HiGHS numbers them
 NO_OPTIMUM = ("infeasible", "unbounded", "unbounded or infeasible")
 
@@ -116,6 +117,7 @@ class Presolved:
         self._simplex: Any = None
         self._stopped = False
         self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
+        self.interior_left = math.inf  # seconds that the interior-point method is expected to take still
         self.status = "failed"  # or "reduced", "not_reduced", "empty", "infeasible", "unbounded_or_infeasible"
         self.model: Model | None = None  # the reduced program
 
@@ -163,9 +165,14 @@ class Presolved:
         """Solve by an interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left."""
         if self.status not in ("reduced", "not_reduced"):
             return {"status": self.status, "iterations": 0}
-        highs = quiet(**{"solver": "ipm", **options}, run_crossover="off", presolve="off")
+        highs, began = quiet(**{"solver": "ipm", **options}, run_crossover="off", presolve="off"), time.perf_counter()
+        self.interior_left = math.inf
 
         def look(event: Any) -> None:
+            iterations = event.data_out.ipm_iteration_count
+            if iterations > 0:  # it is -1 at most looks
+                still = max(_INTERIOR_ITERATIONS - iterations, _LAST_ITERATIONS)
+                self.interior_left = (time.perf_counter() - began) / iterations * still
             if self._stopped or stopped.is_set():
                 event.interrupt()
 

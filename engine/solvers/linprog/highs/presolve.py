@@ -74,6 +74,11 @@ class HighsHere:
         except _REFUSALS as error:
             raise _child_error(error) from error
 
+    @property
+    def interior_left(self) -> float:
+        """Seconds that the interior-point method is expected to take still."""
+        return math.inf if self._work is None else float(self._work.interior_left)
+
     def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
         self._work = work = child_module().Presolved(**options)
         if self._stopped:

@@ -127,6 +127,11 @@ class HighsInteriorThread(HighsThread):
         self._stopped = threading.Event()
         self.future = start_thread(lambda: self.here.solve_interior(options, self._stopped))
 
+    @property
+    def seconds_left(self) -> float:
+        """That the method is expected to take still; 0 if its point is being moved to a vertex."""
+        return self.here.interior_left if self._child is None else 0.0
+
     @override
     def collect(self) -> MethodUpdate:
         return super().collect() if self._child is None else self._child.collect()

@@ -19,8 +19,10 @@ from ..highs.threads import start_thread
 from ..multifrontal import orders
 from ..multifrontal.orders import has_metis
 from ..problem import LinearProgram
+from ..systems.costs import own_seconds
 from .base import Method
 from .highs import HighsInteriorThread, HighsMethod, HighsThread
+from .race import WAIT_SECONDS, Race
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
@@ -32,6 +34,9 @@ _HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would comput
 # the same where HiGHS's two methods have all of its cores: as long as ours will take, at most a part of the time limit
 _LEAST_HEAD_START, _LONG_HEAD_START = 0.3, 5.0
 _PART_OF_LIMIT = 0.25
+# of the time that our method will take: HiGHS has a part alone, more unless its interior point takes many times as long
+# still, and at most so many times as much while that is expected to end before ours
+_PART_ALONE, _SLOW, _MOST_ALONE = 0.25, 2.0, 3.0
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
 _FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
@@ -133,17 +138,38 @@ def start_highs_interior(
     return _in_child(problem, "ipm", tolerance, run)
 
 
-def start_hipo(problem: LinearProgram, tolerance: float, run: RunContext, begun: Sequence[Method]) -> list[Method]:
-    """HiPO, HiGHS's newer interior-point method, where it is installed, in place of the one in a thread.
+def leave_cores_to_highs(
+    race: Race, program: LinearProgram, began: float, wait_until: Callable[[float], None], is_new: bool
+) -> None:
+    """Leave few cores to HiGHS for as long as our method will take, and on while its interior point will end sooner.
 
-    It takes less time where factors fill in, which the older one is slow at, and more on most other programs.
+    For less where that is far from its end. HiPO, where it is installed, then has as long in its place: it takes less
+    time where factors fill in, and more on most other programs.
     """
-    threads = [method for method in begun if isinstance(method, HighsThread)]
-    if len(threads) != 2 or not has_hipo():
-        return []
-    threads[1].close()
-    crossover = partial(HighsMethod, problem, "ipm", tolerance, "yes", lambda: run.time_left)
-    return [HighsInteriorThread(threads[0], crossover, tolerance, "hipo")]
+    member, left, tolerance = race.pool.members[0], race.run.time_left, race.options.tolerance
+    least, most = (head_start(member, left, seconds) for seconds in (0.0, math.inf))
+    wait_until(began + (least if is_new else FIRST_WAIT))
+    if race.is_decided or not is_new or least == most:
+        return
+    device = member.info.capabilities
+    counted = race.run_concurrently(lambda: own_seconds(program, device, counted=True))
+    own = max(own_seconds(program, device), counted)
+    alone, interior = (
+        head_start(member, left, own),
+        [one for one in race.methods if isinstance(one, HighsInteriorThread)],
+    )
+    wait_until(began + max(least, _PART_ALONE * alone))
+    if not interior or interior[0].seconds_left < _SLOW * own:
+        wait_until(began + alone)
+    while interior and interior[0] in race.methods and interior[0].seconds_left < own and not race.is_decided:
+        if time.perf_counter() >= began + _MOST_ALONE * alone:
+            break
+        wait_until(time.perf_counter() + WAIT_SECONDS)
+    if interior and interior[0] in race.methods and not race.is_decided and has_hipo():
+        interior[0].close()
+        crossover = partial(HighsMethod, race.problem, "ipm", tolerance, "yes", lambda: race.run.time_left)
+        race.methods.append(HighsInteriorThread(interior[0], crossover, tolerance, "hipo"))
+        wait_until(time.perf_counter() + alone)
 
 
 def _in_child(

@@ -56,14 +56,14 @@ _RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4, 3e-4), _Library(1e-3, 1e9, 1, 3e-4)  #
 _SOLUTIONS = 8  # with each factor
 _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
-_ITERATIONS = 20  # of an interior-point method
+_ITERATIONS, _ITERATION = 30, 0.015  # of an interior-point method, and seconds of one on a CPU beside its factor
 _COUNTED = 2e7  # products up to which the entries of A A^T are counted for a prediction
 _ANALYSIS = 2e-3  # seconds of an analysis, by the factorizations that follow
 _FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse factor, after 0.1 s or more
 _MOST_ON_HOST = 1.0  # seconds with an augmented system
 _DENSE_ROWS = 200  # up to so many rows a dense factor is always the fastest
 _DENSE_PRODUCTS = 12.5  # products of entries of A, in entries of a full matrix, from which there are hardly any zeros
-_OUT_OF_REACH = 50.0  # seconds that an interior point may take on a device before PDHG is tried first
+_OUT_OF_REACH = 75.0  # seconds that an interior point may take on a device before PDHG is tried first
 _FILL, _AUGMENTED_FILL = 12.0, 4.0  # times the entries of a matrix that its factor is expected to have
 IN_PROCESS = 20_000
 """Entries of a pattern that SuperLU factorises in this process."""
@@ -159,7 +159,7 @@ def _sparse_seconds(columns: Any) -> float:
 
 
 def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = False) -> float:
-    """Of the interior-point method in all: of the linear systems of its usual number of iterations.
+    """Of the interior-point method on a CPU in all, with its usual number of iterations.
 
     ``counted``: with the entries that a factor of ``A A^T`` has, where the rows do not fall into small levels: networks
     and random patterns may fill in ten times more than is expected. The count takes about as long as one iteration.
@@ -167,16 +167,17 @@ def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = Fa
     if not program.m or not program.nonzeros:
         return 0.0
     if not program.is_sparse:
-        return _ITERATIONS * dense_seconds(program.m, device)
+        return _ITERATIONS * (_ITERATION + dense_seconds(program.m, device))
     columns = sp.csc_array(program.A)
     if not counted or fills_in(columns):
-        return _ITERATIONS * _sparse_seconds(columns)
+        return _ITERATIONS * (_ITERATION + _sparse_seconds(columns))
     kept = DenseColumns(columns).kept
     if products_in(kept) > _COUNTED or 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
-        return _ITERATIONS * _sparse_seconds(columns)
+        return _ITERATIONS * (_ITERATION + _sparse_seconds(columns))
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)
-    return _ITERATIONS * host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
+    seconds = host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
+    return _ITERATIONS * (_ITERATION + seconds)
 
 
 def is_out_of_reach(program: LinearProgram, device: Capabilities) -> bool:
