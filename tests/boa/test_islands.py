@@ -1,14 +1,16 @@
 """Islands equal their NumPy references, whatever the devices, the slices and the interruptions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import engine
 from engine.devices import DevicePool
 from engine.references.boa import ReferenceRun, migrate
-from engine.solvers.boa import division
 from engine.solvers.boa import islands as islands_module
-from engine.solvers.boa.device.state import STALLED, Ending
+from engine.solvers.boa.device.state import MOST_GENERATIONS, STALLED, STATUS, Ending, Slice
+from engine.solvers.boa.division import _advanced
 from engine.solvers.boa.fitness.tables import onemax, trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
@@ -27,9 +29,16 @@ def running(device):
         yield opened
 
 
+def test_a_long_slice_of_an_island_has_every_generation():
+    slices = SimpleNamespace(
+        reason=0, advance=lambda count: lambda: Slice(np.zeros(count, STATUS.dtype), [0.5] * count)
+    )
+    total = _advanced(slices, 2 * MOST_GENERATIONS + 6)
+    assert len(total.history) == len(total.means) == 2 * MOST_GENERATIONS + 6
+
+
 @pytest.mark.few(1)
-def test_islands_are_those_of_the_reference(device, monkeypatch):
-    monkeypatch.setattr(division, "MOST_GENERATIONS", 2)  # at once, between migrations that are three apart
+def test_islands_are_those_of_the_reference(device):
     fitness, generations = trap(30, 5), 7
     chosen = Options(population=500, islands=3, migration_interval=3, migration_fraction=0.07)
     parameters = resolve(chosen, 30, 500, seed=11)
