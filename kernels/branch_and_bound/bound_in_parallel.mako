@@ -48,7 +48,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT dept
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
-    const GLOBAL i32* RESTRICT offsets, GLOBAL i32* RESTRICT owners, GLOBAL u8* RESTRICT items, i32 ivms, i32 slots)
+    const GLOBAL i32* RESTRICT offsets, GLOBAL i32* RESTRICT owners, GLOBAL digit_t* RESTRICT items, i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
     if (ivm < ivms) {
@@ -57,7 +57,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT ro
             i32 at = offsets[ivm];
             for (mask_t left = ALL_ITEMS & ~items_used(rows, slots, ivm, depth); ANY(left); left = WITHOUT_LOWEST(left)) {
                 owners[at] = ivm;
-                items[at] = (u8)INDEX_OF_LOWEST(left);
+                items[at] = (digit_t)INDEX_OF_LOWEST(left);
                 ++at;
             }
         }
@@ -65,7 +65,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT ro
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL mask_t* RESTRICT sides,
-    const GLOBAL i32* RESTRICT depths, const GLOBAL i32* RESTRICT owners, const GLOBAL u8* RESTRICT items,
+    const GLOBAL i32* RESTRICT depths, const GLOBAL i32* RESTRICT owners, const GLOBAL digit_t* RESTRICT items,
     GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table,
     const GLOBAL i64* RESTRICT children, i32 slots)
 {

@@ -206,8 +206,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) take_up_units(IVMS, INTERVALS, PROGRESS, STATE
     const i32 unit = (i32)GLOBAL_ID;
 ${load_table()}
     if (unit < count) {
-        const GLOBAL u8* begin = units + (i64)unit * UNIT_BYTES;
-        const GLOBAL u8* end = begin + ITEMS;
+        const GLOBAL digit_t* begin = units + (i64)unit * UNIT_DIGITS;
+        const GLOBAL digit_t* end = begin + ITEMS;
         const i32 first_counted = begin[2 * ITEMS];
         const i32 ivm = targets[unit];
         const i32 upper = *best;

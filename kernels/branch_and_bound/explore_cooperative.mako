@@ -135,8 +135,8 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) take_up_units(IVMS, INTERVALS, PROGRESS, STATE
     LOCAL group_t* const group = groups;
     table_t table = data;
     const i32 lane = LOCAL_ID;
-    const GLOBAL u8* begin = units + (i64)GROUP_ID * UNIT_BYTES;
-    const GLOBAL u8* end = begin + ITEMS;
+    const GLOBAL digit_t* begin = units + (i64)GROUP_ID * UNIT_DIGITS;
+    const GLOBAL digit_t* end = begin + ITEMS;
     const i32 first_counted = begin[2 * ITEMS];
     const i32 ivm = targets[GROUP_ID];
     GLOBAL i32* const levels = STORED_LEVELS;

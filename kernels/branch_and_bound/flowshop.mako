@@ -13,6 +13,8 @@
     largest = 32767 if packed else 2147483647
     half = -(-m // 2)
     in_words = packed and not two
+    set_words = -(-items // 32)
+    unrolled = set_words <= 4
 %>
 % if packed:
 typedef u32 pair_t;
@@ -238,9 +240,12 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     u32 fewer = 0;
 % endif
     i32 difference = 0;
-% for k in range(-(-items // 32)):
+% for k in range(set_words) if unrolled else "k":
+% if not unrolled:
+    for (i32 k = 0; k < ${set_words}; ++k)
+% endif
     {
-        table_t columns = table + ${32 * k * stride};
+        table_t columns = table + ${32 * k * stride if unrolled else f"{32 * stride} * k"};
         u32 left = WORD(open, ${k}), front = 0, back = 0;
         while (left) {
             const i32 index = HIGHEST_OF_WORD(left);

@@ -5,6 +5,9 @@
 //         totals; Johnson's orders where they are used
 <%
     lanes = 16 * vectors
+    parts = -(-vectors // 8)
+    together = vectors // parts
+    begin = "begin + " if parts > 1 else ""
     vector = "short16" if value == "i16" else "int16"
     bits = "ushort" if value == "i16" else "uint"
     weights = ", ".join(f"(value_t){1 << k if value == 'i32' or k < 15 else -32768}" for k in range(16))
@@ -52,26 +55,29 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
     }
 }
 
+// The lanes below a limit, as bits.
+FUNCTION u32 bits_below(lanes_t bounds, lanes_t most)
+{
+    const lanes_t bits = (bounds < most) & (lanes_t)(${weights});
+    const ${vector[:-2]}8 eight = bits.lo | bits.hi;
+    const ${vector[:-2]}4 four = eight.lo | eight.hi;
+    const ${vector[:-2]}2 two = four.lo | four.hi;
+    return (u32)(u16)(two.x | two.y);
+}
+
 // The items whose lanes are below a limit.
 FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
 {
-    const lanes_t weight = (lanes_t)(${weights});
     const lanes_t most = (lanes_t)(value_t)MIN(limit, ${largest});
     mask_t set = NO_ITEMS;
-    u32 word = 0;
-% for k in range(vectors):
-    {
-        const lanes_t bits = (bounds[${k}] < most) & weight;
-        const ${vector[:-2]}8 eight = bits.lo | bits.hi;
-        const ${vector[:-2]}4 four = eight.lo | eight.hi;
-        const ${vector[:-2]}2 two = four.lo | four.hi;
-        word |= (u32)(u16)(two.x | two.y) << ${16 * (k % 2)};
-% if k % 2 or k + 1 == vectors:
-        set |= OF_WORD(word, ${k // 2});
-        word = 0;
-% endif
-    }
+% if parts > 1:
+    for (i32 k = 0; k < ${vectors // 2}; ++k)
+        set |= OF_WORD(bits_below(bounds[2 * k], most) | bits_below(bounds[2 * k + 1], most) << 16, k);
+% else:
+% for k in range(0, vectors, 2):
+    set |= OF_WORD(bits_below(bounds[${k}], most)${f" | bits_below(bounds[{k + 1}], most) << 16" if k + 1 < vectors else ""}, ${k // 2});
 % endfor
+% endif
     return set;
 }
 
@@ -97,24 +103,27 @@ FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* 
 % endif
 
 <%def name="sweep(end, other, first, machines_from_there, before)">\
+% if parts > 1:
+    for (i32 begin = 0; begin < ${vectors}; begin += ${together})
+% endif
     {
         const value_t after = state->rest[${first}] + state->${other}[${first}];
-% for k in range(vectors):
+% for k in range(together):
         lanes_t u${k} = (lanes_t)state->${end}[${first}];
         lanes_t lb${k} = u${k} + (lanes_t)after;
 % endfor
         for (${machines_from_there}) {
             const lanes_t done = (lanes_t)state->${end}[i];
             const lanes_t rest = (lanes_t)(value_t)(state->rest[i] + state->${other}[i]);
-% for k in range(vectors):
-            u${k} = u${k} + ROWS[(${before}) * ${vectors} + ${k}];
+% for k in range(together):
+            u${k} = u${k} + ROWS[(${before}) * ${vectors} + ${begin}${k}];
             u${k} = MAX(u${k}, done);
             const lanes_t x${k} = u${k} + rest;
             lb${k} = MAX(lb${k}, x${k});
 % endfor
         }
-% for k in range(vectors):
-        ${end}[${k}] = lb${k};
+% for k in range(together):
+        ${end}[${begin}${k}] = lb${k};
 % endfor
     }
 </%def>\

@@ -8,21 +8,21 @@
 // control, counters   see engine/solvers/branch_and_bound/search/programs.py
 // best      the least value known; leaf_values   for each IVM the least that it has reached below that, leaf_paths and
 //           leaf_sides the path to it
-#define INTERVALS GLOBAL u8* RESTRICT begins, GLOBAL u8* RESTRICT ends, GLOBAL i32* RESTRICT explored
+#define INTERVALS GLOBAL digit_t* RESTRICT begins, GLOBAL digit_t* RESTRICT ends, GLOBAL i32* RESTRICT explored
 #define IVMS GLOBAL mask_t* RESTRICT rows, GLOBAL mask_t* RESTRICT sides, GLOBAL i32* RESTRICT depths
 #define PROGRESS volatile GLOBAL i32* best, volatile GLOBAL control_t* control, GLOBAL counters_t* counters
-#define LEAVES_REACHED GLOBAL i32* RESTRICT leaf_values, GLOBAL u8* RESTRICT leaf_paths, GLOBAL mask_t* RESTRICT leaf_sides
+#define LEAVES_REACHED GLOBAL i32* RESTRICT leaf_values, GLOBAL digit_t* RESTRICT leaf_paths, GLOBAL mask_t* RESTRICT leaf_sides
 // A unit: an interval to take up. Begin digits, end digits (${items} each), then the level from which on nodes on the way to the
 // begin are counted; `targets` names the idle IVM that takes it.
-#define UNITS const GLOBAL u8* RESTRICT units, const GLOBAL i32* RESTRICT targets
-#define UNIT_BYTES ${2 * items + 1}
+#define UNITS const GLOBAL digit_t* RESTRICT units, const GLOBAL i32* RESTRICT targets
+#define UNIT_DIGITS ${2 * items + 1}
 #define AT(level) ((i64)(level) * slots + ivm)
 
 // Work of a group in one launch.
 typedef struct { u32 nodes, leaves, pushed, solutions; } work_t;
 
 // What has been added up of an IVM's interval, once all of it is explored.
-FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL u8* begins, const GLOBAL u8* ends, i32 ivm, i32 slots)
+FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL digit_t* begins, const GLOBAL digit_t* ends, i32 ivm, i32 slots)
 {
     for (i32 level = 0; level < ITEMS; ++level)
         explored[AT(level)] += (i32)ends[AT(level)] - (i32)begins[AT(level)];
@@ -30,7 +30,7 @@ FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL u8* begins, const 
 
 // How far down an IVM goes to take up a unit: to where begin and end part, for below that the interval does not restrict; and
 // to the first level that is counted.
-FUNCTION i32 levels_to_begin(const GLOBAL u8* begin, const GLOBAL u8* end, i32 first_counted)
+FUNCTION i32 levels_to_begin(const GLOBAL digit_t* begin, const GLOBAL digit_t* end, i32 first_counted)
 {
     i32 level = 0;
     while (level < ITEMS - 1 && begin[level] == end[level])
@@ -58,7 +58,7 @@ FUNCTION mask_t items_within(mask_t row, mask_t open, i32 begin, i32 end, u32 bo
                 if (value < leaf_values[ivm]) {
                     leaf_values[ivm] = value;
                     for (i32 level = 0; level < LEAF_DEPTH; ++level)
-                        leaf_paths[AT(level)] = (u8)INDEX_OF_LOWEST(${row});
+                        leaf_paths[AT(level)] = (digit_t)INDEX_OF_LOWEST(${row});
                     leaf_sides[ivm] = path_sides;
                 }
 </%def>

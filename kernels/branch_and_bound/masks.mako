@@ -1,11 +1,15 @@
 <%def name="declarations()">
-// A set of items: item i is bit i of ${"two 64-bit words" if wide(mask) else "one word"}, used with & | ^ ~ and these macros.
+// A set of items, used with & | ^ ~ and what follows: item i is bit i of ${f"{words(mask)} 64-bit words" if words(mask) > 1 else "one word"}.
 //   NO_ITEMS, ALL_ITEMS; ITEM(i) that item alone; ANY(set), HAS(set, i); COUNT(set); LOWEST(set) its first item, as a set;
 //   WITHOUT_LOWEST(set); INDEX_OF_LOWEST, INDEX_OF_HIGHEST(set) of a set that is not empty; BELOW(item) all items before one
 //   WORD(set, k) items 32 k to 32 k + 31 as a u32; OF_WORD(word, k) the inverse
 #define ITEMS ${items}
 #define LEAF_DEPTH ${leaf_depth}
-% if wide(mask):
+// A digit of the factorial number system, or an item.
+typedef ${"u8" if items < 256 else "u16"} digit_t;
+% if words(mask) > 2:
+${many_words(words(mask))}
+% elif words(mask) == 2:
 ${two_words()}
 % else:
 ${one_word()}
@@ -28,8 +32,8 @@ ${source}
 </%def>
 
 <%!
-    def wide(mask):
-        return mask == "u128"
+    def words(mask):
+        return -(-int(mask[1:]) // 64)
 %>
 <%def name="one_word()">
 typedef ${mask} mask_t;
@@ -79,25 +83,13 @@ typedef ${mask} mask_t;
 #endif
 % endif
 </%def>
-<%def name="two_words()">
-<% low, high = (1 << items) - 1 & 2**64 - 1, (1 << items) - 1 >> 64 %>
+<%def name="functions_of_u64()">
 % if language == "cuda":
-typedef ulonglong2 mask_t;
-#define SET_OF(first, second) make_ulonglong2((first), (second))
-FUNCTION mask_t operator&(mask_t a, mask_t b) { return SET_OF(a.x & b.x, a.y & b.y); }
-FUNCTION mask_t operator|(mask_t a, mask_t b) { return SET_OF(a.x | b.x, a.y | b.y); }
-FUNCTION mask_t operator^(mask_t a, mask_t b) { return SET_OF(a.x ^ b.x, a.y ^ b.y); }
-FUNCTION mask_t operator~(mask_t a) { return SET_OF(~a.x, ~a.y); }
-FUNCTION void operator&=(mask_t& a, mask_t b) { a = a & b; }
-FUNCTION void operator|=(mask_t& a, mask_t b) { a = a | b; }
-FUNCTION void operator^=(mask_t& a, mask_t b) { a = a ^ b; }
 #define INDEX_OF_LOWEST_U64(word) (__ffsll((long long)(word)) - 1)
 #define INDEX_OF_HIGHEST_U64(word) (63 - __clzll((long long)(word)))
 #define HIGHEST_OF_WORD(word) (31 - __clz((int)(word)))
 #define COUNT_U64(word) __popcll(word)
 % else:
-typedef ulong2 mask_t;
-#define SET_OF(first, second) ((mask_t)((first), (second)))
 #ifndef __has_builtin
 #define __has_builtin(name) 0
 #endif
@@ -113,6 +105,24 @@ typedef ulong2 mask_t;
 #define COUNT_U64(word) ((i32)popcount(word))
 #endif
 % endif
+</%def>
+<%def name="two_words()">
+<% low, high = (1 << items) - 1 & 2**64 - 1, (1 << items) - 1 >> 64 %>
+% if language == "cuda":
+typedef ulonglong2 mask_t;
+#define SET_OF(first, second) make_ulonglong2((first), (second))
+FUNCTION mask_t operator&(mask_t a, mask_t b) { return SET_OF(a.x & b.x, a.y & b.y); }
+FUNCTION mask_t operator|(mask_t a, mask_t b) { return SET_OF(a.x | b.x, a.y | b.y); }
+FUNCTION mask_t operator^(mask_t a, mask_t b) { return SET_OF(a.x ^ b.x, a.y ^ b.y); }
+FUNCTION mask_t operator~(mask_t a) { return SET_OF(~a.x, ~a.y); }
+FUNCTION void operator&=(mask_t& a, mask_t b) { a = a & b; }
+FUNCTION void operator|=(mask_t& a, mask_t b) { a = a | b; }
+FUNCTION void operator^=(mask_t& a, mask_t b) { a = a ^ b; }
+% else:
+typedef ulong2 mask_t;
+#define SET_OF(first, second) ((mask_t)((first), (second)))
+% endif
+${functions_of_u64()}
 #define NO_ITEMS SET_OF(0UL, 0UL)
 #define ALL_ITEMS SET_OF(${low}UL, ${high}UL)
 #define WORD(set, k) ((u32)(((k) < 2 ? (set).x : (set).y) >> 32 * ((k) & 1)))
@@ -130,4 +140,85 @@ FUNCTION mask_t BELOW(mask_t item) { return SET_OF(item.x - 1, item.x ? 0 : item
 FUNCTION i32 INDEX_OF_LOWEST(mask_t set) { return set.x ? INDEX_OF_LOWEST_U64(set.x) : 64 + INDEX_OF_LOWEST_U64(set.y); }
 FUNCTION i32 INDEX_OF_HIGHEST(mask_t set) { return set.y ? 64 + INDEX_OF_HIGHEST_U64(set.y) : INDEX_OF_HIGHEST_U64(set.x); }
 FUNCTION i32 COUNT(mask_t set) { return COUNT_U64(set.x) + COUNT_U64(set.y); }
+</%def>
+<%def name="many_words(count)">
+<% all_items = ", ".join(f"{(1 << items) - 1 >> 64 * k & 2**64 - 1}UL" for k in range(count)) %>
+% if language == "cuda":
+typedef struct { u64 part[${count}]; } mask_t;
+#define PART(set, k) ((set).part[k])
+#define NO_ITEMS mask_t{}
+#define ALL_ITEMS mask_t{{${all_items}}}
+% for sign in "&|^":
+FUNCTION mask_t operator${sign}(mask_t a, const mask_t& b)
+{
+    for (i32 k = 0; k < ${count}; ++k)
+        a.part[k] = a.part[k] ${sign} b.part[k];
+    return a;
+}
+FUNCTION void operator${sign}=(mask_t& a, const mask_t& b) { a = a ${sign} b; }
+% endfor
+FUNCTION mask_t operator~(mask_t a)
+{
+    for (i32 k = 0; k < ${count}; ++k)
+        a.part[k] = ~a.part[k];
+    return a;
+}
+% else:
+typedef ulong${count} mask_t;
+#define PART(set, k) (((u64*)&(set))[k])
+#define NO_ITEMS ((mask_t)(0UL))
+#define ALL_ITEMS ((mask_t)(${all_items}))
+% endif
+${functions_of_u64()}
+#define EVERY_PART(k) for (i32 k = 0; k < ${count}; ++k)
+FUNCTION i32 HAS(mask_t set, i32 i) { return (i32)(PART(set, i >> 6) >> (i & 63) & 1); }
+FUNCTION u32 WORD(mask_t set, i32 k) { return (u32)(PART(set, k >> 1) >> 32 * (k & 1)); }
+FUNCTION mask_t OF_WORD(u32 word, i32 k)
+{
+    mask_t set = NO_ITEMS;
+    PART(set, k >> 1) = (u64)word << 32 * (k & 1);
+    return set;
+}
+FUNCTION mask_t ITEM(i32 i) { return OF_WORD(1U << (i & 31), i >> 5); }
+FUNCTION i32 ANY(mask_t set)
+{
+    u64 any = 0;
+    EVERY_PART(k)
+        any |= PART(set, k);
+    return any != 0;
+}
+FUNCTION i32 COUNT(mask_t set)
+{
+    i32 count = 0;
+    EVERY_PART(k)
+        count += COUNT_U64(PART(set, k));
+    return count;
+}
+// All items before the first, where `item` holds no other.
+FUNCTION mask_t BELOW(mask_t item)
+{
+    u64 borrow = 1;
+    EVERY_PART(k) {
+        const u64 part = PART(item, k);
+        PART(item, k) = part - borrow;
+        borrow = borrow && part == 0;
+    }
+    return item;
+}
+FUNCTION mask_t WITHOUT_LOWEST(mask_t set) { return set & BELOW(set); }
+FUNCTION mask_t LOWEST(mask_t set) { return set ^ WITHOUT_LOWEST(set); }
+FUNCTION i32 INDEX_OF_LOWEST(mask_t set)
+{
+    i32 k = 0;
+    while (k < ${count - 1} && PART(set, k) == 0)
+        ++k;
+    return 64 * k + INDEX_OF_LOWEST_U64(PART(set, k));
+}
+FUNCTION i32 INDEX_OF_HIGHEST(mask_t set)
+{
+    i32 k = ${count - 1};
+    while (k > 0 && PART(set, k) == 0)
+        --k;
+    return 64 * k + INDEX_OF_HIGHEST_U64(PART(set, k));
+}
 </%def>

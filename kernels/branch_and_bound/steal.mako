@@ -12,7 +12,7 @@ ${masks.declarations()}
 
 // Give [middle, end) to the thief: at level `level`, the open siblings `upper`, of which the cut comes before rank `rank`;
 // above it, all open siblings but the chosen. Without any at `level`, the thief begins at its deepest open sibling above.
-FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL u8* begins, GLOBAL u8* ends,
+FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends,
     i32 slots, i32 victim, i32 thief, i32 level, i32 rank, mask_t upper)
 {
     mask_t free = ALL_ITEMS;
@@ -21,7 +21,7 @@ FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
         const i64 at = (i64)l * slots;
         const mask_t row = rows[at + victim];
         const mask_t chosen = LOWEST(row);
-        const u8 digit = (u8)COUNT(free & BELOW(chosen));
+        const digit_t digit = (digit_t)COUNT(free & BELOW(chosen));
         rows[at + thief] = row;
         rows[at + victim] = chosen;
         if (ANY(row ^ chosen))
@@ -34,9 +34,9 @@ FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
     const i64 at = (i64)level * slots;
     rows[at + thief] = upper;
     rows[at + victim] &= ~upper;
-    begins[at + thief] = (u8)rank;
+    begins[at + thief] = (digit_t)rank;
     ends[at + thief] = ends[at + victim];
-    ends[at + victim] = (u8)rank;
+    ends[at + victim] = (digit_t)rank;
     for (i32 l = level + 1; l < ITEMS; ++l) {
         const i64 below = (i64)l * slots;
         begins[below + thief] = 0;
@@ -145,7 +145,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT ro
 // `starts` is 0 where the thieves are not IVMs that search, but slots to export from.
 // Launch: one work-item per thief, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL control_t* control, const GLOBAL i32* RESTRICT thieves,
+    GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL i32* RESTRICT thieves,
     const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots)
 {
     const i32 index = (i32)GLOBAL_ID;
@@ -168,7 +168,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mas
 }
 
 // Length of [position, end) in units of n! / 2^62, at least 1. weights[l] = 2^62 (n - 1 - l)! / n!, rounded down.
-FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const GLOBAL u64* weights, i32 slots, i32 ivm, i32 depth)
+FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL digit_t* ends, const GLOBAL u64* weights, i32 slots, i32 ivm, i32 depth)
 {
     mask_t free = ALL_ITEMS;
     u64 length = 0;
@@ -187,7 +187,7 @@ FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL u8* ends, const G
 // The length of every IVM's interval, their sum, and since when it is active: 0 idle, 1 before this phase.
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
-    const GLOBAL u8* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
+    const GLOBAL digit_t* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
     GLOBAL i32* RESTRICT since, GLOBAL counters_t* counters, i32 ivms, i32 slots)
 {
     const i32 ivm = (i32)GLOBAL_ID;
@@ -203,18 +203,18 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRIC
 }
 
 // Give the upper half of the victim's interval to the thief; `open_level` is the victim's shallowest level with an open sibling.
-FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL u8* begins, GLOBAL u8* ends,
+FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends,
     i32 slots, i32 victim, i32 thief, i32 open_level)
 {
     const i32 depth = depths[victim];
     // middle = (position + end) / 2, in digits: add from the right, halve from the left.
-    u8 middle[ITEMS];
+    digit_t middle[ITEMS];
     mask_t free = ALL_ITEMS;
     for (i32 l = 0; l < ITEMS; ++l) {
         middle[l] = 0;
         if (l < depth) {
             const mask_t chosen = LOWEST(rows[(i64)l * slots + victim]);
-            middle[l] = (u8)COUNT(free & BELOW(chosen));
+            middle[l] = (digit_t)COUNT(free & BELOW(chosen));
             free ^= chosen;
         }
     }
@@ -226,12 +226,12 @@ FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
             digit -= ITEMS - l;
             carry = 1;
         }
-        middle[l] = (u8)digit;
+        middle[l] = (digit_t)digit;
     }
     i32 odd = 0;
     for (i32 l = 0; l < ITEMS; ++l) {
         const i32 digit = middle[l] + odd * (ITEMS - l);
-        middle[l] = (u8)(digit / 2);
+        middle[l] = (digit_t)(digit / 2);
         odd = digit & 1;
     }
     // The level where middle leaves the path, and the open siblings from there on.
@@ -266,7 +266,7 @@ FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
 // right by `shift` (any length for a negative shift).
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL u8* begins, GLOBAL u8* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
+    GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 offset, i32 round, i32 shift,
     i32 ivms, i32 slots)
 {
@@ -294,8 +294,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
 // was active before this phase, has not been a victim in it and, with `longer`, is longer than the mean over all IVMs.
 // Thieves of one launch race for a victim; the one that raises its `since` from 1 has it.
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL u8* begins,
-    GLOBAL u8* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters, const GLOBAL u64* RESTRICT lengths,
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins,
+    GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters, const GLOBAL u64* RESTRICT lengths,
     volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer, i32 ivms, i32 slots)
 {
     const i32 thief = (i32)GLOBAL_ID;
@@ -324,20 +324,20 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mas
 // Pack the intervals of the slots from `first` on as units (see ivm.mako), dealt out to `parts` receivers in
 // turn: the units of the first, then those of the second, and so on. The slots are free then.
 // Launch: one work-item per slot, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) pack_units(GLOBAL i32* RESTRICT depths, const GLOBAL u8* RESTRICT begins,
-    const GLOBAL u8* RESTRICT ends, GLOBAL u8* RESTRICT units, i32 count, i32 parts, i32 first, i32 slots)
+KERNEL LAUNCH_BOUNDS(${block}, 1) pack_units(GLOBAL i32* RESTRICT depths, const GLOBAL digit_t* RESTRICT begins,
+    const GLOBAL digit_t* RESTRICT ends, GLOBAL digit_t* RESTRICT units, i32 count, i32 parts, i32 first, i32 slots)
 {
     const i32 index = (i32)GLOBAL_ID;
     if (index < count) {
         const i32 part = index % parts;
         const i32 row = part * (count / parts) + MIN(part, count % parts) + index / parts;
-        GLOBAL u8* unit = units + (i64)row * ${2 * items + 1};
+        GLOBAL digit_t* unit = units + (i64)row * ${2 * items + 1};
         for (i32 l = 0; l < ITEMS; ++l) {
             const i64 at = (i64)l * slots + first + index;
             unit[l] = begins[at];
             unit[ITEMS + l] = ends[at];
         }
-        unit[2 * ITEMS] = (u8)depths[first + index];
+        unit[2 * ITEMS] = (digit_t)depths[first + index];
         depths[first + index] = -1;
     }
 }

@@ -20,6 +20,7 @@ from tests.support.faults import failing
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
+MANY = 1025  # jobs, more than the exact search takes
 VECTORS = GreedyShape(5, 1, 1, 4, vectors=1)
 SCALARS = GreedyShape(5, 1, 1, 4)
 LANES = GreedyShape(1, 8, 32, 4)
@@ -120,7 +121,7 @@ def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(tmp_pa
         improve(problem, pool, run, known, found, goes_on)
 
     monkeypatch.setattr(search, "improve", stopped_soon)
-    problem = engine.Flowshop(random_times(8, 129, 8))
+    problem = engine.Flowshop(random_times(10, MANY, 8))
     first = engine.solve(problem, run_folder=tmp_path / "run")
     again = engine.resume(tmp_path / "run")
     for result in (first, again):
@@ -129,30 +130,30 @@ def test_many_jobs_get_a_schedule_and_a_bound_and_go_on_from_a_run_folder(tmp_pa
         assert result.bound == flowshop_bound(problem.times)
     least = flowshop_bound(problem.times)
     assert least <= again.objective <= first.objective < 1.3 * least
-    assert 129 < first.counters["insertions"] < again.counters["insertions"]
+    assert MANY < first.counters["insertions"] < again.counters["insertions"]
     soon = engine.solve(problem, time_limit=1e-3)  # before the devices are ready
     assert soon.status == "time_limit"
     assert least <= soon.objective == problem.evaluate(soon.solution)
 
 
 def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_is_above():
-    problem = engine.Flowshop(np.arange(1, 131)[None])
+    problem = engine.Flowshop(np.arange(1, MANY + 1)[None])
     assert engine.solve(problem).status == "optimal"
     proved = engine.solve(problem, upper_bound=100)
-    assert (proved.status, proved.objective, proved.bound) == ("bound_proved", None, 131 * 65)
-    given = engine.solve(problem, initial=tuple(range(130)))
+    assert (proved.status, proved.objective, proved.bound) == ("bound_proved", None, (MANY + 1) * MANY // 2)
+    given = engine.solve(problem, initial=tuple(range(MANY)))
     assert given.status == "optimal"
-    assert given.solution.tolist() == list(range(130))
+    assert given.solution.tolist() == list(range(MANY))
 
 
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
         ((1, 2001), {}, "up to 2000 jobs and 100 machines; permutation flowshop of 2,001 jobs has"),
-        ((101, 129), {}, "up to 2000 jobs and 100 machines"),
-        ((2, 129), {"initial": (0, 1)}, "initial must have each of 0 to 128 once"),
-        ((2, 129), {"initial": tuple(range(129)), "upper_bound": 7}, "upper_bound must be the value of initial"),
-        ((2, 129), {"all_solutions": True}, "all_solutions needs the exact search, which takes at most 128 jobs"),
+        ((101, MANY), {}, "up to 2000 jobs and 100 machines"),
+        ((2, MANY), {"initial": (0, 1)}, "initial must have each of 0 to 1024 once"),
+        ((2, MANY), {"initial": tuple(range(MANY)), "upper_bound": 7}, "upper_bound must be the value of initial"),
+        ((2, MANY), {"all_solutions": True}, "all_solutions needs the exact search, which takes at most 1024 jobs"),
     ],
 )
 def test_what_is_too_large_or_no_order_is_refused_in_a_sentence(shape, options, message):
@@ -189,7 +190,7 @@ def test_a_device_that_fails_leaves_a_checkpoint_of_the_best_schedule(tmp_path, 
         return better, tried
 
     monkeypatch.setattr(ScheduleSearch, "turn", gone)
-    problem = engine.Flowshop(random_times(8, 129, 8))
+    problem = engine.Flowshop(random_times(10, MANY, 8))
     with pytest.raises(DeviceError, match="the device is gone"):
         engine.solve(problem, run_folder=tmp_path / "run")
     monkeypatch.undo()
@@ -211,11 +212,11 @@ def test_the_other_devices_go_on_where_one_fails_during_the_first_schedule(devic
 
 @pytest.mark.parametrize("where", ["at_launch", "at_allocation"])
 def test_many_jobs_get_a_schedule_from_the_other_devices_where_one_fails(device, where):
-    problem, events, name = engine.Flowshop(np.arange(1, 131)[None]), [], device.info.id
+    problem, events, name = engine.Flowshop(np.arange(1, MANY + 1)[None]), [], device.info.id
     with failing(f"{name}#2", **{where: 1}) as failures:
         result = engine.solve(problem, devices=[name] * 2, on_event=events.append)
     assert failures[0]
-    assert (result.status, result.objective) == ("optimal", 131 * 65)
+    assert (result.status, result.objective) == ("optimal", (MANY + 1) * MANY // 2)
     assert problem.evaluate(result.solution) == result.objective
     assert any("#2 has failed" in event.message for event in events if isinstance(event, Notice))
 

@@ -1,4 +1,4 @@
-"""Claims about work units, which lose nothing and overlap nowhere, and about sets of more than 64 items: two words."""
+"""Claims about work units, which lose nothing and overlap nowhere, and about sets of more than 64 items: several words."""
 
 import dataclasses
 import math
@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engine
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import cut, digits_of
 from engine.solvers.branch_and_bound.masks import bits_of, index_of_lowest, lowest_of, masks_of
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
+from engine.solvers.branch_and_bound.problems.flowshop_best_known import published_flowshops
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
 from tests.support.engines import engine_of
@@ -106,7 +108,7 @@ def ring(n, seed, gap=100):
     return ATSP(costs), 0
 
 
-@pytest.mark.parametrize("items", [1, 32, 33, 65, 128])
+@pytest.mark.parametrize("items", [1, 32, 33, 65, 128, 129, 1024])
 def test_sets_of_one_item_say_which(items):
     every = np.arange(items)
     masks = masks_of(every, items)
@@ -126,6 +128,33 @@ def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device, gpu):
     found = explore(device, tree, UPPER, capabilities=capabilities or None)
     assert counts(found) == counts(search(tree, UPPER))
     assert found.nodes > 500
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("number", "nodes"), [(91, 10), (114, 4), (98, 97), (112, 458)])
+@pytest.mark.parametrize("gpu", [None, "packed", "plain"])
+def test_large_published_flowshops_are_proved(device, gpu, number, nodes):
+    tree = Flowshop.taillard(number).tree()
+    capabilities = gpu and dataclasses.replace(as_gpu(device), packed_i16=gpu == "packed")
+    optimum = Flowshop.taillard_best_known(number)
+    found = explore(device, tree, optimum, capabilities=capabilities or None)
+    assert (found.nodes, found.leaves, found.explored) == (nodes, 0, math.factorial(tree.items))
+
+
+def test_a_known_schedule_of_200_jobs_is_proved_optimal():
+    known = published_flowshops()["ta094"]
+    result = engine.solve(Flowshop.taillard(94), initial=known.schedule)
+    assert (result.status, result.objective) == ("optimal", known.upper)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("jobs", [129, 300])
+def test_parts_of_the_tree_of_many_jobs_are_searched_whole(device, jobs):
+    tree = flowshop(jobs, 3, seed=jobs).tree("one_machine", "max_sum")
+    begin = math.factorial(jobs) // 3
+    for capabilities in (None, as_gpu(device)):
+        found = explore(device, tree, units=aligned(begin, begin + 40, jobs), capabilities=capabilities)
+        assert found.explored == 40
 
 
 @pytest.mark.full

@@ -60,11 +60,11 @@ def aligned(begin, end, n):
     """The aligned units that make up the interval [begin, end) of leaf numbers, none if it is empty."""
     units, whole = [Units.none(n)], digits_of(end, n)
     for depth in range(n):
-        stop = np.where(np.arange(n) > depth, 0, whole).astype(np.uint8)
+        stop = np.where(np.arange(n) > depth, 0, whole).astype(whole.dtype)
         if number_of(stop) > begin:
             start = digits_of(begin, n)
             chosen = np.flatnonzero(start)
-            fresh = np.array([chosen[-1] + 1 if len(chosen) else 0], np.uint8)
+            fresh = np.array([chosen[-1] + 1 if len(chosen) else 0], whole.dtype)
             units.append(Units(start[None], stop[None], fresh))
             begin = number_of(stop)
     return Units.joined(units)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import AuditError, ProblemError, RunFolderError
 from .intervals import Units, length_of_levels
+from .masks import digit_type
 from .schema import SearchState, state_of
 from .search.messages import Found
 from .tree import Tree
@@ -85,7 +86,8 @@ def restore(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Pr
     checked = state_of(arrays, state)
     units = Units(arrays["begin"], arrays["end"], arrays["fresh"])
     explored = arrays["explored"]
-    if explored.shape != (tree.items,) or units.begin.shape[1] != tree.items:
+    digit = digit_type(tree.items)
+    if explored.shape != (tree.items,) or units.begin.shape[1] != tree.items or units.begin.dtype != digit:
         raise RunFolderError(f"the checkpoint is not one of a problem with {tree.items} items")
     if fault := _fault_of(units):
         raise RunFolderError(f"the checkpoint cannot be used: {fault}")

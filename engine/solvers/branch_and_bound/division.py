@@ -20,6 +20,7 @@ from ...errors import AuditError, OptionError
 from . import solve as single
 from .checkpoint import Incumbent, Progress, audit, save
 from .intervals import Units, length_of_levels
+from .masks import digit_type
 from .options import Options
 from .search.coordinator import Coordinator
 from .tree import PermutationProblem
@@ -68,7 +69,7 @@ def unpack(batches: Sequence[Batch], items: int) -> Units:
     """All intervals of some batches."""
     parts = [Units.none(items)]
     for batch in batches:
-        packed = np.frombuffer(zlib.decompress(batch["data"]), np.uint8)
+        packed = np.frombuffer(zlib.decompress(batch["data"]), digit_type(items))
         parts.append(Units.unpacked(packed, items))
     return Units.joined(parts)
 

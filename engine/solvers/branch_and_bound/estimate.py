@@ -22,7 +22,7 @@ from .problems.flowshop import Flowshop
 from .search.messages import Report, Task
 from .search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
 from .search.worker import SearchWorker
-from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
+from .tree import INFINITY, LARGEST_FLOWSHOP, PermutationProblem, Tree
 from .validate import tree_of
 
 _SECONDS = 0.3
@@ -91,7 +91,7 @@ def estimate(
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
     if isinstance(problem, Flowshop) and not problem.has_tree:
         raise ProblemError(
-            f"there is no search of {problem.name} to estimate: the exact search takes at most {LARGEST_TREE} jobs; "
+            f"there is no search of {problem.name} to estimate: the exact search takes at most {LARGEST_FLOWSHOP} jobs; "
             f"the schedule of {problem.jobs} is improved until the time limit"
         )
     tree = tree_of(problem, options)

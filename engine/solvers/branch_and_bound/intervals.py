@@ -21,16 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .masks import Masks, index_of_lowest
+from .masks import Masks, digit_type, index_of_lowest
 
 _AT_ONCE = 1024  # intervals that are read together
 
-Digits = NDArray[np.uint8]
+Digits = NDArray[np.unsignedinteger]
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Several work units: ``begin`` and ``end``, shape (units, n), and ``fresh``, shape (units,), all uint8."""
+    """Several work units: ``begin`` and ``end``, shape (units, n), and ``fresh``, shape (units,), of :func:`digit_type`."""
 
     begin: Digits
     end: Digits
@@ -45,7 +45,8 @@ class Units:
     @classmethod
     def none(cls, n: int) -> Units:
         """No units of a problem of ``n`` items."""
-        return cls(np.zeros((0, n), np.uint8), np.zeros((0, n), np.uint8), np.zeros(0, np.uint8))
+        digit = digit_type(n)
+        return cls(np.zeros((0, n), digit), np.zeros((0, n), digit), np.zeros(0, digit))
 
     @classmethod
     def joined(cls, parts: Sequence[Units]) -> Units:
@@ -85,23 +86,24 @@ def digits_of(number: int, n: int) -> Digits:
         number, digits[n - radix] = divmod(number, radix)
     if n:
         digits[0] = number
-    return np.array(digits, np.uint8)
+    return np.array(digits, digit_type(n))
 
 
 def cut(n: int, depth: int) -> Units:
     """All n!/(n - depth)! subtrees at a level, left to right; together they count every node once."""
     pieces = math.perm(n, depth)
-    begin = np.zeros((pieces, n), np.uint8)
+    digit = digit_type(n)
+    begin = np.zeros((pieces, n), digit)
     if depth:
         sizes = [n - level for level in range(depth)]
-        begin[:, :depth] = np.indices(sizes, dtype=np.uint8).reshape(depth, -1).T
+        begin[:, :depth] = np.indices(sizes, dtype=digit).reshape(depth, -1).T
     end = begin.copy()
     if depth:
         end[:, depth - 1] += 1
     else:
         end[0, 0] = n
     # fresh: the shallowest level whose node has `begin` for its first leaf, the one behind its last digit above 0
-    return Units(begin, end, ((begin > 0) * np.arange(1, n + 1)).max(axis=1, initial=0).astype(np.uint8))
+    return Units(begin, end, ((begin > 0) * np.arange(1, n + 1)).max(axis=1, initial=0).astype(digit))
 
 
 def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
@@ -110,11 +112,11 @@ def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
     ``rows``, shape (n, units, words), are a set per level: the open items there, of which the first is the chosen one.
     ``depths``, shape (units,), are the levels of the nodes to decompose next; the rows above them count.
     """
-    digits = np.zeros(rows.shape[1::-1], np.uint8)
+    digits = np.zeros(rows.shape[1::-1], np.uint16)
     for begin in range(0, len(digits), _AT_ONCE):  # what a cache holds
         part = slice(begin, begin + _AT_ONCE)
-        chosen = index_of_lowest(np.ascontiguousarray(rows[:, part])).astype(np.uint8)
+        chosen = index_of_lowest(np.ascontiguousarray(rows[:, part])).astype(np.uint16)
         for level, items in enumerate(chosen):
-            below = (chosen[:level] < items).sum(axis=0, dtype=np.uint8)
+            below = (chosen[:level] < items).sum(axis=0, dtype=np.uint16)
             digits[part, level] = np.where(level < depths[part], items - below, 0)
     return digits

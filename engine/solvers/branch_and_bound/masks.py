@@ -1,4 +1,4 @@
-"""Sets of items as kernels hold them, item i at bit i, in a last axis of words: 32 bits, 64 bits, or two of 64."""
+"""Sets of items as kernels hold them, item i at bit i, in a last axis of words: 32 bits, or 1, 2, 4, 8 or 16 of 64."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ def dtype_for(items: int) -> np.dtype[Any]:
 
 def words_for(items: int) -> int:
     """Words of a set of so many items."""
-    return 1 if items <= 64 else 2
+    return 1 << (-(-items // 64) - 1).bit_length()
 
 
 def bytes_for(items: int) -> int:
     """Bytes of a set of so many items."""
     return dtype_for(items).itemsize * words_for(items)
+
+
+def digit_type(items: int) -> np.dtype[Any]:
+    """The type of a digit of a leaf's number, 0 to ``items``."""
+    return np.dtype(np.uint8 if items < 256 else np.uint16)
 
 
 def word_type(items: int) -> str:
@@ -38,8 +43,8 @@ def empty(shape: tuple[int, ...], items: int) -> Masks:
 def lowest_of(masks: Masks) -> Masks:
     """The first item of each set, as a set; empty of an empty one."""
     lowest = masks & (~masks + masks.dtype.type(1))
-    if masks.shape[-1] == 2:
-        lowest[..., 1] = np.where(lowest[..., 0] > 0, lowest.dtype.type(0), lowest[..., 1])
+    before = np.logical_or.accumulate(lowest > 0, axis=-1)
+    lowest[..., 1:][before[..., :-1]] = 0
     return lowest
 
 

@@ -28,10 +28,11 @@ class SearchState(BaseModel):
     counting: bool = False  # whether the optimum is proved, and the solutions that have it are being counted
 
 
+_DIGIT = "uint8|uint16"  # the latter for 256 items and more
 _INTERVALS = (
-    ArraySpec("begin", "uint8", ("units", "items"), title="First leaf of each open interval, as digits", optional=True),
-    ArraySpec("end", "uint8", ("units", "items"), title="Leaf behind each open interval, as digits", optional=True),
-    ArraySpec("fresh", "uint8", ("units",), title="First level not yet decomposed", unit="levels", optional=True),
+    ArraySpec("begin", _DIGIT, ("units", "items"), title="First leaf of each open interval, as digits", optional=True),
+    ArraySpec("end", _DIGIT, ("units", "items"), title="Leaf behind each open interval, as digits", optional=True),
+    ArraySpec("fresh", _DIGIT, ("units",), title="First level not yet decomposed", unit="levels", optional=True),
 )
 
 _EXPLORED = "Digit sums of the explored intervals by level"

@@ -20,7 +20,7 @@ from .options import Options
 from .problems.flowshop import Flowshop
 from .search.coordinator import Coordinator
 from .search.progress import Remaining
-from .tree import INFINITY, PermutationProblem, Tree
+from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
 from .validate import planned_bytes, tree_of
 
 _PIECES_PER_DEVICE = 16
@@ -53,6 +53,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     fast = sum(not member.info.capabilities.shares_host_cores for member in pool.members)
     dealt_to = fast or len(pool)  # CPUs beside GPUs are given work later
     incumbent, before, counting = _begin(problem, tree, options, run, dealt_to, pool)
+    if tree.items > LARGEST_TREE:
+        tree.known = incumbent.solution
     if not counting:
         result = _search(tree, incumbent, before, options, pool, run)
         if result.status is not Status.OPTIMAL or not getattr(options, "all_solutions", False):

@@ -7,7 +7,7 @@ same on every device and after a restart.
 
 Every tree exists twice: here in plain Python and NumPy, as the *reference* that the tests search with, and as a kernel
 template with the functions ``init``, ``place``, ``bound`` and ``leaf`` (see ``kernels/branch_and_bound/explore.mako``).
-A set of more than 64 items is two words there, which only the macros of ``masks.mako`` take apart.
+A set of more than 64 items is several words there, which only the macros of ``masks.mako`` take apart.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ INFINITY = 2**31 - 1
 
 LARGEST_TREE = 128
 """Items that a set of two machine words holds."""
+
+LARGEST_FLOWSHOP = 1024
+"""Jobs of the flowshop, whose sets may have up to 16 words."""
 
 Kept = tuple[int, list[int]]
 """The side on which a node is branched, and the items, ascending, whose children are not pruned."""
@@ -78,11 +81,12 @@ class Tree(ABC):
     are given by ``paths``, the items that lead to them, and ``sides``, both of shape (nodes, depth).
     """
 
-    items: int  # 1 to LARGEST_TREE
+    items: int  # 1 to LARGEST_TREE, of the flowshop to LARGEST_FLOWSHOP
     leaf_depth: int  # `items`, or one less where the last item leaves no choice
     counts: bool = False  # whether leaves are counted instead of minimised over
     counts_below: bool = False  # whether a leaf below `initial` counts as one; else it counts as much as its value
     improved: bool = False  # whether better solutions are searched for beside the tree
+    known: NDArray[np.int64] | None = None  # the solution from which they are, where not from new ones
 
     @abstractmethod
     def device(self, capabilities: Capabilities) -> DeviceTree:

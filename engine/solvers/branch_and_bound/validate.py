@@ -15,7 +15,7 @@ from .options import Options
 from .problems.flowshop import Flowshop
 from .search.programs import shapes_for
 from .search.stealing import VictimSelection
-from .tree import LARGEST_TREE, PermutationProblem, Tree
+from .tree import LARGEST_FLOWSHOP, PermutationProblem, Tree
 
 
 def tree_of(problem: PermutationProblem, options: Options) -> Tree:
@@ -76,11 +76,11 @@ def _validate_without_tree(problem: Flowshop, options: Options, devices: Sequenc
     """The same for a schedule that is only improved."""
     if problem.jobs > MOST_JOBS or problem.machines > MOST_MACHINES:
         raise ProblemError(
-            f"a flowshop of more than {LARGEST_TREE} jobs is solved up to {MOST_JOBS} jobs and {MOST_MACHINES} "
+            f"a flowshop of more than {LARGEST_FLOWSHOP} jobs is solved up to {MOST_JOBS} jobs and {MOST_MACHINES} "
             f"machines; {problem.name} has {problem.jobs} and {problem.machines}"
         )
     if getattr(options, "all_solutions", False):
-        raise OptionError(f"all_solutions needs the exact search, which takes at most {LARGEST_TREE} jobs")
+        raise OptionError(f"all_solutions needs the exact search, which takes at most {LARGEST_FLOWSHOP} jobs")
     _require_value(options, problem, problem.evaluate)
     for device in devices:
         planned = greedy_shape(device.capabilities, problem.machines).bytes_for(problem.jobs, problem.machines)

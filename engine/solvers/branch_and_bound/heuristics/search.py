@@ -24,13 +24,13 @@ from ..problems.flowshop import Flowshop
 from ..problems.flowshop_heuristics import iterated_greedy, neh
 from ..problems.flowshop_tree import FlowshopTree
 from ..schema import state_of
-from ..tree import INFINITY, PermutationProblem
+from ..tree import INFINITY, LARGEST_TREE, PermutationProblem
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
-_FIRST_SHARE = 0.2
+_FIRST_SHARE, _FIRST_SHARE_OF_MANY_JOBS = 0.2, 0.5
 _FEWEST_JOBS, _FEWEST_JOBS_OF_CPUS = 50, 8
 _CHUNK = 64
 
@@ -187,7 +187,8 @@ def first_schedule(
         * (_FIRST_ITERATIONS if member.info.capabilities.simt else _FIRST_ITERATIONS_OF_CPUS)
         for member in pool.members
     ) * (2 * problem.jobs + 2)
-    end = time.perf_counter() + _FIRST_SHARE * run.time_left
+    share = _FIRST_SHARE if problem.jobs <= LARGEST_TREE else _FIRST_SHARE_OF_MANY_JOBS
+    end = time.perf_counter() + share * run.time_left
 
     def found(better: Improvement) -> None:
         nonlocal best

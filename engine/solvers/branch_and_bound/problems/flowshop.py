@@ -14,7 +14,7 @@ from typing_extensions import override
 from ....base.problem import InstanceOption, frozen
 from ....errors import OptionError, ProblemError
 from ....formats import taillard
-from ..tree import LARGEST_TREE, require_permutation
+from ..tree import LARGEST_FLOWSHOP, require_permutation
 from .arrays import ArrayProblem, order_of_jobs, require_size, whole_matrix
 from .flowshop_beam import beam_search
 from .flowshop_best_known import SIZES, TIME_SEEDS, published_flowshops
@@ -128,7 +128,7 @@ class Flowshop(ArrayProblem):
     @property
     def has_tree(self) -> bool:
         """Whether the exact search takes so many jobs; the schedules of others are only improved."""
-        return bool(self.jobs <= LARGEST_TREE)
+        return bool(self.jobs <= LARGEST_FLOWSHOP)
 
     @override
     def given_solution(self, values: Sequence[int]) -> NDArray[np.int64]:
@@ -169,7 +169,7 @@ class Flowshop(ArrayProblem):
         rule = "min_branch" if branching == "auto" else branching
         if rule not in BRANCHINGS:
             raise OptionError(f"branching must be {', '.join(BRANCHINGS)} for a flowshop; got '{branching}'")
-        require_size(self.jobs, "jobs", self.name)
+        require_size(self.jobs, "jobs", self.name, LARGEST_FLOWSHOP)
         return FlowshopTree(self.times, chosen if len(self.times) > 1 else "one_machine", rule)
 
     def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ....devices import Capabilities
 
 _LANES = 16
+_TOGETHER = 8  # vectors that a loop over the machines keeps in registers
 _COOPERATIVE_LANES = 32
 _LOCAL_BYTES = 48 * 1024
 
@@ -32,6 +33,8 @@ def _constants(tree: FlowshopTree) -> dict[str, Any]:
 def vector_functions(tree: FlowshopTree) -> DeviceTree:
     """For CPUs: explicit vectors with one job a lane."""
     vectors = -(-tree.items // _LANES)
+    if vectors > _TOGETHER:
+        vectors = -(-vectors // _TOGETHER) * _TOGETHER
     table = _lanes(tree, np.dtype(np.int16 if tree.short else np.int32), vectors * _LANES)
     constants = _constants(tree)
     constants |= {"value": "i16" if tree.short else "i32", "vectors": vectors, "johnson_at": len(table)}

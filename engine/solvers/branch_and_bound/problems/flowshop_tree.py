@@ -77,10 +77,10 @@ class FlowshopTree(Tree):
     def improver(self, device: Device, seed: int, rank: int) -> ScheduleSearch | None:
         if not self.improved:
             return None
-        from ..heuristics.chains import ScheduleSearch
+        from ..heuristics.chains import Improvement, ScheduleSearch
 
         search = ScheduleSearch(device, self.times, seed + 1, rank + 1, (rank + 1) * _MOST_CHAINS)
-        search.begin(None)
+        search.begin(None if self.known is None else Improvement(self.evaluate(self.known), self.known))
         return search
 
     @property

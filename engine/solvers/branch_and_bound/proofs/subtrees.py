@@ -11,6 +11,7 @@ import numpy as np
 from ....api.engine import Engine
 from ....devices import Device, DevicePool
 from ..intervals import Units
+from ..masks import digit_type
 from ..options import Options
 from ..search.messages import Task
 from ..search.worker import SearchWorker
@@ -83,7 +84,7 @@ class SubtreeSearch:
 
 def _unit(items: int, path: Sequence[int]) -> Units:
     """The subtree below a path as an interval that counts its first node and all below."""
-    begin = np.zeros((1, items), np.uint8)
+    begin = np.zeros((1, items), digit_type(items))
     left = list(range(items))
     for depth, item in enumerate(path):
         begin[0, depth] = left.index(item)
@@ -93,4 +94,4 @@ def _unit(items: int, path: Sequence[int]) -> Units:
         end[0, len(path) - 1] += 1
     else:
         end[0, 0] = items
-    return Units(begin, end, np.array([len(path)], np.uint8))
+    return Units(begin, end, np.array([len(path)], begin.dtype))

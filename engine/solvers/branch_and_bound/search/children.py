@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....numerics.scan import Scanner
+from ..masks import digit_type
 from ..tree import DeviceTree
 from .ivms import Ivms
 from .programs import child_constants_of
@@ -28,7 +29,7 @@ class ChildBounding:
             counts=self._offsets,
             offsets=self._offsets,
             owners=memory.empty(most, np.int32),
-            items=memory.empty(most, np.uint8),
+            items=memory.empty(most, digit_type(ivms.tree.items)),
             fronts=memory.empty(most, np.int32),
             backs=memory.empty(most, np.int32),
             table=memory.put(functions.table),

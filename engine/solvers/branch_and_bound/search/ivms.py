@@ -16,7 +16,7 @@ from ....devices.kernels.launcher import Launcher
 from ....devices.kernels.program import Kernel
 from ....numerics.memory import Memory
 from ..intervals import Units, positions
-from ..masks import Masks, bits_of, dtype_for, words_for
+from ..masks import Masks, bits_of, digit_type, dtype_for, words_for
 from ..options import Options
 from ..tree import Tree
 from .frontier import LEVELS, FrontierSnapshot
@@ -51,18 +51,18 @@ class Ivms:
             self._trigger = max(1, self._trigger)
         slots, n = shapes.slots, tree.items
         table = functions.table if functions.cooperative is None else functions.cooperative.table
-        mask, words = dtype_for(n), words_for(n)
+        mask, words, digit = dtype_for(n), words_for(n), digit_type(n)
         self.memory = memory = Memory(device)
         self.rows = memory.zeros((n, slots, words), mask)
         self.sides = memory.zeros((slots, words), mask)  # kernels read those of idle IVMs too
         self.depths = memory.put(np.full(slots, -1, np.int32))
-        self.begins = memory.zeros((n, slots), np.uint8)  # those of idle IVMs are copied to the host too
-        self.ends = memory.zeros((n, slots), np.uint8)
+        self.begins = memory.zeros((n, slots), digit)  # those of idle IVMs are copied to the host too
+        self.ends = memory.zeros((n, slots), digit)
         self.explored = memory.put(np.zeros((n, slots), np.int32))
         self.best = memory.put(np.array([initial], np.int32))
         self._upper = initial
         self.leaf_values = memory.put(np.full(slots, initial, np.int32))
-        self.leaf_paths = memory.empty((n, slots), np.uint8)
+        self.leaf_paths = memory.empty((n, slots), digit)
         self.leaf_sides = memory.empty((slots, words), mask)
         self.control = memory.put(np.zeros(1, CONTROL.dtype))
         self.counters = memory.put(np.zeros(1, COUNTERS.dtype))
@@ -176,11 +176,11 @@ class Ivms:
             return Units.none(self.tree.items), explored
         deepest = int(depths.max())
         rows = self._sets(self.rows, 0, deepest * self.shapes.slots).reshape(deepest, self.shapes.slots, -1)
-        at = np.zeros((len(ivms), self.tree.items), np.uint8)
-        at[:, :deepest] = positions(rows[:, ivms], depths[ivms])
         ends = np.ascontiguousarray(self.device.get(self.ends)[:, ivms].T)
+        at = np.zeros_like(ends)
+        at[:, :deepest] = positions(rows[:, ivms], depths[ivms])
         explored[:, ivms] += at.T.astype(np.int32) - self.device.get(self.begins)[:, ivms]
-        return Units(at, ends, depths[ivms].astype(np.uint8)), explored
+        return Units(at, ends, depths[ivms].astype(ends.dtype)), explored
 
     def working_depths(self) -> NDArray[np.int32]:
         """Level of the node that each IVM decomposes next; -1 while it is idle."""
@@ -310,7 +310,7 @@ class Ivms:
         idle = idle[len(units) :]
         width = 2 * items + 1
         for message in messages:
-            packed = device.empty(message.count * width, np.uint8)
+            packed = device.empty(message.count * width, digit_type(items))
             device.copy_from_peer(packed, message.buffer, 0, message.start * width, message.count * width)
             if message.count > len(idle):
                 left.append(Units.unpacked(device.get(packed, len(idle) * width), items))
@@ -345,7 +345,7 @@ class Ivms:
             return ()
         self.given += count
         share = (open_before - self.measure()) / len(peers) if any(peers) else 0.0
-        packed = device.empty(count * (2 * items + 1), np.uint8)
+        packed = device.empty(count * (2 * items + 1), digit_type(items))
         self.pack(packed, count, len(peers))
         device.sync()
         parts: list[Units | IntervalMessage] = []

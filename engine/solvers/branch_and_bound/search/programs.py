@@ -15,7 +15,7 @@ from ....devices.kernels.rendered import rendered_text
 from ....devices.kernels.variants import unique_variants
 from ..heuristics.greedy import greedy_constants, greedy_shape
 from ..masks import bytes_for, word_type
-from ..tree import LARGEST_TREE, DeviceTree, Tree
+from ..tree import LARGEST_FLOWSHOP, LARGEST_TREE, DeviceTree, Tree
 
 CONTROL = Record(
     "control",
@@ -24,7 +24,7 @@ CONTROL = Record(
     steps="i32",  # most nodes an IVM decomposes in a launch
     thieves="i32",  # idle IVMs listed
     stolen="i32",  # intervals split so far
-    victims=("i32", LARGEST_TREE),  # IVMs listed by the shallowest level with an open sibling
+    victims=("i32", LARGEST_FLOWSHOP),  # IVMs listed by the shallowest level with an open sibling
 )
 """What a device's search is controlled by, and what is listed for stealing."""
 
@@ -43,6 +43,7 @@ _IVMS_PER_CORE = 16
 _LOCAL_BYTES = 44 * 1024
 _REGISTERS = 1 << 16
 _SUBTREE_STEPS = 1 << 14
+_DEEP_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -108,17 +109,16 @@ def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, 
         block //= 2
     fitting = capabilities.local_memory_per_unit // (block * own + table + 1024)
     groups = max(1, min(device_tree.threads_per_unit // block, fitting, 32))
-    count = ivms or capabilities.compute_units * groups * block
-    count = -(-count // block) * block
     saves = device_tree.saved_words > 0
     backtrack = "retract" if device_tree.retract else "saved" if saves else "rebuild"
     steps = _SUBTREE_STEPS if _subtree_level(tree, device_tree) else 64
     words = 4 * _saved_quads(tree, device_tree) * max(1, tree.leaf_depth) if saves else 0
-    return Shapes(
-        *(block, groups, count, min(16384, count), backtrack, steps, 4),
-        workspace_words=words,
-        rows_in_local=rows_in_local,
-    )
+    one = Shapes(block, groups, 1, 1, backtrack, steps, 4, workspace_words=words, rows_in_local=rows_in_local)
+    count = ivms or capabilities.compute_units * groups * block
+    if ivms is None and tree.items > LARGEST_TREE:  # deep trees, of which little is searched
+        count = min(count, _DEEP_BYTES // one.bytes_for(tree))
+    count = -(-count // block) * block
+    return dataclasses.replace(one, ivms=count, exports=min(16384, count))
 
 
 def _saved_quads(tree: Tree, device_tree: DeviceTree) -> int:
@@ -242,7 +242,7 @@ def _trees() -> Sequence[Tree]:
         *(Flowshop(small).tree(bound, "max_sum") for bound in ("one_machine", "two_machine", "mixed")),
         *(Flowshop.taillard(21).tree("one_machine", rule) for rule in ("forward", "min_branch")),
         Flowshop([[5000] * 40] * 5).tree("mixed", "auto"),
-        Flowshop([[5] * 70] * 3).tree("one_machine", "auto"),
+        *(Flowshop([[5] * jobs] * 3).tree("one_machine", "auto") for jobs in (70, 130, 257)),
         FlowTime(small).tree(),
         BlockingFlowshop(small).tree(),
         QuadraticAssignment(small, small).tree(),

@@ -15,7 +15,7 @@ from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from ..heuristics.chains import ScheduleSearch
 from ..intervals import Units
 from ..options import Options
-from ..tree import Tree
+from ..tree import LARGEST_TREE, Tree
 from .children import ChildBounding
 from .frontier import LEVELS, FrontierSnapshot
 from .ivms import Ivms
@@ -29,29 +29,33 @@ _FEWEST_STEPS = 16
 _FIRST_STEPS = 64
 _LAUNCHES = 4
 _BEGIN_AFTER = 1.0
-_SHARE, _SHARE_OF_VAIN = 0.5, 0.1
+_SHARE, _SHARE_OF_VAIN, _SHARE_OF_MANY_JOBS = 0.5, 0.1, 0.9
 _VAIN_SECONDS = 10.0
 _SAMPLE_SECONDS = 0.3
 _RISING = 1.2
 
 
 class _Improving:
-    """A search for better solutions between turns: after a second half of the time, a tenth once it is in vain."""
+    """A search for better solutions between turns, after a second: half of the time, a tenth once it is in vain.
+
+    A tree of many jobs is proved in no time once the best schedule is known, or not at all: there at once, nine tenths.
+    """
 
     def __init__(self, make: Callable[[], ScheduleSearch | None], tree: Tree) -> None:
         self._make: Callable[[], ScheduleSearch | None] | None = make
         self._sides = (0,) * tree.leaf_depth
+        self._many = tree.items > LARGEST_TREE
         self._improver: ScheduleSearch | None = None
         self._searched = self._owed = self._vain = 0.0
 
     def after(self, report: Report, upper: int, halted: Callable[[], bool]) -> Report:
         """The report of a turn, with what was found after it."""
         self._searched += report.seconds
-        if self._make is not None and self._searched >= _BEGIN_AFTER:
+        if self._make is not None and (self._many or self._searched >= _BEGIN_AFTER):
             self._improver, self._make = self._make(), None
         if self._improver is None:
             return report
-        share = _SHARE if self._vain < _VAIN_SECONDS else _SHARE_OF_VAIN
+        share = _SHARE_OF_MANY_JOBS if self._many else _SHARE if self._vain < _VAIN_SECONDS else _SHARE_OF_VAIN
         self._owed += report.seconds * share / (1 - share)
         began = time.perf_counter()
         below = upper if report.found is None else min(upper, report.found.value)
