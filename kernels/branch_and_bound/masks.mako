@@ -1,5 +1,5 @@
 <%def name="declarations()">
-// A set of items, used with & | ^ ~ and what follows: item i is bit i of ${f"{words(mask)} 64-bit words" if words(mask) > 1 else "one word"}.
+// A set of items: item i is bit i of ${f"{words(mask)} words of 64 bits" if words(mask) > 1 else "one word"}. Used with & | ^ ~ and
 //   NO_ITEMS, ALL_ITEMS; ITEM(i) that item alone; ANY(set), HAS(set, i); COUNT(set); LOWEST(set) its first item, as a set;
 //   WITHOUT_LOWEST(set); INDEX_OF_LOWEST, INDEX_OF_HIGHEST(set) of a set that is not empty; BELOW(item) all items before one
 //   WORD(set, k) items 32 k to 32 k + 31 as a u32; OF_WORD(word, k) the inverse

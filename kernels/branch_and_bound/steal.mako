@@ -168,7 +168,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mas
 }
 
 // Length of [position, end) in units of n! / 2^62, at least 1. weights[l] = 2^62 (n - 1 - l)! / n!, rounded down.
-FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL digit_t* ends, const GLOBAL u64* weights, i32 slots, i32 ivm, i32 depth)
+FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL digit_t* ends, const GLOBAL u64* weights, i32 slots, i32 ivm,
+    i32 depth)
 {
     mask_t free = ALL_ITEMS;
     u64 length = 0;
@@ -294,8 +295,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
 // was active before this phase, has not been a victim in it and, with `longer`, is longer than the mean over all IVMs.
 // Thieves of one launch race for a victim; the one that raises its `since` from 1 has it.
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins,
-    GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters, const GLOBAL u64* RESTRICT lengths,
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
+    GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters, const GLOBAL u64* RESTRICT lengths,
     volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer, i32 ivms, i32 slots)
 {
     const i32 thief = (i32)GLOBAL_ID;

@@ -1,4 +1,4 @@
-"""Claims about work units, which lose nothing and overlap nowhere, and about sets of more than 64 items: several words."""
+"""Claims about work units, which lose nothing and overlap nowhere, and about sets of several words."""
 
 import dataclasses
 import math

@@ -91,8 +91,8 @@ def estimate(
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
     if isinstance(problem, Flowshop) and not problem.has_tree:
         raise ProblemError(
-            f"there is no search of {problem.name} to estimate: the exact search takes at most {LARGEST_FLOWSHOP} jobs; "
-            f"the schedule of {problem.jobs} is improved until the time limit"
+            f"there is no search of {problem.name} to estimate: the exact search takes at most {LARGEST_FLOWSHOP} "
+            f"jobs; the schedule of {problem.jobs} is improved until the time limit"
         )
     tree = tree_of(problem, options)
     began = time.monotonic()
