@@ -74,8 +74,8 @@ FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
     for (i32 k = 0; k < ${vectors // 2}; ++k)
         set |= OF_WORD(bits_below(bounds[2 * k], most) | bits_below(bounds[2 * k + 1], most) << 16, k);
 % else:
-% for k in range(0, vectors, 2):
-    set |= OF_WORD(${" | ".join(f"bits_below(bounds[{at}], most) << {16 * (at - k)}" for at in range(k, min(k + 2, vectors)))}, ${k // 2});
+% for k in range(vectors):
+    set |= OF_WORD(bits_below(bounds[${k}], most) << ${16 * (k % 2)}, ${k // 2});
 % endfor
 % endif
     return set;

@@ -30,7 +30,7 @@ Digits = NDArray[np.unsignedinteger]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Several work units: ``begin`` and ``end``, shape (units, n), ``fresh``, shape (units,); see :func:`digit_type`."""
+    """Several work units: ``begin`` and ``end``, shape (units, n), ``fresh``, shape (units,), of ``digit_type``."""
 
     begin: Digits
     end: Digits
