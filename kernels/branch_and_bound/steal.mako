@@ -297,7 +297,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
-    const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer, i32 ivms, i32 slots)
+    const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer,
+    i32 ivms, i32 slots)
 {
     const i32 thief = (i32)GLOBAL_ID;
     if (thief < ivms && since[thief] == 0) {
