@@ -102,7 +102,7 @@ def damaged(qtbot, tmp_path, name, change):
     return tab, said
 
 
-RECORDED = SAMPLES / "recorded" / "knapsack"
+KNAPSACK = SAMPLES / "recorded" / "knapsack"
 
 
 def loaded(home):
@@ -195,17 +195,17 @@ def test_what_a_kill_has_left_is_removed_after_an_hour(tmp_path):
 
 
 def test_a_run_whose_result_cannot_be_read_is_not_shown_as_killed(tmp_path):
-    shutil.copytree(RECORDED, tmp_path / "runs" / "old")
+    shutil.copytree(KNAPSACK, tmp_path / "runs" / "old")
     (tmp_path / "runs" / "old" / "result.npz").write_bytes(b"of another version")
     (note,) = loaded(tmp_path)
     assert (note.state, note.best, note.bound) == ("optimal", 4174458, 4174458)
-    assert note.seconds == pytest.approx(RunFolder.open(RECORDED).result().seconds, abs=0.1)
+    assert note.seconds == pytest.approx(RunFolder.open(KNAPSACK).result().seconds, abs=0.1)
 
 
 def test_folders_without_notes_are_read_once_and_then_found_in_the_index(tmp_path, monkeypatch):
     module = sys.modules[Library.__module__]
     for number in range(5):
-        shutil.copytree(RECORDED, tmp_path / "runs" / f"run-{number}")
+        shutil.copytree(KNAPSACK, tmp_path / "runs" / f"run-{number}")
     library = Library(tmp_path)
     monkeypatch.setattr(module, "_START_SECONDS", -1.0)
     library.load()
@@ -250,3 +250,12 @@ def test_the_trash_is_emptied_after_some_days(tmp_path):
     os.utime(places[0] / "note.json", (age, age))
     Library(tmp_path).load()
     assert [place.exists() for place in places] == [False, True]
+
+
+def test_a_damaged_folder_is_shown_as_damaged_and_hides_nothing(tmp_path):
+    for name in ("damaged", "sound"):
+        shutil.copytree(KNAPSACK, tmp_path / "runs" / name)
+    (tmp_path / "runs" / "damaged" / "run.toml").write_text("options = 5")
+    notes = {note.key: note for note in loaded(tmp_path)}
+    assert {key: note.state for key, note in notes.items()} == {"damaged": "failed", "sound": "optimal"}
+    assert "run.toml was written by an early version" in notes["damaged"].message

@@ -383,3 +383,14 @@ def test_what_is_wrong_with_a_file_or_an_option_is_said_and_nothing_runs(qtbot, 
     qtbot.mouseClick(field.reset, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not field.error_label.isVisible(), timeout=120_000)
     assert window.pane.form.given() == {}
+
+
+def test_the_log_is_filtered_by_level_and_words(qtbot, window, counting_files):
+    drop(window, counting_files / "bad.txt")
+    qtbot.waitUntil(lambda: any("whole number" in line for line in window.log.messages()), timeout=120_000)
+    everything = window.log.messages()
+    window.log.level.setCurrentIndex(2)
+    assert window.log.messages() == [line for line in everything if "whole number" in line]
+    window.log.level.setCurrentIndex(0)
+    qtbot.keyClicks(window.log.filter, "number bad.txt")
+    assert len(window.log.messages()) == 1
