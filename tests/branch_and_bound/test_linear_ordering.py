@@ -58,6 +58,18 @@ def test_optima_are_those_of_dynamic_programming(device, least):
     assert problem.superdiagonal(result.solution) == off - best
 
 
+def test_negative_values_are_proved_and_kept(tmp_path):
+    problem = ordering(13, 108, -30)
+    result = engine.solve(problem)
+    assert (result.status, result.objective) == ("optimal", least_weight(problem.weights))
+    assert problem.tree().lower_bound() < result.objective < 0 < result.counters["nodes"]
+    large = ordering(60, 1, -30)
+    assert engine.solve(large, time_limit=2, run_folder=tmp_path / "run").status == "time_limit"
+    again = engine.resume(tmp_path / "run", time_limit=1)
+    assert again.status == "time_limit"
+    assert again.bound < again.objective == large.evaluate(again.solution) < 0
+
+
 def test_all_cycles_are_listed_once_and_the_packing_of_a_linear_program_is_better():
     weights = np.random.default_rng(2).integers(0, 100, (14, 14))
     arcs = np.maximum(weights - weights.T, 0)

@@ -14,7 +14,7 @@ from .intervals import Units, length_of_levels
 from .masks import digit_type
 from .schema import SearchState, state_of
 from .search.messages import Found
-from .tree import Tree
+from .tree import INFINITY, Tree
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Progress:
     units: Units  # the open intervals
     explored: NDArray[np.int64]  # digit sums by level, shape (items,)
     counters: dict[str, int] = field(default_factory=dict)
-    bound: int = 0  # proved
+    bound: int = -INFINITY  # proved
     prepared: NDArray[np.int64] | None = None  # by Tree.prepare
 
     def added(self, counters: dict[str, int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 from ...base.schema import ArraySpec, CheckpointSpec, CounterSpec, Schema
 from ...errors import RunFolderError
 
-Value = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Value = Annotated[int, Field(ge=1 - 2**31, le=2**31 - 1)]
 """A value of the objective, as devices hold it."""
 
 

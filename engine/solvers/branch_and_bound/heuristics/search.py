@@ -60,15 +60,15 @@ def first_solution(
     expired: Callable[[], bool],
     pool: DevicePool | None = None,
 ) -> tuple[NDArray[np.int64] | None, int]:
-    """The solution to start from, None for ``infinity``, and a lower bound, 0 if none is found on the way.
+    """The solution to start from, None for ``infinity``, and a lower bound, -INFINITY if none is found on the way.
 
     GPUs search a small tree in less time than a whole heuristic takes: it is stopped after ``brief_steps``.
     """
     initial = getattr(options, "initial", "heuristic")
     if initial == "infinity":
-        return None, 0
+        return None, -INFINITY
     if not isinstance(initial, str):
-        return problem.given_solution(initial), 0
+        return problem.given_solution(initial), -INFINITY
     gpus = [member.info.capabilities.simt for member in pool.members] if pool is not None else []
     fewest = _FEWEST_JOBS if any(gpus) else _FEWEST_JOBS_OF_CPUS
     if pool is not None and isinstance(problem, Flowshop) and _may_improve(options) and problem.jobs >= fewest:
@@ -77,7 +77,7 @@ def first_solution(
     steps = itertools.count()
     most = problem.brief_steps if gpus and all(gpus) else None
     order = problem.first_solution(initial, run.seed, lambda: expired() or (most is not None and next(steps) >= most))
-    return order, 0
+    return order, -INFINITY
 
 
 def _may_improve(options: Options) -> bool:
