@@ -102,7 +102,7 @@ def _parameter(
     dtype = records.get(names[0]) if is_buffer else None
     if dtype is None:
         dtype = _element_type(names[0], aliases)
-    elif len(dtype) == 1:  # a structure that is an array
+    elif len(dtype.names or ()) == 1:  # a structure that is an array
         dtype = dtype[0].base
     if dtype is None and not is_buffer:
         raise KernelError(source.template, source.language, "rendering", f"{kernel}: unknown type {names[0]}")
