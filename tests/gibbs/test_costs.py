@@ -15,7 +15,6 @@ from engine.solvers.gibbs.design.matrix import Design, storage_for
 from engine.solvers.gibbs.device.memory import required_bytes
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.validate import settings_for, validate
-from tests.support.engines import engine_of
 
 CPU = Traits()
 GPU = Traits(bandwidth=4.2e12, pass_rate=2.6e13, factor_rate=3e13, launch=5e-6, memory=1.4e11)  # about an H200
@@ -145,30 +144,11 @@ def test_the_kernel_of_very_many_columns_makes_no_matrix_of_them(rows, columns, 
         assert required_bytes(design.layout, settings, design.storage, 1, with_rows=False) < 4 * columns**2
 
 
-@pytest.mark.parametrize("family", ["probit", "normal"])
-def test_hmc_on_few_rows_of_very_many_columns_makes_no_matrix_of_them(device, monkeypatch, family):
-    problem = engine.HorseshoeRegression(dense(30, 9000), np.arange(30) % 2, family=family)
-    chosen = with_kernel(problem, Options())
-    settings = settings_for(Design.of(problem, chosen), chosen, 1)
-    assert (chosen.kernel, settings.latent, settings.gram) == ("hmc", True, False)
-    X = dense(25, 60)
-    problem = engine.HorseshoeRegression(X, X[:, 0] > 0, family=family)
-    options = {"kernel": "hmc", "seed": 1, "warmup": 200, "draws": 1500, "slab": 1.0}
-    whole = engine_of(device).solve(problem, **options).arrays
-    monkeypatch.setattr("engine.solvers.gibbs.validate.MOST_COLUMNS", 0)
-    found = engine_of(device).solve(problem, **options).arrays
-    assert not np.array_equal(found["mean"], whole["mean"])  # chains begin elsewhere
-    scores = (found["mean"] - whole["mean"]) / np.hypot(found["mcse_mean"], whole["mcse_mean"])
-    assert np.abs(scores).max() < 5.0
-    assert 0.5 < np.sqrt(np.mean(scores**2)) < 1.5
-    assert np.allclose(found["sd"], whole["sd"], rtol=0.3)
-
-
 def test_constant_columns_do_not_count_for_the_kernel():
     X = sparse.random_array((300, 9000), density=0.01, rng=np.random.default_rng(2), format="csr")
-    for varying, kernels in ((290, ("hmc", "hmc")), (400, ("gibbs", "hmc"))):
+    for varying, kernel in ((290, "hmc"), (400, "gibbs")):
         kept = X @ sparse.diags_array((np.arange(9000) < varying).astype(float))
-        for features, kernel in zip((kept.tocsr(), kept.toarray() + 3.0), kernels, strict=True):
+        for features in (kept.tocsr(), kept.toarray() + 3.0):
             assert with_kernel(engine.HorseshoeRegression(features, np.arange(300.0)), Options()).kernel == kernel
 
 

@@ -181,8 +181,7 @@ def follow(info: DeviceInfo, rows: int, columns: int, options: Options, steps: i
     y = X[:, 0] + random.standard_normal(rows) > 0
     design = Design.of(HorseshoeProbit(X, y.astype(int)), options)
     q = design.layout.columns
-    settings = settings_for(design, options, 11)
-    settings = dataclasses.replace(settings, wide=False, gram=True)  # the reference factorises p x p
+    settings = dataclasses.replace(settings_for(design, options, 11), wide=False)  # the reference factorises p x p
     with DevicePool([info]) as pool, Sampler(pool, design, settings) as sampler:
         sampler.make_gram(weighted=False)
         state = chain_state(options.chains, q)

@@ -18,11 +18,8 @@ from .priors import CONJUGATE
 from .problem import HorseshoeProbit
 from .schema import CheckpointState, name_in_checkpoints
 
-MOST_COLUMNS = 8192
-"""Columns up to which ``hmc`` is the choice on any device where it fits, so that draws do not depend on the device.
-
-With more, it makes no matrices of the columns where it moves latent normals.
-"""
+_MOST_COLUMNS = 8192
+"""Columns up to which ``hmc`` is the choice on any device where it fits, so that draws do not depend on the device."""
 
 _ITERATIONS = 100
 """Iterations for which a time limit must be predicted to suffice then."""
@@ -61,7 +58,7 @@ def with_kernel(
     chosen = min(fitting, key=lambda kernel: fitting[kernel].rank(kernel, seconds))
     pace = min(cost.seconds for kernel, cost in costs.items() if kernel != "cg")  # hmc moves latent normals too
     affordable = costs["hmc"].bytes <= memory and seconds - costs["hmc"].start >= _ITERATIONS * pace
-    if problem.X.shape[1] <= MOST_COLUMNS and affordable and begun is None:
+    if problem.X.shape[1] <= _MOST_COLUMNS and affordable and begun is None:
         chosen = "hmc"
     return options.model_copy(update={"kernel": chosen})
 
@@ -82,13 +79,10 @@ def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[D
         return costs
     if family in ("probit", "logit"):
         costs["cg"] = cheapest("cg")
-    dense = options.storage in ("auto", "float32") and options.streaming != "always"
+    plain = options.storage in ("auto", "float32") and options.streaming != "always" and options.prior in CONJUGATE
     wide: Kernel | None = {"probit": "px", "normal": "gibbs", "student": "gibbs"}.get(family)  # type: ignore[assignment]
-    if wide is not None and dense and shape.columns > shape.rows and _are_more(problem, options):
-        if options.prior in CONJUGATE:
-            costs[wide] = predicted_cost(wide, "float32", shape, traits, wide=True)
-        if shape.entries is None and shape.columns > MOST_COLUMNS and _has_few_rows(family, shape.rows, shape.columns):
-            costs["hmc"] = predicted_cost("hmc", "float32", shape, traits, wide=True)
+    if wide is not None and plain and shape.columns > shape.rows and _are_more(problem, options):
+        costs[wide] = predicted_cost(wide, "float32", shape, traits, wide=True)
     return costs
 
 
@@ -153,10 +147,6 @@ def moves_latent(design: Design, options: Options) -> bool:
     """Whether the kernel ``hmc`` moves latent normals, or sigma, with beta integrated out and matrices of N x N."""
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"
     usable &= design.problem.weights is None and design.pinned is None
-    layout = design.layout
-    return usable and layout.rows < layout.columns and _has_few_rows(design.problem.family, layout.rows, layout.columns)
-
-
-def _has_few_rows(family: str, rows: int, columns: int) -> bool:
+    family, rows, columns = design.problem.family, design.layout.rows, design.layout.columns
     few = family == "probit" or (family in ("normal", "student") and 2 * rows <= columns)  # else sigma mixes without
-    return few and rows <= _MOST_ROWS
+    return usable and few and rows < columns and rows <= _MOST_ROWS

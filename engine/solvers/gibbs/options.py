@@ -159,7 +159,6 @@ class Settings:
     tau_scale: float  # of the half-Cauchy
     wide: bool  # more columns than rows, without X'X
     latent: bool  # few rows, where hmc moves latent normals, or sigma, with beta integrated out
-    gram: bool  # whether there are matrices of the columns
     first_chain: int = 0  # of that part; random numbers are those of the run
 
     @property

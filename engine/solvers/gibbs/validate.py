@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import OptionError
-from .choice import MOST_COLUMNS, is_wide, moves_latent, validate_kernel, with_kernel
+from .choice import is_wide, moves_latent, validate_kernel, with_kernel
 from .design.matrix import Design
 from .device.memory import validate_memory
 from .options import Options, Settings
@@ -40,9 +40,7 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
     if options.par_ratio is not None:
         tau_scale = options.par_ratio / math.sqrt(design.total_weight)
     wide, latent = is_wide(design, options), moves_latent(design, options)
-    many = latent and design.layout.columns > MOST_COLUMNS
-    gram = not (wide or many or options.kernel == "cg")
-    return Settings(options, seed, options.chains, tau_scale, wide, latent, gram)
+    return Settings(options, seed, options.chains, tau_scale, wide, latent)
 
 
 def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:

@@ -101,11 +101,11 @@ def _nothing() -> None: ...
 
 
 def find_lines(
-    design: Design, gram: Floats | None, weights: Floats, latent: bool = False, between: Callable[[], None] = _nothing
+    design: Design, gram: Floats, weights: Floats, latent: bool = False, between: Callable[[], None] = _nothing
 ) -> Lines:
     """The lines of a design, from the lower triangle of X'X and the curvature of every row at a mode.
 
-    Without X'X there are no null lines and no pairs. ``between`` is called now and then, and may raise.
+    ``between`` is called now and then, and may raise.
     """
     # moves of latent normals take any coefficient to 0 and away, whatever the curvature is
     weights = np.ones_like(weights) if latent else weights
@@ -117,12 +117,9 @@ def find_lines(
         informative, one_class = columns_of.informative_rows(weights)
     else:
         informative, one_class = _screened(design, usual, weights, between)
-    means = np.zeros(len(design.active))
-    if gram is not None and design.intercept:
-        means = gram[design.leading :, 0] / design.total_weight
+    means = gram[design.leading :, 0] / design.total_weight if design.intercept else np.zeros(len(design.active))
     outside = design.unpenalized  # such columns are not moved along lines
-    directions = [] if gram is None else _null_directions(design, gram, means)
-    nulls = _verified(design, directions, means, columns_of, between)
+    nulls = _verified(design, _null_directions(design, gram, means), means, columns_of, between)
     nulls = [line for line in nulls if line[0].min() >= outside]
     collinear = {max(columns) for columns, weight in nulls if len(columns) == 2}
     narrow = latent or design.layout.columns <= design.layout.rows
@@ -132,7 +129,7 @@ def find_lines(
     shifts = [-float(weight @ means[columns]) if design.intercept else 0.0 for columns, weight in nulls]
     of_nulls = [_Line(*line, shift) for line, shift in zip(nulls, shifts, strict=True)]
     singles = [(np.array([j]), np.ones(1)) for j in tails]
-    near = [] if gram is None else _pairs_of(design, gram, means, between)
+    near = _pairs_of(design, gram, means, between)
     pairs, others = _with_rows(design, usual, columns_of, near, singles, between)
     separable = tuple(int(j) + design.leading for j in np.flatnonzero(one_class) if j >= outside)
     found = [*of_nulls, *pairs, *others]

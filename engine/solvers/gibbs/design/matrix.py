@@ -302,8 +302,8 @@ def bytes_an_entry(rows: int, columns: int, one_value: bool) -> int:
 def usual_value(values: NDArray[Any]) -> NDArray[Any]:
     """The middle of an evenly spaced sample of each column, which is a value of it; shape (p,)."""
     some = dense_rows(values, 0, values.shape[0], max(1, values.shape[0] // _ROWS_SAMPLED))
-    middle = (len(some) - 1) // 2
-    return np.asarray(np.partition(some, middle, axis=0)[middle])
+    middle: NDArray[Any] = np.sort(some, axis=0)[(len(some) - 1) // 2]
+    return middle
 
 
 def _effects(

@@ -28,7 +28,7 @@ def required_bytes(layout: Layout, settings: Settings, storage: str, devices: in
         return needed
     owned = share_of_chains(columns, chains, 0, devices)[1]  # the first device has the most
     item = 4 if storage == "float32" else 2
-    matrices = 8 * columns * columns * (owned + 3) if settings.gram else 0
+    matrices = 8 * columns * columns * (owned + 3)
     if settings.wide:
         matrices = 8 * rows * rows * (chains + 1)
     if settings.latent:
@@ -57,7 +57,9 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
         needed += entry_bytes(-(-layout.rows // share), layout.columns, entries, design.entries.one_value)
         pieces = min(entries, SHARDS // share * layout.columns) + entries // SEGMENT
         needed += 8 * settings.chains * pieces * (3 if settings.options.kernel == "cg" else 1)
-    largest = 8 * layout.columns**2 if settings.gram else 0
+    largest = 8 * layout.columns**2 if settings.options.kernel != "cg" else 0
+    if settings.wide:
+        largest = 0
     if settings.single_device:
         largest = max(largest, 8 * layout.rows**2 * settings.chains, 4 * layout.pitch * layout.stride)
     advice = "use fewer chains, storage = float16 or more devices"
@@ -66,7 +68,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     elif design.problem.family in ("probit", "logit"):
         advice += "; kernel = cg needs no matrix of the columns"
     of_rows = "px" if design.problem.family == "probit" else "gibbs" if linear else None
-    if of_rows is not None and layout.columns > layout.rows and settings.gram:
+    if of_rows is not None and layout.columns > layout.rows and not settings.wide and settings.options.kernel != "cg":
         advice += f"; kernel = {of_rows} needs matrices of {layout.rows} x {layout.rows} only"
     for info in devices[:1] if settings.single_device else devices:
         if needed > info.memory or largest > info.max_allocation:

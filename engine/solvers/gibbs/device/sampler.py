@@ -82,7 +82,7 @@ class Sampler:
 
     def make_gram(self, weighted: bool) -> None:
         """X'X, or X'WX, on every device; nothing where the kernel needs none."""
-        if not self.settings.gram:
+        if self.settings.wide or self.settings.options.kernel == "cg":
             return
         parts = self.workers.each(Worker.make_gram, weighted)
         if len(parts) > 1:
@@ -91,10 +91,8 @@ class Sampler:
                 gram += shard
             self.workers.each(lambda worker: worker.whole_matrices.set_gram(gram))
 
-    def gram(self) -> Floats | None:
+    def gram(self) -> Floats:
         """The last matrix of :meth:`make_gram`, lower triangle; shape (q, q)."""
-        if not self.settings.gram:
-            return None
         return self.workers.first(lambda worker: worker.device.get(worker.whole_matrices.gram))
 
     def score(self, beta: Floats) -> tuple[Floats, float]:

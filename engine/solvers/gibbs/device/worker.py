@@ -63,17 +63,16 @@ class Worker:
         self.recorder = DrawBuffer(memory, self.rows, self.chains, settings)
         self.matrices: Matrices | DiagonalMatrices
         self.moves: HamiltonianMoves | LatentMoves | WideMoves | ConjugateMoves
-        if settings.gram:
-            self.matrices = whole = Matrices(memory, self.rows, settings, number)
-            kind = HamiltonianMoves if settings.options.kernel == "hmc" else LatentMoves
-            self.moves = kind(memory, self.rows, self.chains, whole, settings)
+        if isinstance(self.rows, SparseRows | ConjugateRows) and settings.options.kernel == "cg":
+            self.matrices = DiagonalMatrices(memory, self.rows, settings)
+            self.moves = ConjugateMoves(memory, self.rows, self.chains, self.matrices, settings)
+        elif settings.wide:
+            self.matrices = DiagonalMatrices(memory, self.rows, settings)
+            self.moves = WideMoves(memory, self.rows, self.chains, self.matrices, settings)
         else:
-            self.matrices = diagonal = DiagonalMatrices(memory, self.rows, settings)
-            if isinstance(self.rows, SparseRows | ConjugateRows) and settings.options.kernel == "cg":
-                self.moves = ConjugateMoves(memory, self.rows, self.chains, diagonal, settings)
-            else:
-                of_rows = HamiltonianMoves if settings.latent else WideMoves
-                self.moves = of_rows(memory, self.rows, self.chains, diagonal, settings)
+            self.matrices = Matrices(memory, self.rows, settings, number)
+            kind = HamiltonianMoves if settings.options.kernel == "hmc" else LatentMoves
+            self.moves = kind(memory, self.rows, self.chains, self.matrices, settings)
         dense = isinstance(self.rows, ConjugateRows)
         if dense and isinstance(self.moves, ConjugateMoves):
             self.moves.load()  # the rows take what memory is left, or stay on the host

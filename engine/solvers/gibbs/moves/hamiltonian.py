@@ -17,7 +17,7 @@ needs none of them: see :class:`engine.solvers.gibbs.moves.wide.CollapsedMoves`.
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from ..schema import MOST_STEPS, CheckpointState
 from .auxiliary import AuxiliaryMoves
 from .independence import IndependenceMoves, are_independent
 from .rescale import RescaleMoves, rescale_interval
-from .wide import CollapsedMoves, DiagonalMatrices, LatentTrajectory
+from .wide import CollapsedMoves, LatentTrajectory
 
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12
 """Streams of random numbers; the scales and the lines take two each."""
@@ -52,12 +52,9 @@ FIRST_STEPS = 3
 class HamiltonianMoves:
     """Iterations of the kernel ``hmc``; G is X'WX."""
 
-    def __init__(
-        self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices | DiagonalMatrices, settings: Settings
-    ) -> None:
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: Matrices, settings: Settings) -> None:
         self._memory, self._device = memory, memory.device
-        self._rows, self._chains, self._settings = rows, chains, settings
-        self._matrices = cast(Matrices, matrices)  # the diagonal alone where beta is moved by matrices of N x N
+        self._rows, self._chains, self._matrices, self._settings = rows, chains, matrices, settings
         layout, count = rows.layout, settings.chains
         for name in ("precision", "trajectory", "conditionals", "scales", "lines"):
             getattr(rows.programs, name)  # compiled in the background where the device can

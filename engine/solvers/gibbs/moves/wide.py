@@ -42,8 +42,6 @@ draws of tau and sigma.
 class DiagonalMatrices:
     """What stands for ``Matrices``: the diagonal of X'X alone; ``scale`` is of the prior alone."""
 
-    recordable = True
-
     def __init__(self, memory: Memory, rows: Rows, settings: Settings) -> None:
         q, chains = rows.layout.columns, settings.chains
         self._rows = rows
