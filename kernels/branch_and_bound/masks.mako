@@ -144,7 +144,8 @@ FUNCTION i32 COUNT(mask_t set) { return COUNT_U64(set.x) + COUNT_U64(set.y); }
 <%def name="many_words(count)">
 <% all_items = ", ".join(f"{(1 << items) - 1 >> 64 * k & 2**64 - 1}UL" for k in range(count)) %>
 % if language == "cuda":
-typedef struct { u64 part[${count}]; } mask_t;
+typedef struct { u64 part[${count}]; } words_t;
+typedef words_t mask_t; // not a record of the host, whose buffers hold u64
 #define PART(set, k) ((set).part[k])
 #define NO_ITEMS mask_t{}
 #define ALL_ITEMS mask_t{{${all_items}}}

@@ -99,11 +99,7 @@ def _parameter(
     names = [word for word in words if word != "*"]
     if len(names) != 2:
         raise KernelError(source.template, source.language, "rendering", f"{kernel}: cannot read parameter {text!r}")
-    dtype = records.get(names[0]) if is_buffer else None
-    if dtype is None:
-        dtype = _element_type(names[0], aliases)
-    elif len(dtype.names or ()) == 1:  # a structure that is an array
-        dtype = dtype[0].base
+    dtype = records[names[0]] if is_buffer and names[0] in records else _element_type(names[0], aliases)
     if dtype is None and not is_buffer:
         raise KernelError(source.template, source.language, "rendering", f"{kernel}: unknown type {names[0]}")
     return Parameter(names[1], dtype, is_buffer)
