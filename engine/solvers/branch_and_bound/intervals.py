@@ -113,9 +113,10 @@ def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
     ``depths``, shape (units,), are the levels of the nodes to decompose next; the rows above them count.
     """
     digits = np.zeros(rows.shape[1::-1], np.uint16)
+    by_depth = np.argsort(depths)
     for begin in range(0, len(digits), _AT_ONCE):  # what a cache holds
-        part = slice(begin, begin + _AT_ONCE)
-        chosen = index_of_lowest(np.ascontiguousarray(rows[:, part])).astype(np.uint16)
+        part = by_depth[begin : begin + _AT_ONCE]
+        chosen = index_of_lowest(rows[: depths[part[-1]], part]).astype(np.uint16)
         for level, items in enumerate(chosen):
             below = (chosen[:level] < items).sum(axis=0, dtype=np.uint16)
             digits[part, level] = np.where(level < depths[part], items - below, 0)

@@ -24,13 +24,14 @@ from ..problems.flowshop import Flowshop
 from ..problems.flowshop_heuristics import iterated_greedy, neh
 from ..problems.flowshop_tree import FlowshopTree
 from ..schema import state_of
-from ..tree import INFINITY, LARGEST_TREE, PermutationProblem
+from ..tree import INFINITY, LARGEST_TREE, PermutationProblem, is_promising
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
-_FIRST_SHARE, _FIRST_SHARE_OF_MANY_JOBS = 0.2, 0.5
+_FIRST_SHARE, _MOST_SHARE = 0.2, 0.8
+_VAIN_SECONDS, _VAIN_SHARE = 0.5, 0.3
 _FEWEST_JOBS, _FEWEST_JOBS_OF_CPUS = 50, 8
 _CHUNK = 64
 
@@ -187,16 +188,22 @@ def first_schedule(
         * (_FIRST_ITERATIONS if member.info.capabilities.simt else _FIRST_ITERATIONS_OF_CPUS)
         for member in pool.members
     ) * (2 * problem.jobs + 2)
-    share = _FIRST_SHARE if problem.jobs <= LARGEST_TREE else _FIRST_SHARE_OF_MANY_JOBS
-    end = time.perf_counter() + share * run.time_left
+    many = problem.jobs > LARGEST_TREE
+    began = time.perf_counter()
+    seconds = run.time_left
+    found_at = math.inf  # chains that are still being built find nothing
 
     def found(better: Improvement) -> None:
-        nonlocal best
+        nonlocal best, found_at
+        found_at = time.perf_counter()
         if better.value < best.value:
             best = better
 
     def proceed(tried: int) -> bool:
-        return best.value > lower and tried < budget and not expired() and time.perf_counter() < end
+        now = time.perf_counter()
+        enough = now - found_at > max(_VAIN_SECONDS, _VAIN_SHARE * (now - began)) if many else tried >= budget
+        share = _MOST_SHARE if many and not is_promising(best.value, lower) else _FIRST_SHARE
+        return best.value > lower and not enough and not expired() and now - began < share * seconds
 
     try:
         if best.value > lower and not expired():

@@ -43,7 +43,7 @@ _IVMS_PER_CORE = 16
 _LOCAL_BYTES = 44 * 1024
 _REGISTERS = 1 << 16
 _SUBTREE_STEPS = 1 << 14
-_DEEP_BYTES = 1 << 30
+_DEEP_BYTES = 1 << 27
 
 
 @dataclass(frozen=True)
