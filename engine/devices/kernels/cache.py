@@ -97,7 +97,10 @@ def keep(name: str, binary: bytes) -> None:
 
 @contextlib.contextmanager
 def alone(name: str) -> Iterator[None]:
-    """While a process or thread compiles what has this name, others that would do so wait; but not for long."""
+    """While a process or thread compiles what has this name, others that would do so wait; but not for long.
+
+    The name is a digest: those whose first two digits are the same wait for each other, so it is not called within.
+    """
     with contextlib.ExitStack() as stack:
         if fcntl is not None:
             with contextlib.suppress(OSError):

@@ -2,7 +2,8 @@
 
 PoCL (3.0) compiles under one lock of the process, and an unoptimised kernel in a third of the time. Both give the same
 bits. That process puts a kernel into PoCL's cache by launching it in three dimensions, in which kernels return at once
-(see :func:`guarded`), and ends soon after it has done what it was asked.
+(see :func:`guarded`). It ends soon after it has done what it was asked; once this process has ended, with the kernel
+that it is at.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import threading
 import weakref
 from typing import Any
 
-from ..kernels.cache import alone, keep, kept
+from ..kernels.cache import alone, folder, keep, kept
 from ..kernels.program import Program
 from ..kernels.source import Source
 
@@ -38,9 +39,9 @@ def guarded(text: str) -> str:
     return _KERNEL.sub(r"\1 if (get_work_dim() == 3) return;", text)
 
 
-def lock_of(source: Source, entry: str, block: int) -> str:
+def lock_of(source: Source, entry: str, block: int, quick: bool = False) -> str:
     """Of a kernel and its group size: what :func:`.cache.alone` is given by those that compile it."""
-    return hashlib.sha256(f"{source.digest} {entry} {block}".encode()).hexdigest()
+    return hashlib.sha256(f"{source.digest} {entry} {block} {quick}".encode()).hexdigest()
 
 
 def is_optimized(source: Source, entry: str) -> bool:
@@ -53,15 +54,17 @@ def _mark(source: Source, entry: str) -> str:
 
 
 class Beside:
-    """Asks the process beside, which is started for it."""
+    """Asks the process beside, which is started for it; ``works`` until one could not be started, or has failed."""
 
     def __init__(self, index: int) -> None:
-        self._words = [sys.executable, "-m", __name__, str(index)]
+        self.works = True
+        self._index = index
         self._lock = threading.Lock()
         self._asked: dict[str, list[tuple[set[int], int]]] = {}
         self._done: set[str] = set()
         self._sent: set[str] = set()
         self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
         _ALL.add(self)
 
     def has(self, source: Source, entry: str, block: int) -> bool:
@@ -76,39 +79,49 @@ class Beside:
             waiting.append((compiled, block))
             if len(waiting) > 1:
                 return
+            if not self.works:
+                self._take(name)
+                return
+            text = f"{source.digest}.cl"
             if source.digest not in self._sent:
                 self._sent.add(source.digest)
-                keep(f"{source.digest}.cl", source.text.encode())
-            if self._process is None:
-                self._process = child = subprocess.Popen(
-                    self._words,
-                    bufsize=0,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,  # Ctrl-C is not for it
-                )
-                self._listener = threading.Thread(
-                    target=self._listen, args=(child,), name="quintet-beside", daemon=True
-                )
-                self._listener.start()
+                keep(text, source.text.encode())
             try:
-                job = json.dumps([name, source.template, source.digest, entry, grid, block])
-                assert self._process.stdin is not None
-                self._process.stdin.write(f"{job}\n".encode())
-            except (OSError, ValueError):  # it has just ended
+                child = self._process or self._start()
+                job = json.dumps([name, source.template, str(folder() / text), entry, grid, block])
+                assert child.stdin is not None
+                child.stdin.write(f"{job}\n".encode())
+            except (OSError, RuntimeError, ValueError):  # it cannot be started, or has just ended
+                self.works = self._process is not None
                 self._take(name)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main({self._index})"
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-c", program],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is not for it
+        )
+        self._listener = threading.Thread(target=self._listen, args=(child,), name="quintet-beside", daemon=True)
+        self._listener.start()
+        self._process = child
+        return child
 
     def _listen(self, child: subprocess.Popen[bytes]) -> None:
         assert child.stdout is not None
-        with child:
+        with child:  # its pipes are closed when nobody writes any more
             for line in child.stdout:
                 with self._lock:
                     self._take(line.decode().strip())
-        with self._lock:  # what it has left undone is compiled here
-            self._process = None
-            for name in list(self._asked):
-                self._take(name)
+            failed = child.wait() != 0
+            with self._lock:  # what it has left undone is compiled here
+                self._process = None
+                self.works = not failed
+                for name in list(self._asked):
+                    self._take(name)
 
     def _take(self, name: str) -> None:
         self._done.add(name)
@@ -118,10 +131,11 @@ class Beside:
     def finish(self) -> None:
         """Wait until everything that was asked is done."""
         with self._lock:
-            if self._process is None or self._process.stdin is None:
-                return
-            self._process.stdin.close()
-        self._listener.join()
+            listener = self._listener
+            if self._process is not None and self._process.stdin is not None:
+                self._process.stdin.close()
+        if listener is not None:
+            listener.join()
 
 
 _ALL: weakref.WeakSet[Beside] = weakref.WeakSet()
@@ -145,19 +159,21 @@ def _serve(index: int, jobs: io.FileIO) -> None:
     dummy: Any = device.empty(_DUMMY_BYTES, "u1").argument
     programs: dict[str, Program] = {}
     while select.select([jobs], [], [], _IDLE_SECONDS)[0] and (line := jobs.readline()):
-        name, template, digest, entry, grid, block = json.loads(line)
-        if digest not in programs:
-            text = kept(f"{digest}.cl") or b""
-            programs[digest] = Program(device, Source(template, "opencl", text.decode()))
-        kernel = programs[digest].kernel(entry)
-        native = [dummy if parameter.is_buffer else 0 for parameter in kernel.signature.parameters]
-        with alone(name):
-            queue.compile(kernel, grid, block, native)
-        keep(_mark(kernel.source, entry), b"")
+        name, template, path, entry, grid, block = json.loads(line)
+        if path not in programs:
+            programs[path] = Program(device, Source(template, "opencl", (kept(path) or b"").decode()))
+        program = programs[path]
+        if len(_KERNEL.findall(program.source.text)) >= len(program.signatures):  # else one would run
+            kernel = program.kernel(entry)
+            native = [dummy if parameter.is_buffer else 0 for parameter in kernel.signature.parameters]
+            with alone(name):
+                queue.compile(kernel, grid, block, native)
+            keep(_mark(kernel.source, entry), b"")
         print(name, flush=True)
 
 
-if __name__ == "__main__":
+def main(index: int) -> None:
+    """What the process beside does."""
     os.nice(5)
     with open(0, "rb", buffering=0) as jobs:
-        _serve(int(sys.argv[1]), jobs)
+        _serve(index, jobs)

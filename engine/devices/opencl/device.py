@@ -221,7 +221,8 @@ class OpenCLDevice(Device):
         return self._handle(source, signature, self._starts_quick(source, signature.name))
 
     def _starts_quick(self, source: Source, entry: str) -> bool:
-        is_small = self._shared.beside is not None and self.allocated_bytes <= _MOST_QUICK_BYTES
+        beside = self._shared.beside
+        is_small = beside is not None and beside.works and self.allocated_bytes <= _MOST_QUICK_BYTES
         return is_small and _AT_ONCE not in source.text and not is_optimized(source, entry)
 
     def _handle(self, source: Source, signature: Signature, quick: bool) -> tuple[Any, Any, Any, bool]:
@@ -259,7 +260,7 @@ class OpenCLDevice(Device):
 
 
 def _key(source: Source, quick: bool) -> str:
-    return f"quick-{source.digest}" if quick else source.digest
+    return hashlib.sha256(f"{source.digest} quick".encode()).hexdigest() if quick else source.digest
 
 
 BACKEND = BackendModule("opencl", "OpenCL", 1, list_devices, OpenCLDevice)

@@ -184,13 +184,16 @@ class OpenCLQueue(CommandQueue):
         """Nothing to do: the array is Python's."""
 
     def launch(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
-        handle, unchecked, compiled, quick = kernel.handle
-        if block not in compiled:
-            self._device.note_first(kernel, grid, block)
-            with alone(("quick-" if quick else "") + lock_of(kernel.source, kernel.entry, block)):
-                self.launch(kernel, grid, block, native)
-                self.sync()
+        if block in kernel.handle[2]:
+            self._enqueue(kernel, grid, block, native)
             return
+        self._device.note_first(kernel, grid, block)
+        with alone(lock_of(kernel.source, kernel.entry, block, quick=kernel.handle[3])):
+            self._enqueue(kernel, grid, block, native)
+            self.sync()
+
+    def _enqueue(self, kernel: Kernel, grid: int, block: int, native: list[Any]) -> None:
+        handle, unchecked, *_ = kernel.handle
         try:
             for index, code in unchecked:
                 struct.pack(code, native[index])
