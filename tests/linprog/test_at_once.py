@@ -1,7 +1,9 @@
 """Small programs: HiGHS's simplex method solves them before a device, a thread or a process is started for them."""
 
+import itertools
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import scipy.sparse as sp
 import engine
 from engine.errors import DeviceNotFound, OptionError
 from engine.solvers.linprog.highs import child
+from engine.solvers.linprog.highs.presolve import simplex_here
 from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 from tests.support.needs import package
 
@@ -71,6 +74,24 @@ def test_answers_of_the_host_one_after_the_other_are_those_of_scipy_and_proved(s
         else:
             assert proves_unbounded(problem, result.arrays["ray"])
     assert len(seen) == 3
+
+
+def test_time_in_which_the_thread_waits_for_a_processor_does_not_count(monkeypatch):
+    looks = itertools.count()
+
+    def kept_waiting(options):
+        highs = child.quiet(**options)
+        highs.cbSimplexInterrupt += lambda event: time.sleep(0.2 if next(looks) == 0 else 0.0)
+        return highs
+
+    monkeypatch.setattr(child, "_kept_highs", kept_waiting)
+    given = random_program(40, 60, 3)
+    result = engine.solve(engine.LinearProgram(**given))
+    assert (result.backend, result.devices) == ("host", ())
+    assert result.objective == pytest.approx(scipy.optimize.linprog(**given).fun, rel=1e-9)
+    looks = itertools.count()
+    limited = simplex_here(engine.LinearProgram(**given), {"time_limit": 0.05}, None, None, None, time_left=0.1)
+    assert limited["status"] == "time limit reached"
 
 
 def test_what_highs_gets_wrong_is_left_to_the_other_methods(monkeypatch):

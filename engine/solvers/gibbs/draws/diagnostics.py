@@ -222,9 +222,7 @@ def check_points(most: int) -> list[int]:
 
 def mixing_of(draws: Draws, statistics: Draws, watched: NDArray[np.int64] | None = None) -> Mixing | None:
     """How well the kept draws, or their ``watched`` quantities, have mixed; None while they are too few."""
-    reports = statistics.all()[
-        :, :: draws.every
-    ]  # of thinned draws: how much larger the size of all is, they do not say
+    reports = statistics.all()[:, :: draws.every]  # thinned as the draws are
     behind = np.concatenate([-0.5 * np.log(reports[:, :, :1]), reports[:, :, len(CHAIN.names) :]], axis=2)
     coefficients = draws.shape[1]
     chosen = np.arange(coefficients + behind.shape[2]) if watched is None or not len(watched) else watched

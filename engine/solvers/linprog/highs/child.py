@@ -331,12 +331,20 @@ def _basis(highs: Any, ranging: bool) -> Point:
 
 
 def simplex(
-    model: Model, options: dict[str, Any], basis: Any = None, ranging: bool | None = None, keeps_basis: bool = False
+    model: Model,
+    options: dict[str, Any],
+    basis: Any = None,
+    ranging: bool | None = None,
+    keeps_basis: bool = False,
+    time_left: float = math.inf,
 ) -> Point:
-    """As :func:`vertex`, by the simplex method from a ``HighsBasis`` or statuses of variables and rows, if given."""
+    """As :func:`vertex`, by the simplex method from a ``HighsBasis`` or statuses of variables and rows, if given.
+
+    The option ``time_limit`` is in seconds of this thread, while ``time_left`` lasts.
+    """
     highs = _kept_highs(options)
     try:
-        found = _simplex(highs, model, basis, ranging)
+        found = _simplex(highs, model, basis, ranging, options.get("time_limit", math.inf), time_left)
         return found | {"kept_basis": highs.getBasis()} if keeps_basis and found["status"] == "optimal" else found
     finally:
         highs.clearModel()
@@ -357,7 +365,7 @@ def _kept_highs(options: dict[str, Any]) -> Any:
     return highs
 
 
-def _simplex(highs: Any, model: Model, basis: Any, ranging: bool | None) -> Point:
+def _simplex(highs: Any, model: Model, basis: Any, ranging: bool | None, seconds: float, time_left: float) -> Point:
     if pass_model(highs, model) == highspy.HighsStatus.kError:
         return {"status": "failed", "iterations": 0}
     if isinstance(basis, highspy.HighsBasis):
@@ -368,7 +376,16 @@ def _simplex(highs: Any, model: Model, basis: Any, ranging: bool | None) -> Poin
         given.col_status, given.row_status = ([known[int(entry)] for entry in part] for part in basis)
         given.valid = given.alien = True  # HiGHS mends one that is singular, or of another number of basic entries
         highs.setBasis(given)
+    began, worked = time.perf_counter(), time.thread_time()
     highs.run()
+    # its clock goes on while the thread waits for a processor: as long again, until the thread has had half its seconds
+    while highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+        gone = time.perf_counter() - began
+        more = min(gone, time_left - gone)
+        if more <= 0.0 or time.thread_time() - worked >= 0.5 * seconds:
+            break
+        highs.setOptionValue("time_limit", highs.getRunTime() + more)
+        highs.run()
     found = outcome(highs)
     if found["status"] in NO_OPTIMUM:
         return _rays(highs) | {"iterations": found["iterations"]}

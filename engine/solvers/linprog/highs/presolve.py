@@ -114,12 +114,13 @@ def simplex_here(
     ranging: bool | None,
     poll: Callable[[], None] | None,
     kept: KeptBasis | None = None,
+    time_left: float = math.inf,
 ) -> dict[str, Any]:
-    """Solve by HiGHS's simplex method in this process."""
+    """Solve by HiGHS's simplex method in this process; see ``simplex`` of the child for its limits."""
     scaling, model = scaled_model(problem)
     begin = kept.basis if kept is not None and basis is None else basis
     asked = None if scaling.changes else ranging
-    work = functools.partial(child_module().simplex, model, options, begin, asked, kept is not None)
+    work = functools.partial(child_module().simplex, model, options, begin, asked, kept is not None, time_left)
     try:
         found = scaling.back(work() if poll is None else wait_for(start_in_kept_thread(work), poll))
     except _REFUSALS as error:

@@ -121,7 +121,7 @@ def solve_at_once(
     }
     ranging = options.ranging if options.basis or options.ranging else None
     try:
-        found = simplex_here(problem, given, basis, ranging, poll, kept)
+        found = simplex_here(problem, given, basis, ranging, poll, kept, time_left)
     except ChildError:
         return AtOnce()
     iterations = int(found["iterations"])
