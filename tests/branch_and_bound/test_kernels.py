@@ -241,7 +241,11 @@ def test_the_two_machine_bound_has_the_papers_nodes(device, number, optimum, nod
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("problem", [Queens(12), random_flowshop(40, 3, seed=1)], ids=["32-bit masks", "64-bit masks"])
+@pytest.mark.parametrize(
+    "problem",
+    [Queens(12), random_flowshop(40, 3, seed=1), random_flowshop(260, 3, seed=1)],
+    ids=["32-bit masks", "64-bit masks", "16-bit digits"],
+)
 def test_a_search_takes_no_more_memory_than_it_plans(device, problem):
     tree = problem.tree("auto", "auto")
 

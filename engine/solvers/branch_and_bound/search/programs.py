@@ -14,7 +14,7 @@ from ....devices.kernels.record import Record
 from ....devices.kernels.rendered import rendered_text
 from ....devices.kernels.variants import unique_variants
 from ..heuristics.greedy import greedy_constants, greedy_shape
-from ..masks import bytes_for, word_type
+from ..masks import bytes_for, digit_type, word_type
 from ..tree import LARGEST_FLOWSHOP, LARGEST_TREE, DeviceTree, Tree
 
 CONTROL = Record(
@@ -73,8 +73,9 @@ class Shapes:
     def bytes_for(self, tree: Tree) -> int:
         """Device memory of a search: by slot and level, by IVM the children of ``pte_peb`` and the workspace."""
         word = bytes_for(tree.items)
-        own = 13 * tree.items + 4 + 4 * self.workspace_words
-        return self.slots * (tree.items * (word + 11) + 2 * word + 24) + self.ivms * own
+        digit = digit_type(tree.items).itemsize
+        own = (12 + digit) * tree.items + 4 + 4 * self.workspace_words
+        return self.slots * (tree.items * (word + 4 + 7 * digit) + 2 * word + 24) + self.ivms * own
 
 
 def shapes_for(capabilities: Capabilities, tree: Tree, device_tree: DeviceTree, ivms: int | None = None) -> Shapes:
