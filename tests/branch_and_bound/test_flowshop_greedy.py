@@ -11,7 +11,8 @@ from engine.events import Notice
 from engine.solvers.branch_and_bound.heuristics import search
 from engine.solvers.branch_and_bound.heuristics.chains import ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
-from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound
+from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound, is_searched
+from engine.solvers.branch_and_bound.options import FlowshopOptions
 from engine.solvers.branch_and_bound.problems import flowshop_beam
 from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
@@ -144,6 +145,20 @@ def test_many_jobs_are_optimal_where_the_bound_is_reached_and_bounded_where_it_i
     given = engine.solve(problem, initial=tuple(range(MANY)))
     assert given.status == "optimal"
     assert given.solution.tolist() == list(range(MANY))
+
+
+def test_many_jobs_have_a_tree_where_it_may_end_or_is_asked_for():
+    for machines, jobs, options, searched in (
+        (20, 200, {}, True),
+        (20, 199, {}, False),
+        (21, 1000, {}, False),
+        (60, 128, {}, True),
+        (60, 800, {"upper_bound": 9}, True),
+        (60, 800, {"all_solutions": True}, True),
+        (2, 1025, {"upper_bound": 9}, False),
+    ):
+        problem = engine.Flowshop(np.ones((machines, jobs), int))
+        assert is_searched(problem, FlowshopOptions(**options)) is searched
 
 
 @pytest.mark.parametrize(

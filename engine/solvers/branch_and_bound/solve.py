@@ -14,7 +14,7 @@ from ...devices import DevicePool
 from ...errors import DeviceError
 from . import checkpoint
 from .checkpoint import Incumbent, Progress
-from .heuristics.search import expiry, first_solution, improves, solve_without_tree
+from .heuristics.search import expiry, first_solution, improves, is_searched, solve_without_tree
 from .intervals import Units, cut
 from .options import Options
 from .problems.flowshop import Flowshop
@@ -43,7 +43,7 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     only = problem.only_solution()
     if only is not None:
         return _without_search(options, *only)
-    if isinstance(problem, Flowshop) and not problem.has_tree:
+    if isinstance(problem, Flowshop) and not is_searched(problem, options):
         return solve_without_tree(problem, options, pool, run)
     tree = tree_of(problem, options)
     tree.improved = isinstance(problem, Flowshop) and improves(problem, options)

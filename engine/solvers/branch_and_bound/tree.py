@@ -37,8 +37,6 @@ LARGEST_TREE = 128
 LARGEST_FLOWSHOP = 1024
 """Jobs of the flowshop, whose sets may have up to 16 words."""
 
-_PROMISING = 0.02
-
 Kept = tuple[int, list[int]]
 """The side on which a node is branched, and the items, ascending, whose children are not pruned."""
 
@@ -73,11 +71,6 @@ class DeviceTree:
     poll: int = 16  # nodes, above subtree_levels, between two looks for idle IVMs; a power of two
     subtree_levels: int = 0  # last levels searched by `enter_subtree` and `step_subtree`, without an entry in the IVM
     cooperative: CooperativeTree | None = None  # kernels that replace those of explore.mako
-
-
-def is_promising(value: float, lower: int) -> bool:
-    """Whether the tree of a schedule of many jobs may soon be proved: few machines decide its length."""
-    return value - lower < _PROMISING * lower
 
 
 class Tree(ABC):

@@ -24,13 +24,15 @@ from ..problems.flowshop import Flowshop
 from ..problems.flowshop_heuristics import iterated_greedy, neh
 from ..problems.flowshop_tree import FlowshopTree
 from ..schema import state_of
-from ..tree import INFINITY, LARGEST_TREE, PermutationProblem, is_promising
+from ..tree import INFINITY, LARGEST_TREE, PermutationProblem
 from .chains import Improvement, ScheduleSearch
 from .greedy import greedy_shape
 
 _TURN_SECONDS, _FIRST_TURN_SECONDS = 0.2, 0.05
 _FIRST_ITERATIONS, _FIRST_ITERATIONS_OF_CPUS = 200, 1000
-_FIRST_SHARE, _MOST_SHARE = 0.2, 0.8
+_FIRST_SHARE, _FIRST_SHARE_OF_MANY_JOBS = 0.2, 0.5
+_NEAR = 0.006
+_MOST_MACHINES_OF_TREES = 20
 _VAIN_SECONDS, _VAIN_SHARE = 0.5, 0.3
 _FEWEST_JOBS, _FEWEST_JOBS_OF_CPUS = 50, 8
 _CHUNK = 64
@@ -52,6 +54,13 @@ def expiry(run: RunContext) -> Callable[[], bool]:
 def improves(problem: Flowshop, options: Options) -> bool:
     """Whether schedules are improved on the devices beside a tree search: for many jobs, unless a start is given."""
     return bool(problem.jobs >= _FEWEST_JOBS) and _may_improve(options)
+
+
+def is_searched(problem: Flowshop, options: Options) -> bool:
+    """Whether a tree is searched; of more than 128 jobs, unless one is asked for, only where it may have an end."""
+    few = problem.machines <= _MOST_MACHINES_OF_TREES and problem.machines**2 <= 2 * problem.jobs
+    asked = not _may_improve(options) or getattr(options, "all_solutions", False)
+    return problem.has_tree and (problem.jobs <= LARGEST_TREE or few or asked)
 
 
 def first_solution(
@@ -202,7 +211,8 @@ def first_schedule(
     def proceed(tried: int) -> bool:
         now = time.perf_counter()
         enough = now - found_at > max(_VAIN_SECONDS, _VAIN_SHARE * (now - began)) if many else tried >= budget
-        share = _MOST_SHARE if many and not is_promising(best.value, lower) else _FIRST_SHARE
+        near = not many or best.value - lower < _NEAR * lower
+        share = _FIRST_SHARE if near else _FIRST_SHARE_OF_MANY_JOBS
         return best.value > lower and not enough and not expired() and now - began < share * seconds
 
     try:
@@ -232,8 +242,8 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
     limit = INFINITY if upper is None or known is not None else upper
     if not math.isfinite(run.time_left):
         run.notice(
-            f"{problem.jobs} jobs are more than the exact search takes: the schedule is improved until its makespan is "
-            "the lower bound, or the run is stopped; set time_limit"
+            f"the tree of {problem.jobs} jobs and {problem.machines} machines is not searched: the schedule is improved "
+            "until its makespan is the lower bound, or the run is stopped; set time_limit"
         )
     best, tried, began = known, tried_before, time.perf_counter()
 

@@ -127,7 +127,7 @@ class Flowshop(ArrayProblem):
 
     @property
     def has_tree(self) -> bool:
-        """Whether the exact search takes so many jobs; the schedules of others are only improved."""
+        """Whether the exact search takes so many jobs."""
         return bool(self.jobs <= LARGEST_FLOWSHOP)
 
     @override

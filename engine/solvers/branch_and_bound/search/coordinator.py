@@ -27,7 +27,7 @@ from ....errors import DeviceError
 from ..checkpoint import Incumbent
 from ..intervals import Units
 from ..options import Options
-from ..tree import Tree
+from ..tree import LARGEST_TREE, Tree
 from .members import COUNTED, Store, WorkerState
 from .messages import Report, Task
 from .progress import Remaining
@@ -311,7 +311,7 @@ class Coordinator:
             seconds=_SLOW_SLICE if sharing.is_slow(worker) else SLICE_SECONDS,
             snapshot=snapshot,
             profile=self._reporting.profiles.is_due(worker, now),
-            sample=estimate.sample_for(worker, self._store.units),
+            sample=None if self._tree.items > LARGEST_TREE else estimate.sample_for(worker, self._store.units),
         )
 
     def _settle(self, worker: WorkerState, report: Report) -> None:

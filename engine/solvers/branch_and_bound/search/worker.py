@@ -15,7 +15,7 @@ from ....devices.pool.slices import SLICE_SECONDS, SliceLength
 from ..heuristics.chains import ScheduleSearch
 from ..intervals import Units
 from ..options import Options
-from ..tree import LARGEST_TREE, Tree, is_promising
+from ..tree import LARGEST_TREE, Tree
 from .children import ChildBounding
 from .frontier import LEVELS, FrontierSnapshot
 from .ivms import Ivms
@@ -29,7 +29,7 @@ _FEWEST_STEPS = 16
 _FIRST_STEPS = 64
 _LAUNCHES = 4
 _BEGIN_AFTER = 1.0
-_SHARE, _SHARE_OF_VAIN, _SHARE_OF_HOPELESS = 0.5, 0.1, 0.9
+_SHARE, _SHARE_OF_VAIN = 0.5, 0.1
 _VAIN_SECONDS = 10.0
 _SAMPLE_SECONDS = 0.3
 _RISING = 1.2
@@ -38,13 +38,13 @@ _RISING = 1.2
 class _Improving:
     """A search for better solutions between turns, after a second: half of the time, a tenth once it is in vain.
 
-    Of many jobs at once: half of the time, or nine tenths where the tree is not promising.
+    Of many jobs at once, and half of the time throughout.
     """
 
     def __init__(self, make: Callable[[], ScheduleSearch | None], tree: Tree) -> None:
         self._make: Callable[[], ScheduleSearch | None] | None = make
         self._sides = (0,) * tree.leaf_depth
-        self._many, self._lower = tree.items > LARGEST_TREE, tree.lower_bound()
+        self._many = tree.items > LARGEST_TREE
         self._improver: ScheduleSearch | None = None
         self._searched = self._owed = self._vain = 0.0
 
@@ -56,10 +56,7 @@ class _Improving:
         if self._improver is None:
             return report
         below = upper if report.found is None else min(upper, report.found.value)
-        if self._many:
-            share = _SHARE if is_promising(below, self._lower) else _SHARE_OF_HOPELESS
-        else:
-            share = _SHARE if self._vain < _VAIN_SECONDS else _SHARE_OF_VAIN
+        share = _SHARE if self._many or self._vain < _VAIN_SECONDS else _SHARE_OF_VAIN
         self._owed += report.seconds * share / (1 - share)
         began = time.perf_counter()
         better = self._improver.better(self._owed, below, halted) if self._owed > 0 else None
