@@ -242,8 +242,8 @@ def solve_without_tree(problem: Flowshop, options: Options, pool: DevicePool, ru
     limit = INFINITY if upper is None or known is not None else upper
     if not math.isfinite(run.time_left):
         run.notice(
-            f"the tree of {problem.jobs} jobs and {problem.machines} machines is not searched: the schedule is improved "
-            "until its makespan is the lower bound, or the run is stopped; set time_limit"
+            f"the tree of {problem.jobs} jobs and {problem.machines} machines is not searched: the schedule is "
+            "improved until its makespan is the lower bound, or the run is stopped; set time_limit"
         )
     best, tried, began = known, tried_before, time.perf_counter()
 
