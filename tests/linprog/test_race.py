@@ -423,7 +423,7 @@ def test_few_cores_are_left_to_highs_while_its_interior_point_will_end_sooner(mo
     thread = object.__new__(racer.HighsInteriorThread)
     monkeypatch.setattr(racer.HighsInteriorThread, "seconds_left", left)
     monkeypatch.setattr(start, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    monkeypatch.setattr(start, "own_seconds", lambda *_, **__: 2.0)
+    monkeypatch.setattr(start, "own_seconds", lambda *_: 2.0)
     monkeypatch.setattr(start, "has_hipo", lambda: False)
     monkeypatch.setattr(start, "head_start", lambda _, __, seconds: max(0.3, min(seconds, 5.0)))
     pool, run, options = SimpleNamespace(members=[member]), SimpleNamespace(time_left=np.inf), Options()

@@ -151,24 +151,22 @@ def leave_cores_to_highs(
     wait_until(began + (least if is_new else FIRST_WAIT))
     if race.is_decided or not is_new or least == most:
         return
-    device = member.info.capabilities
-    counted = race.run_concurrently(lambda: own_seconds(program, device, counted=True))
-    own = max(own_seconds(program, device), counted)
-    alone, interior = (
-        head_start(member, left, own),
-        [one for one in race.methods if isinstance(one, HighsInteriorThread)],
-    )
+    own = race.run_concurrently(lambda: own_seconds(program, member.info.capabilities))
+    alone = head_start(member, left, own)
+    interior = next((one for one in race.methods if isinstance(one, HighsInteriorThread)), None)
     wait_until(began + max(least, _PART_ALONE * alone))
-    if not interior or interior[0].seconds_left < _SLOW * own:
+    if interior is None or interior.seconds_left < _SLOW * own:
         wait_until(began + alone)
-    while interior and interior[0] in race.methods and interior[0].seconds_left < own and not race.is_decided:
+    if interior is None:
+        return
+    while interior in race.methods and interior.seconds_left < own and not race.is_decided:
         if time.perf_counter() >= began + _MOST_ALONE * alone:
             break
         wait_until(time.perf_counter() + WAIT_SECONDS)
-    if interior and interior[0] in race.methods and not race.is_decided and has_hipo():
-        interior[0].close()
+    if interior in race.methods and not race.is_decided and has_hipo():
+        interior.close()
         crossover = partial(HighsMethod, race.problem, "ipm", tolerance, "yes", lambda: race.run.time_left)
-        race.methods.append(HighsInteriorThread(interior[0], crossover, tolerance, "hipo"))
+        race.methods.append(HighsInteriorThread(interior, crossover, tolerance, "hipo"))
         wait_until(time.perf_counter() + alone)
 
 

@@ -158,26 +158,31 @@ def _sparse_seconds(columns: Any) -> float:
     return host_seconds(filled**2 / m, filled, products)
 
 
-def own_seconds(program: LinearProgram, device: Capabilities, counted: bool = False) -> float:
-    """Of the interior-point method on a CPU in all, with its usual number of iterations.
-
-    ``counted``: with the entries that a factor of ``A A^T`` has, where the rows do not fall into small levels: networks
-    and random patterns may fill in ten times more than is expected. The count takes about as long as one iteration.
-    """
+def own_seconds(program: LinearProgram, device: Capabilities) -> float:
+    """Of the interior-point method on a CPU in all, with its usual number of iterations."""
     if not program.m or not program.nonzeros:
         return 0.0
-    if not program.is_sparse:
-        return _ITERATIONS * (_ITERATION + dense_seconds(program.m, device))
-    columns = sp.csc_array(program.A)
-    if not counted or fills_in(columns):
-        return _ITERATIONS * (_ITERATION + _sparse_seconds(columns))
-    kept = DenseColumns(columns).kept
-    if products_in(kept) > _COUNTED or 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
-        return _ITERATIONS * (_ITERATION + _sparse_seconds(columns))
+    if program.is_sparse:
+        columns = sp.csc_array(program.A)
+        seconds = max(_sparse_seconds(columns), _counted_seconds(program, columns))
+    else:
+        seconds = dense_seconds(program.m, device)
+    return _ITERATIONS * (_ITERATION + seconds)
+
+
+def _counted_seconds(program: LinearProgram, columns: Any) -> float:
+    """With the entries that a factor of ``A A^T`` has; 0 where it is not worth a count.
+
+    Where rows do not fall into small levels, networks and random patterns may fill in ten times more than is expected.
+    The count takes about as long as one iteration.
+    """
+    if fills_in(columns) or products_in(kept := DenseColumns(columns).kept) > _COUNTED:
+        return 0.0
+    if 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
+        return 0.0
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)
-    seconds = host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
-    return _ITERATIONS * (_ITERATION + seconds)
+    return host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
 
 
 def is_out_of_reach(program: LinearProgram, device: Capabilities) -> bool:

@@ -18,7 +18,7 @@ Vector = NDArray[np.float64]
 _NOISE = 1e-7  # part of what is added up in a reduced cost that says nothing
 _WORTH = 1e-10  # part of the objective that a reduced cost, times the distance to its bound, may be worth
 _MOST_WRONG = 0.1  # part of all columns: more are no lost duals
-_STEPS = 10  # for each wrong column
+_STEPS, _MOST_STEPS = 10, 100_000  # for each wrong column, and in all: 35 microseconds each
 
 
 def mended(problem: LinearProgram, point: AuditedPoint, enough: float) -> AuditedPoint:
@@ -55,7 +55,7 @@ def _mended_duals(problem: LinearProgram, point: AuditedPoint, lost_first: bool)
     queue = [(-room[j], j) for j in first]
     heapq.heapify(queue)
     rank = np.where((y == 0.0) & lost_first, 2, 1)  # 0 of those that have been changed
-    for _ in range(_STEPS * first.size):
+    for _ in range(min(_STEPS * first.size, _MOST_STEPS)):
         if not queue:
             break
         j = heapq.heappop(queue)[1]
