@@ -30,6 +30,7 @@ DASHBOARDS = {  # name: solver and page
 OTHERS = ("window-light", "window-dark", "preview", "compare", "run-table", "statistics")
 SEEDS = range(1, 7)
 WINDOW, PANEL = (1360, 850), (1136, 860)
+_FREQUENT = 192  # colours that are kept since they are frequent; a state in green has few pixels
 
 
 class Camera:
@@ -143,17 +144,23 @@ class Camera:
 
 
 def small(widget: Any) -> QImage:
-    """A picture with the 256 most frequent colours, in a third of the bytes; others become the nearest of them."""
+    """A picture with 256 colours, in a third of the bytes: the most frequent and those unlike them; others are near."""
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     shape = image.height(), image.bytesPerLine() // 4
     pixels = np.frombuffer(image.constBits(), np.uint32).reshape(shape)[:, : image.width()]
     colours, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
-    kept = colours[np.argsort(-counts)[:256]]
-    parts, kept_parts = (np.stack([one >> bits & 255 for bits in (0, 8, 16)], 1).astype(int) for one in (colours, kept))
-    nearest = np.array([np.abs(kept_parts - part).sum(1).argmin() for part in parts], np.uint8)
+    parts = np.stack([colours >> bits & 255 for bits in (0, 8, 16)], 1).astype(int)
+    by_count = np.argsort(-counts)
+    kept: list[int] = []
+    away, nearest = np.full(len(colours), 1000), np.zeros(len(colours), np.uint8)
+    for place in range(min(256, len(colours))):
+        kept.append(int(by_count[place] if place < _FREQUENT else away.argmax()))
+        far = np.abs(parts - parts[kept[-1]]).sum(1)
+        nearest[far < away] = place
+        away = np.minimum(away, far)
     indices = nearest[places.reshape(pixels.shape)]
     made = QImage(indices.tobytes(), *indices.shape[::-1], indices.shape[1], QImage.Format.Format_Indexed8)
-    made.setColorTable(kept.tolist())
+    made.setColorTable(colours[kept].tolist())
     return made.copy()  # with bytes of its own
 
 

@@ -47,8 +47,8 @@ class EstimateBox(QWidget):
             return
         self.button.setText("Stop")
         self.answer.setText(f"Searching a sample, which takes about {SECONDS} s at most, and seconds to compile…")
-        self._query = JsonQuery(words, "the estimate cannot be read", self)
-        self._query.answered.connect(lambda found: self._show(estimate_text(found)))
+        self._query = JsonQuery(words, estimate_text, "the estimate cannot be read", self)
+        self._query.answered.connect(self._show)
         self._query.failed.connect(self._show)
 
     def close_process(self) -> None:

@@ -10,9 +10,9 @@ import os
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Qt, QTimer, Signal
 
@@ -218,14 +218,19 @@ class Child(QObject):
 
 
 class JsonQuery(QObject):
-    """What a command answers as JSON, in a process of its own: ``answered(content)`` or ``failed(message)``, once."""
+    """What ``read`` makes of a command's JSON: ``answered(it)`` or ``failed(message)``, once.
+
+    The command is a process of its own; ``unread`` is the message if it says neither what ``read`` takes nor why not.
+    """
 
     answered = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, words: Sequence[str], unread: str, parent: QObject | None = None) -> None:
+    def __init__(
+        self, words: Sequence[str], read: Callable[[Any], object], unread: str, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
-        self._unread = unread
+        self._reader, self._unread = read, unread
         self._process = QProcess(self)
         self._process.setProcessEnvironment(child_environment())
         self._process.finished.connect(self._read)
@@ -245,12 +250,12 @@ class JsonQuery(QObject):
     def _read(self) -> None:
         text = bytes(self._process.readAllStandardOutput().data()).decode(errors="replace")
         try:
-            content = json.loads(text[text.index("{") :])  # the shell of a host may print a line before
-        except ValueError:
+            answer = self._reader(json.loads(text[text.index("{") :]))  # the shell of a host may print a line before
+        except (ValueError, KeyError, TypeError):
             lines = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip().splitlines()
             self.failed.emit(lines[-1].removeprefix("error: ") if lines else self._unread)
         else:
-            self.answered.emit(content)
+            self.answered.emit(answer)
 
 
 def child_environment() -> QProcessEnvironment:

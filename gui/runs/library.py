@@ -83,7 +83,7 @@ class Library:
         """Take in what others changed, folders without a note for some ``seconds``; whether anything is different."""
         known = {note.key: note for note in self.notes}
         names = [name for name in self._names() if name.endswith(".json")]
-        stamps = {name[:-5]: at for name in names if (at := stamp(f"{self.runs}/{name}")) is not None}
+        stamps = {name[:-5]: at for name in names if (at := stamp(os.path.join(self.runs, name))) is not None}
         changed = False
         for key, at in stamps.items():
             note = known.get(key)
@@ -126,22 +126,25 @@ class Library:
         return len(self.notes) != before or bool(gone)
 
     def _names(self) -> list[str]:
-        return sorted(os.listdir(self.runs)) if os.path.isdir(self.runs) else []
+        with contextlib.suppress(OSError):
+            return sorted(os.listdir(self.runs))
+        return []
 
     def _unlisted(self, known: Collection[str]) -> Iterator[Path]:
         """The run folders that are none of these."""
         for name in self._names():
-            folder = f"{self.runs}/{name}"
-            if folder not in known and not name.startswith(".") and os.path.isfile(f"{folder}/run.toml"):
+            folder = os.path.join(self.runs, name)
+            if folder not in known and not name.startswith(".") and os.path.isfile(os.path.join(folder, "run.toml")):
                 yield Path(folder)
 
     def read_unlisted(self, known: Collection[str], most: int) -> list[RunNote]:
         """The notes of at most so many folders without one, but these; on any thread, as :meth:`take_in` is not."""
         found: list[RunNote] = []
         for folder in self._unlisted(known):
-            if len(found) < most:
-                with contextlib.suppress(QuintetError, OSError):
-                    found.append(self._indexed(folder))
+            if len(found) == most:
+                break
+            with contextlib.suppress(QuintetError, OSError):
+                found.append(self._indexed(folder))
         self._save_index()
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,5 +16,9 @@ class DeviceQuery(JsonQuery):
     found = Signal(list, dict)
 
     def __init__(self, words: Sequence[str], parent: QObject | None = None) -> None:
-        super().__init__(words, "the device list cannot be read", parent)
-        self.answered.connect(lambda content: self.found.emit(content["devices"], content["missing"]))
+        super().__init__(words, _listed, "the device list cannot be read", parent)
+        self.answered.connect(lambda listed: self.found.emit(*listed))
+
+
+def _listed(content: Any) -> tuple[list[Any], dict[str, str]]:
+    return list(content["devices"]), dict(content["missing"])

@@ -40,6 +40,7 @@ LISTED = """print('Welcome!'); print('{"devices": [{"id": "opencl:0"}], "missing
     [
         (LISTED, [[{"id": "opencl:0"}], {"cuda": "no driver"}]),
         ("print('hello')", ["the device list cannot be read"]),
+        ("print('{}')", ["the device list cannot be read"]),
         ("import sys; sys.exit('no such driver')", ["no such driver"]),
         ("import os; os.kill(os.getpid(), 11)", ["the device list cannot be read"]),
     ],
@@ -59,6 +60,7 @@ def test_a_query_of_devices_answers_once_whatever_becomes_of_its_process(qtbot, 
     [
         ("import sys; sys.exit('error: no device 9')", "No device 9"),
         ("print('hello')", "The estimate cannot be read"),
+        ("print('{}')", "The estimate cannot be read"),
         ("import time; time.sleep(3600)", ""),  # until it is stopped
     ],
 )
