@@ -54,8 +54,7 @@ class RunModel(QAbstractTableModel):
         if role == NOTE:
             return note
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            differs = self.distinction(note) if column.name == "title" else ""
-            return f"{note.title}  {differs}" if differs else column.text(note)
+            return self.full_title(note) if column.name == "title" else column.text(note)
         if role == SORT:
             return column.value(note)
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -74,6 +73,11 @@ class RunModel(QAbstractTableModel):
             self._distinctions = distinctions(self.notes)
             self._known = {one.key: _identity_of(one) for one in self.notes}
         return self._distinctions.get(note.key, "")
+
+    def full_title(self, note: RunNote) -> str:
+        """The title of a run, and by what it differs from others of this title."""
+        differs = self.distinction(note)
+        return f"{note.title}  {differs}" if differs else note.title
 
     def row_of(self, note: RunNote) -> int:
         """The row of a run; -1 if it is not there."""

@@ -87,10 +87,10 @@ def run_row(note: RunNote, title: str, differs: str) -> Row:
     return Row(title, differs, note.colour, note.state, said, warnings, numbers, note.seconds)
 
 
-def accessible_text(note: RunNote) -> str:
+def accessible_text(note: RunNote, title: str) -> str:
     """A run in one sentence, for screen readers."""
     return (
-        f"{note.title}, {state_text(note.state, len(note.warnings))}, "
+        f"{title}, {state_text(note.state, len(note.warnings))}, "
         f"best {value_text(note.best)}, bound {value_text(note.bound)}, "
         f"gap {gap_text(note.gap)}, {seconds_text(note.seconds)}"
     )
@@ -234,7 +234,7 @@ class RunTree(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return entry.title
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return accessible_text(entry)
+            return accessible_text(entry, self._source.full_title(entry))
         return _tip(entry) if role == _TIP else None
 
 

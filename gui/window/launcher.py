@@ -57,7 +57,7 @@ class Launcher(Controller):
         """Whether queued runs do not start."""
         self._command = list(command) if command is not None else None
         self.standby = Standby(command, standby, self)
-        self.patience = (8.0, 4.0)
+        self.patience = Child.patience
         self.accepting = True
         """Whether new runs may be started; False while the window is closing."""
         self._tabs.changed.connect(self._start_queued)

@@ -286,9 +286,7 @@ class Tabs(QObject):
             self.widget.setTabText(self.widget.indexOf(tab), self._title(tab.note))
 
     def _title(self, note: RunNote) -> str:
-        """The title of a run, and by what it differs from others of this title."""
-        differs = self._library.model.distinction(note)
-        return _tab_text(f"{note.title} {differs}" if differs else note.title)
+        return _tab_text(self._library.model.full_title(note))
 
     def update_note(self, note: RunNote) -> None:
         """Show the tags and the note of a run as they are now."""

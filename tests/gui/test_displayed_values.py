@@ -267,7 +267,7 @@ def test_a_gap(qtbot, tmp_path, gap, text):
     note.follow(view)
     assert figure(panel, "objective").unit.endswith(f"gap {text}")
     assert dict(panel.summary())["Gap"] == column_named("gap").text(note) == text
-    assert f"gap {text}" in accessible_text(note)
+    assert f"gap {text}" in accessible_text(note, note.title)
     assert _best_text(best, wide=True) == f"best 2,178  bound 1,916  gap {text}"
     assert compared(qtbot, [note, note])[2]["gap"] == [text, text]
 

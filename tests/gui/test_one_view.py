@@ -88,7 +88,7 @@ def assert_same_labels(tab, status):
     assert status.progress.isHidden() == (view.fraction is None)
     assert tiles.get("Remaining", "–") in (view.remaining_text.removesuffix(" left"), "–")
     if tab.child is not None:
-        assert elapsed in accessible_text(note)
+        assert elapsed in accessible_text(note, note.title)
         assert column_named("best").text(note) == value_text(view.best)
         assert column_named("time").text(note) == elapsed
         assert title_of(tab, [tab]).startswith(view.progress_text)

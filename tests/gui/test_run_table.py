@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QLineEdit
 
 from engine.util.text import value_text
 from gui.runs.library import Library
-from gui.runs.model import RunModel
+from gui.runs.model import NOTE, RunModel
 from gui.runs.notes import RunNote
 from gui.runs.query import matches, parse
+from gui.runs.tree import RunTree
 from tests.support.app import COUNTING, SAMPLES
 
 NOTES = [
@@ -155,6 +156,12 @@ def test_runs_of_one_title_are_distinguished_by_option_then_seed_then_time():
     assert texts["run2"].startswith("score bic, seed 2, ")
     assert texts["run2"] != texts["run3"]
     assert texts["other"] == ""
+    tree, said = RunTree(model), Qt.ItemDataRole.AccessibleTextRole
+    rows = [tree.index(row, 0) for row in range(tree.rowCount())]
+    for row, note in enumerate(model.notes):
+        (entry,) = (one for one in rows if one.data(NOTE) is note)
+        assert entry.data(said).startswith(f"{model.index(row, 0).data()}, ")
+        assert texts[note.key] in entry.data(said)
     model.notes[0].title = "renamed"
     model.update(model.notes[0])
     assert model.distinction(model.notes[0]) == ""
