@@ -53,8 +53,10 @@ class RunModel(QAbstractTableModel):
         note, column = self.notes[index.row()], self.columns[index.column()]
         if role == NOTE:
             return note
+        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole) and column.name == "title":
+            return self.full_title(note)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self.full_title(note) if column.name == "title" else column.text(note)
+            return column.text(note)
         if role == SORT:
             return column.value(note)
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -75,7 +77,7 @@ class RunModel(QAbstractTableModel):
         return self._distinctions.get(note.key, "")
 
     def full_title(self, note: RunNote) -> str:
-        """The title of a run, and by what it differs from others of this title."""
+        """The title of a run, and by what it differs from others of this title; it changes when others come or go."""
         differs = self.distinction(note)
         return f"{note.title}  {differs}" if differs else note.title
 

@@ -12,6 +12,8 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLineEdit,
     QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTableView,
     QToolButton,
     QVBoxLayout,
@@ -73,6 +75,14 @@ def _text(value: Any) -> str:
     return (", ".join(map(str, value)) if isinstance(value, list) else str(value)).lower()
 
 
+class _FullTitle(QStyledItemDelegate):
+    """Paints the whole title of a run; the text of its cell must not change when other runs are added."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.text = index.data(Qt.ItemDataRole.AccessibleTextRole)
+
+
 class RunTable(QWidget):
     """All runs in a table; ``menu_requested(point)`` is at a global point."""
 
@@ -102,6 +112,7 @@ class RunTable(QWidget):
         self.columns_menu.aboutToShow.connect(self._fill_columns_menu)
         self.columns_button.setMenu(self.columns_menu)
         self.view = self._make_view()
+        self._full_title, self._plain = _FullTitle(self.view), self.view.itemDelegate()
         row = filled(QHBoxLayout(), (self.filter, 1), self.count, self.columns_button)
         filled(QVBoxLayout(self), row, self.error, (self.view, 1), margins=(8, 8, 8, 4))
         self.filter.textChanged.connect(self._choose)
@@ -164,6 +175,7 @@ class RunTable(QWidget):
         if sorted_by in shown:
             self.view.sortByColumn(shown.index(sorted_by), order)
         for place, name in enumerate(shown):
+            self.view.setItemDelegateForColumn(place, self._full_title if name == "title" else self._plain)
             title = header.fontMetrics().horizontalAdvance(self._model.columns[place].title)
             self.view.setColumnWidth(place, _WIDTHS.get(name) or max(110, title + 30))
         self._settings.setValue("run_columns", ",".join(shown))

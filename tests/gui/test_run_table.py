@@ -160,7 +160,7 @@ def test_runs_of_one_title_are_distinguished_by_option_then_seed_then_time():
     rows = [tree.index(row, 0) for row in range(tree.rowCount())]
     for row, note in enumerate(model.notes):
         (entry,) = (one for one in rows if one.data(NOTE) is note)
-        assert entry.data(said).startswith(f"{model.index(row, 0).data()}, ")
+        assert entry.data(said).startswith(f"{model.index(row, 0).data(said)}, ")
         assert texts[note.key] in entry.data(said)
     model.notes[0].title = "renamed"
     model.update(model.notes[0])

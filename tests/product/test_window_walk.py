@@ -174,7 +174,8 @@ class Walk:
             if note is not None and note.key in said:
                 row = said[note.key]
                 cells = {name: shown.index(row, column).data() for column, name in enumerate(table.columns)}
-                assert text.startswith(f"{cells['title']}, {cells['state']}")
+                title = shown.index(row, table.columns.index("title")).data(Qt.ItemDataRole.AccessibleTextRole)
+                assert text.startswith(f"{title}, {cells['state']}")
                 assert f"best {cells['best']}" in text or not cells["best"]
 
 
