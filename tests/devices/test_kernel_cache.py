@@ -64,8 +64,7 @@ DRAWN = f"{0x6627E8D5}\n"  # of Random123's known answers
 def started(cache, *words):
     kept = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
     variables = kept | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)}
-    if "optimize" in words:
-        variables["POCL_EXTRA_BUILD_FLAGS"] = ""
+    variables["POCL_EXTRA_BUILD_FLAGS"] = "" if "optimize" in words else "-cl-opt-disable"  # no process beside
     words = [sys.executable, "-c", PROGRAM, *words]
     return subprocess.run(words, capture_output=True, text=True, env=variables, timeout=300)
 
@@ -137,6 +136,14 @@ def test_nobody_waits_for_a_process_beside_that_fails_or_is_early(tmp_path, prog
     done = started(tmp_path, "optimize", "beside", shutil.which(program) or program)
     lines = f"{DRAWN}True\n{3 * DRAWN}False {program == sys.executable}\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, lines, "")
+
+
+def test_a_file_that_another_process_is_about_to_rename_is_not_missed_later(filled):
+    (program,) = {path.parent for path in filled.rglob("program.bc")}
+    (program / "program.bc_0thxNJ.temp").touch()
+    assert "program.bc" in (found := set(kernel_cache._files(str(program))))
+    (program / "program.bc_0thxNJ.temp").unlink()
+    assert set(kernel_cache._files(str(program))) == found
 
 
 @POSIX

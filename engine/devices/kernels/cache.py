@@ -336,9 +336,10 @@ def _folders(path: str) -> list[str]:
 
 
 def _files(program: str) -> Iterator[str]:
-    """The files of a program with content, from its folder; PoCL touches an empty one, ``last_accessed``."""
+    """The files of a program, from its folder; not those that PoCL touches or is about to rename."""
     for place, _, names in os.walk(program):
-        yield from (os.path.relpath(f"{place}/{name}", program) for name in names if name != "last_accessed")
+        lasting = (name for name in names if name != "last_accessed" and not name.endswith(".temp"))
+        yield from (os.path.relpath(f"{place}/{name}", program) for name in lasting)
 
 
 def _digest(path: str) -> str:
