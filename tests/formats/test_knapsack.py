@@ -77,6 +77,8 @@ FAULTS = [
     ("name\nn 1\nc 50\nz 0\ntime 0\n", "the block ends too early: item 0 is missing (there should be 1 item)", 5),
     ("name\nn 1\nc 50\nz 0\ntime 0\n1,2,3,0\n2,2,3,0\n", "the block of 1 item has ended", 7),
     ("name\nn 1\nc 50\nz 0\ntime 0\n\n1,2,w,0\n", "the weight of item 0 must be an integer; got 'w'", 7),
+    ("name\nn 3\nc 50\nz 1\n-----\n", "'time <number>' must stand here; got '-----'", 5),
+    ("name\nn 1\nc 50\nz 0\ntime 0\n1,2,3,2\n", "the x of item 0 must be 0 or 1; got 2", 6),
     ("1\n0 5 \0\n5\n", "the file is not UTF-8 text; it holds the byte 0x00", 2),
 ]
 

@@ -84,6 +84,9 @@ FAULTS = [
     (".bed", lambda old: old[:-1], "the file has 10 bytes, but 6 people and 4 variants take 11"),
     (".bed", lambda old: b"no" + old, "this is no BED file of PLINK"),
     (".fam", lambda old: old.replace(b"1 2\n", b"1 -9\n"), "3 of 6 people have no phenotype; leave them out"),
+    (".bed", lambda old: b"\x6c\x1b\x00" + old[3:], "the genotypes are in the order of people"),
+    (".fam", lambda old: old + b"f6 p6\n", "a line of the people has 6 fields; got 2"),
+    (".cov", lambda old: old.replace(b"FID", b"x"), "a file of covariates begins with FID, IID and their names"),
     (".bim", lambda old: b"", "the file of the variants is empty"),
     (".bim", None, "cannot be read"),
     (".cov", lambda old: old.replace(b"f2 p2", b"f2 p9"), "1 of 6 people have no covariates, the first of them 'p2'"),
@@ -99,6 +102,29 @@ def test_files_that_do_not_fit_are_refused(tmp_path, suffix, change, message):
     place.unlink() if change is None else place.write_bytes(change(place.read_bytes()))
     with pytest.raises(engine.ProblemError, match=message):
         engine.HorseshoeProbit.read(path, covariates=path.with_suffix(".cov"))
+
+
+def test_options_of_tables_are_refused_with_genotypes_and_covariates_with_tables(tmp_path):
+    path = write(tmp_path, drawn(np.random.default_rng(5), 6, 4), [1, 2, 1, 2, 1, 2])
+    for option in ({"target": "rs1"}, {"weights": "rs1"}, {"offset": "rs1"}, {"unpenalized": "rs1"}, {"encode": True}):
+        with pytest.raises(engine.ProblemError, match=rf"{next(iter(option))} is for tables"):
+            engine.HorseshoeProbit.read(path, **option)
+    table = tmp_path / "table.csv"
+    table.write_text("x,y\n1,0\n2,1\n")
+    with pytest.raises(engine.ProblemError, match="covariates are read beside genotypes"):
+        engine.HorseshoeProbit.read(table, covariates="other")
+
+
+def test_what_others_may_write_to_is_copied_and_a_read_only_array_is_not():
+    X, y = np.random.default_rng(1).standard_normal((9, 3)), np.arange(9) % 2
+    seen = X[:]
+    seen.setflags(write=False)
+    buffer = np.frombuffer(bytearray(X.tobytes())).reshape(9, 3)
+    buffer.setflags(write=False)
+    for data in (X, seen, buffer):
+        assert not np.shares_memory(engine.HorseshoeProbit(data, y).X, data)
+    X.setflags(write=False)
+    assert engine.HorseshoeProbit(X, y).X is X
 
 
 def test_a_map_of_a_file_and_blocks_are_not_copied(tmp_path):

@@ -171,6 +171,8 @@ def test_frames_keep_their_names_and_refuse_text(library):
         ("a,b,y\n1,2,1\n2,,0\n", r"column 'b' has an empty cell; fill it.*line 3"),
         ("a,b,y\n1,2,1\n2,0\n", r"a row has 2 cells; the table has 3 columns.*line 3"),
         ("a,a,y\n1,2,1\n", "two columns are called 'a'"),
+        ("   # note\n", "the table is empty"),
+        ("y\n1\n", "the table has one column"),
         ("1 1:2\n0 2:x\n", "'0 2:x' is not a line of LIBSVM.*line 2"),
         ("1 1:2 1:3\n", "a row has the index 1 twice.*line 1"),
     ],
@@ -184,6 +186,7 @@ def test_what_cannot_be_used_is_refused_with_its_place(tmp_path, text, message):
     ("text", "read", "message"),
     [
         ("a,b,y\n1,2,1\n\n3,nan,0\n", {}, r"X must be finite; column 'b' has nan \(.*, line 4\)"),
+        ("1 1:1 2:3\n0 1:2\n1 1:nan\n", {}, r"column 'x1' has nan \(.*, line 3\)"),
         ("# made by hand\n1 2 0\n3 4 nan\n", {"family": "normal"}, r"y must be finite; got nan \(.*, line 3\)"),
         ("a,y\n1,2\n2,2.5\n", {"family": "counts"}, r"got 2.5 \(.*, line 3\)"),
         ("1 1:1 2:3\n0 1:1_0\n", {}, r"'0 1:1_0' is not a line of LIBSVM \(.*, line 2\)"),
@@ -200,6 +203,7 @@ def test_a_number_that_a_problem_refuses_is_reported_with_its_line(tmp_path, tex
     [
         ([[1.0, np.nan]], [1], "column 'x1' has nan in row 0"),
         ([[1.0], [2.0], [3.0]], [0, 1, 2], "y must have two different values; it has 3: 0, 1, 2; Horse"),
+        ([[1.0], [2.0]], ["a", "a"], "y has one value only, 'a'; write it as 0 or 1"),
         ([[1.0], [2.0]], [0, 1, 1], "y must have one value for each of the 2 rows"),
         ([["a"], ["b"]], [0, 1], "X must hold numbers"),
         (np.zeros((0, 3)), [], "X must have rows and columns"),
@@ -229,3 +233,32 @@ def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path, kind):
         expected = [[0, 0, 1, 1.5], [1, 0, 0, 2.0], [0, 0, 1, 3.0], [0, 1, 0, 4.0]]
         assert np.array_equal(problem.X, expected)
         assert problem.y.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("colour,y\nred,1\n,0\nblue,1\n", r"column 'colour' has an empty cell.*line 3"),
+        ("colour,colour=red,y\nred,1,1\nblue,2,0\n", "two columns are called 'colour=red'"),
+        ("word,y\n" + "".join(f"w{n},{n % 2}\n" for n in range(1001)), "has 1,001 different words; at most 1,000 are"),
+    ],
+)
+def test_what_cannot_be_encoded_is_refused_by_name(tmp_path, text, message):
+    with pytest.raises(ProblemError, match=message):
+        tables.read(write(tmp_path / "data.csv", text), encode=True)
+
+
+@pytest.mark.parametrize("separator", ["; ", "  "])
+def test_words_are_a_target_and_columns_may_be_separated_in_other_ways(tmp_path, separator):
+    text = "a,b,label\n1,4,spam\n2,5,ham\n3,7,spam\n".replace(",", separator)
+    problem = engine.HorseshoeProbit.read(write(tmp_path / "data.txt", text))
+    assert (problem.names, problem.classes, problem.y.tolist()) == (("a", "b"), ("ham", "spam"), [True, False, True])
+    assert problem.X.tolist() == [[1, 4], [2, 5], [3, 7]]
+    back = engine.HorseshoeProbit.from_arrays(problem.to_arrays(), "again")
+    assert (back.names, back.classes, back.X.tolist()) == (problem.names, problem.classes, problem.X.tolist())
+
+
+def test_a_table_larger_than_the_limit_is_refused_before_it_is_made(tmp_path):
+    wide = write(tmp_path / "wide", "1 1:1\n0 167772160:1\n" * 30)
+    with pytest.raises(ProblemError, match=r"a table of 60 rows and 167772160 columns would take 33.6 GB of memory"):
+        tables.read(wide)

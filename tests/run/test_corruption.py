@@ -96,6 +96,14 @@ def test_a_run_with_a_damaged_result_resumes_from_its_checkpoint(name, change, t
     assert all(notice.endswith("; the run resumes from its last checkpoint") for notice in notices)
 
 
+def test_a_run_with_a_damaged_result_and_no_checkpoint_is_refused(tmp_path):
+    engine.solve(Counting(5), run_folder=tmp_path / "r")
+    (tmp_path / "r" / "result.npz").unlink()
+    with pytest.raises(RunFolderError, match=r"result\.npz is missing"):
+        engine.resume(tmp_path / "r")
+    assert engine.resume(tmp_path / "r", from_start=True).objective == counting.expected(5)
+
+
 def test_a_run_whose_checkpoints_are_all_damaged_begins_again_only_if_asked(tmp_path):
     path = stopped(tmp_path / "r")
     for file in path.glob("checkpoint-*.npz"):

@@ -48,6 +48,13 @@ def test_files_are_read_and_unreadable_ones_are_failures(tmp_path):
     assert isinstance(found.failures[1].error, ProblemError)
 
 
+def test_seeds_and_time_limits_are_those_of_each_run():
+    found = engine.map([Counting(10**6), Counting(5), Counting(5)], seeds=[3, 1, 2], time_limit=0.4, slice_seconds=0.01)
+    assert [result.status for result in found.results] == [Status.TIME_LIMIT, Status.OPTIMAL, Status.OPTIMAL]
+    assert [result.objective for result in found.results[1:]] == [counting.expected(5, seed) for seed in (1, 2)]
+    assert [row["seed"] for row in found.table()] == [3, 1, 2]
+
+
 def test_wrong_options_are_refused_before_anything_runs():
     seen = []
     with pytest.raises(OptionError, match="stile"):
@@ -85,3 +92,11 @@ def test_a_fault_while_a_group_is_solved_is_reported_before_its_problems_are_sol
     with pytest.warns(engine.QuintetWarning, match="2 problems are solved one after the other.*launch was refused"):
         found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
     assert [result.bound for result in found.results] == [3, 4]
+
+
+def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch):
+    def refuse(*arguments):
+        raise engine.OutOfDeviceMemory("too many at once")
+
+    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=refuse))
+    assert [result.bound for result in engine.map([Counting(3), Counting(4)], slice_seconds=0).results] == [3, 4]

@@ -2,6 +2,7 @@
 
 import io
 import math
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -32,6 +33,30 @@ def test_the_recorder_appends_and_every_event_is_on_disk_at_once(tmp_path):
     again(FAILED)
     again.close()
     assert [events.from_json(line) for line in path.read_text().splitlines()] == [STARTED, FINISHED, FAILED]
+
+
+def test_events_wait_until_there_is_room_again(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(EventLog, "MOST_KEPT", 3)
+    record, room = EventLog(tmp_path / "e.jsonl"), [30]
+    file = record._file
+
+    def write(line):
+        if not room:
+            raise OSError(28, "No space left on device")
+        return file.write(line[: room.pop()])
+
+    record._file = Mock(write=write)
+    for at in range(6):
+        record(metric(at))
+    record._file = file
+    record(metric(6))
+    record.close()
+    cut, *lines = (tmp_path / "e.jsonl").read_text().splitlines()
+    assert len(cut) == 30
+    notice, *kept = map(events.from_json, lines)
+    assert notice.message == "4 events could not be recorded here"
+    assert kept == [metric(4), metric(5), metric(6)]
+    assert caplog.text.count("events cannot be written") == 1
 
 
 class Flushed(io.StringIO):

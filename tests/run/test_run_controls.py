@@ -85,6 +85,9 @@ def test_stop_keeps_the_best_so_far_even_from_a_pause():
     with engine.Engine() as owner:
         run = owner.start(LONG, on_event=watch)
         wait_until(lambda: watch.of(events.Incumbent))
+        with pytest.raises(TimeoutError, match=r"has not ended after 0\.01 s"):
+            run.wait(0.01)
+        assert not run.join(0.01)
         run.pause()
         time.sleep(0.05)
         run.stop()
@@ -93,6 +96,23 @@ def test_stop_keeps_the_best_so_far_even_from_a_pause():
     assert run.state == "ended"
     assert result.status == Status.INTERRUPTED
     assert result.counters["counted"] > 0
+
+
+@pytest.mark.parametrize("observer", [5, [print, 5], "print"])
+def test_what_cannot_be_called_is_no_observer(observer, tmp_path):
+    with pytest.raises(engine.OptionError, match="on_event must be a callable"):
+        engine.solve(Counting(3), on_event=observer, run_folder=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_engine_that_closes_stops_its_runs():
+    watch = Watch()
+    with engine.Engine() as owner:
+        runs = [owner.start(LONG, on_event=watch), owner.start(LONG)]
+        wait_until(lambda: watch.of(events.Incumbent))
+    first, second = (run.wait(timeout=0) for run in runs)
+    assert first.counters["counted"] > 0
+    assert (second.status, second.objective) == (Status.INTERRUPTED, None)
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])

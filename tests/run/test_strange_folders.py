@@ -52,6 +52,7 @@ def describe(folder, change):
             lambda d: d["problem"].update({"class": "Problem", "module": "engine.base.problem"}),
             "of the class Problem of the module engine.base.problem, which has no file",
         ),
+        (lambda d: d.update(format=7), "has format 7; this version .* reads format 1"),
         (lambda d: d["options"].update(stepp=5), "unknown option 'stepp'"),
     ],
 )
