@@ -59,6 +59,15 @@ def test_events_wait_until_there_is_room_again(tmp_path, monkeypatch, caplog):
     assert caplog.text.count("events cannot be written") == 1
 
 
+def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"time":0}\n{"time":1,"ty')
+    record = EventLog(path)
+    record(metric(2))
+    record.close()
+    assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(metric(2)) + "\n"
+
+
 class Flushed(io.StringIO):
     """Counts flushes, and what was in it at each."""
 

@@ -147,6 +147,15 @@ def test_knapsacks_are_verified_and_lies_refuted(problem):
         assert verdict(problem, result, **changes, status=Status.TIME_LIMIT) != "verified"
 
 
+def test_an_item_taken_too_often_and_a_solution_that_is_said_not_to_exist_are_seen():
+    for name, value, expected in (("0/1", 120, "refuted"), ("bounded", 12, "verified")):
+        assert verdict(KNAPSACKS[name], Result(Status.FEASIBLE, value, None, np.array([0, 0]))) == expected
+    heavy = engine.MultipleChoiceKnapsack([3, 4, 5, 6], [1, 2, 2, 3], classes=[0, 0, 1, 1], capacity=2)
+    none = Result(Status.INFEASIBLE, None, None, None)
+    given = (heavy, KNAPSACKS["classes"], KNAPSACKS["0/1"])
+    assert [verdict(problem, none) for problem in given] == ["verified", "refuted", "refuted"]
+
+
 @pytest.mark.parametrize("scale", [1, 4])
 def test_the_profile_of_all_capacities_is_checked(scale):
     problem = engine.Knapsack(np.array([3, 7, 2, 9]) / scale, [3, 6, 3, 9], 17)  # 3 divides all weights

@@ -194,3 +194,10 @@ def test_scores_are_derivatives_of_the_log_likelihood(family):
     if family in ("normal", "student"):
         expected = (value(m, at + step) - value(m, at - step)).sum() / (2 * step)
         assert of_shape[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_draws_that_are_not_finite_are_refuted():
+    problem, result, options = drawn("probit")
+    changed = {**result.arrays, "beta": result.arrays["beta"].copy()}
+    changed["beta"][1, 2, 0] = np.nan
+    assert engine.verify(replace(result, arrays=changed), problem, **options).refuted == ("some draws are not finite",)
