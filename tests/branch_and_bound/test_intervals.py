@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from engine.solvers.branch_and_bound.intervals import cut, digits_of
 from engine.solvers.branch_and_bound.masks import bits_of, index_of_lowest, lowest_of, masks_of
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
-from engine.solvers.branch_and_bound.problems.flowshop_best_known import published_flowshops
 from engine.solvers.branch_and_bound.problems.queens import Queens
+from engine.solvers.branch_and_bound.proofs.record import Proof
 from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
 from tests.support.engines import engine_of
 from tests.support.searching import aligned, as_gpu, counts, explore, number_of
@@ -142,9 +143,9 @@ def test_large_published_flowshops_are_proved(device, gpu, number, nodes):
 
 
 def test_a_known_schedule_of_200_jobs_is_proved_optimal():
-    known = published_flowshops()["ta094"]
-    result = engine.solve(Flowshop.taillard(94), initial=known.schedule)
-    assert (result.status, result.objective) == ("optimal", known.upper)
+    proof = Proof.read(Path(__file__).parents[2] / "samples/proofs/ta094.json")
+    result = engine.solve(Flowshop.taillard(94), initial=tuple(proof.schedule))
+    assert (result.status, result.objective) == ("optimal", 10889)
 
 
 @pytest.mark.full
