@@ -95,7 +95,8 @@ def restore(tree: Tree, arrays: dict[str, NDArray[Any]], state: Any) -> tuple[Pr
     covered = length_of_levels(explored) + units.length()
     if covered != leaves:
         raise RunFolderError(f"the checkpoint covers {covered} of the tree's {leaves} leaves")
-    if checked.value > checked.initial or (not tree.counts and checked.bound > checked.value):
+    better = checked.value < checked.initial and checked.has_solution
+    if not (better or checked.value == checked.initial) or (not tree.counts and checked.bound > checked.value):
         raise RunFolderError(
             f"the checkpoint's bounds contradict each other: initial upper bound {checked.initial}, best value "
             f"{checked.value}, lower bound {checked.bound}"
