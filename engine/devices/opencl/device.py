@@ -24,7 +24,7 @@ from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.cache import alone, keep, kept, note_build
 from ..kernels.program import Kernel, Signature, signatures
 from ..kernels.source import Source, compiler_location, dump
-from .beside import UNOPTIMIZED, Beside, guarded, is_optimized
+from .beside import UNOPTIMIZED, Beside, can_be_guarded, guarded, is_optimized
 from .listing import list_devices, native_devices, pyopencl
 from .queue import OpenCLQueue
 
@@ -223,7 +223,8 @@ class OpenCLDevice(Device):
     def _starts_quick(self, source: Source, entry: str) -> bool:
         beside = self._shared.beside
         is_small = beside is not None and beside.works and self.allocated_bytes <= _MOST_QUICK_BYTES
-        return is_small and _AT_ONCE not in source.text and not is_optimized(source, entry)
+        may_wait = _AT_ONCE not in source.text and can_be_guarded(source.text)
+        return is_small and may_wait and not is_optimized(source, entry)
 
     def _handle(self, source: Source, signature: Signature, quick: bool) -> tuple[Any, Any, Any, bool]:
         program = self._program(source, quick)
