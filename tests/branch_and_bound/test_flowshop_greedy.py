@@ -159,6 +159,8 @@ def test_many_jobs_have_a_tree_where_it_may_end_or_is_asked_for():
     ):
         problem = engine.Flowshop(np.ones((machines, jobs), int))
         assert is_searched(problem, FlowshopOptions(**options)) is searched
+    with pytest.raises(ProblemError, match="no search of permutation flowshop of 300 jobs to estimate"):
+        engine.estimate(engine.Flowshop(np.ones((60, 300), int)))
 
 
 @pytest.mark.parametrize(
@@ -166,6 +168,7 @@ def test_many_jobs_have_a_tree_where_it_may_end_or_is_asked_for():
     [
         ((1, 2001), {}, "up to 2000 jobs and 100 machines; permutation flowshop of 2,001 jobs has"),
         ((101, MANY), {}, "up to 2000 jobs and 100 machines"),
+        ((101, 300), {}, "up to 2000 jobs and 100 machines; permutation flowshop of 300 jobs has 300 and 101"),
         ((2, MANY), {"initial": (0, 1)}, "initial must have each of 0 to 1024 once"),
         ((2, MANY), {"initial": tuple(range(MANY)), "upper_bound": 7}, "upper_bound must be the value of initial"),
         ((2, MANY), {"all_solutions": True}, "all_solutions needs the exact search, which takes at most 1024 jobs"),

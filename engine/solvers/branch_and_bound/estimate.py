@@ -15,14 +15,14 @@ from ...base.estimate import Estimate
 from ...devices import Device, DevicePool
 from ...devices.pool.group import WorkerGroup
 from ...errors import ProblemError
-from .heuristics.search import first_solution
+from .heuristics.search import first_solution, is_searched
 from .intervals import cut
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.messages import Report, Task
 from .search.sampling import SamplePlan, TreeSampler, error_factor, plan_for
 from .search.worker import SearchWorker
-from .tree import INFINITY, LARGEST_FLOWSHOP, PermutationProblem, Tree
+from .tree import INFINITY, PermutationProblem, Tree
 from .validate import tree_of
 
 _SECONDS = 0.3
@@ -89,10 +89,10 @@ def estimate(
     """Estimate the search below the first solution, ``upper_bound``, or a better one found while rates are measured."""
     if problem.only_solution() is not None:
         return Estimate("nodes", 0.0, 0.0, 0.0, 0.0)
-    if isinstance(problem, Flowshop) and not problem.has_tree:
+    if isinstance(problem, Flowshop) and not is_searched(problem, options):
         raise ProblemError(
-            f"there is no search of {problem.name} to estimate: the exact search takes at most {LARGEST_FLOWSHOP} "
-            f"jobs; the schedule of {problem.jobs} is improved until the time limit"
+            f"there is no search of {problem.name} to estimate: its tree would not end, and the schedule is improved "
+            "until the time limit"
         )
     tree = tree_of(problem, options)
     began = time.monotonic()

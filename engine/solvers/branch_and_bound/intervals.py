@@ -112,12 +112,13 @@ def positions(rows: Masks, depths: NDArray[np.int32]) -> Digits:
     ``rows``, shape (n, units, words), are a set per level: the open items there, of which the first is the chosen one.
     ``depths``, shape (units,), are the levels of the nodes to decompose next; the rows above them count.
     """
-    digits = np.zeros(rows.shape[1::-1], np.uint16)
+    item = digit_type(8 * rows.dtype.itemsize * rows.shape[-1] - 1)
+    digits = np.zeros(rows.shape[1::-1], item)
     by_depth = np.argsort(depths)
     for begin in range(0, len(digits), _AT_ONCE):  # what a cache holds
         part = by_depth[begin : begin + _AT_ONCE]
-        chosen = index_of_lowest(rows[: depths[part[-1]], part]).astype(np.uint16)
+        chosen = index_of_lowest(np.ascontiguousarray(rows[: depths[part[-1]], part])).astype(item)
         for level, items in enumerate(chosen):
-            below = (chosen[:level] < items).sum(axis=0, dtype=np.uint16)
+            below = (chosen[:level] < items).sum(axis=0, dtype=item)
             digits[part, level] = np.where(level < depths[part], items - below, 0)
     return digits

@@ -11,6 +11,7 @@ from ...devices import DeviceInfo
 from ...devices.info import bytes_text
 from ...errors import OptionError, OutOfDeviceMemory, ProblemError
 from .heuristics.greedy import MOST_JOBS, MOST_MACHINES, greedy_shape
+from .heuristics.search import is_searched
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.programs import shapes_for
@@ -39,7 +40,7 @@ def validate(problem: PermutationProblem, options: Options, devices: Sequence[De
     if only is not None:
         _require_value(options, problem, lambda _: only[0])
         return
-    if isinstance(problem, Flowshop) and not problem.has_tree:
+    if isinstance(problem, Flowshop) and not is_searched(problem, options):
         _validate_without_tree(problem, options, devices)
         return
     tree = tree_of(problem, options)
@@ -76,8 +77,8 @@ def _validate_without_tree(problem: Flowshop, options: Options, devices: Sequenc
     """The same for a schedule that is only improved."""
     if problem.jobs > MOST_JOBS or problem.machines > MOST_MACHINES:
         raise ProblemError(
-            f"a flowshop of more than {LARGEST_FLOWSHOP} jobs is solved up to {MOST_JOBS} jobs and {MOST_MACHINES} "
-            f"machines; {problem.name} has {problem.jobs} and {problem.machines}"
+            f"a flowshop whose tree is not searched is solved up to {MOST_JOBS} jobs and {MOST_MACHINES} machines; "
+            f"{problem.name} has {problem.jobs} and {problem.machines}"
         )
     if getattr(options, "all_solutions", False):
         raise OptionError(f"all_solutions needs the exact search, which takes at most {LARGEST_FLOWSHOP} jobs")
