@@ -8,7 +8,6 @@ from scipy.optimize import linprog
 import engine
 from engine.errors import OptionError, ProblemError
 from engine.solvers.linprog.batches import family as families
-from engine.solvers.linprog.batches.audits import audit_family
 from engine.solvers.linprog.batches.family import Family
 from engine.solvers.linprog.batches.solve import solve_family
 from engine.solvers.linprog.options import Options
@@ -131,17 +130,17 @@ def test_audits_of_a_family_are_those_of_its_programs(monkeypatch, threads):
     programs = family(1, 6, 5, 8, own=True)
     random = np.random.default_rng(0)
     x, y = random.random((6, 8)), random.standard_normal((6, 5))
-    found = audit_family(programs, np.arange(6), x, y)
+    x, y, found = programs.audit(x, y)
     for k in range(6):
         problem = programs.program(k)
-        alone = audit(problem, found.x[k], found.y[k])
+        alone = audit(problem, x[k], y[k])
         assert found.primal[k] == pytest.approx(alone.primal, rel=1e-13)
         assert found.dual[k] == pytest.approx(alone.dual, rel=1e-13)
         assert found.size[k] == pytest.approx(alone.size, rel=1e-13)
         assert found.objective_error[k] == pytest.approx(alone.objective_error, rel=1e-12)
         assert found.error[k] >= alone.error * (1.0 - 1e-12)
     x[2, 3] = np.nan
-    assert np.isinf(audit_family(programs, np.arange(6), x, y).error).tolist() == [k == 2 for k in range(6)]
+    assert np.isinf(programs.audit(x, y)[2].error).tolist() == [k == 2 for k in range(6)]
 
 
 def test_programs_that_the_kernel_leaves_are_solved_by_highs_on_the_host(owner):

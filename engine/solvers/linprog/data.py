@@ -63,18 +63,12 @@ class ProgramData(Problem):
     @functools.cached_property
     def row_sizes(self) -> Vector:
         """The largest entry of each row by size (m,)."""
-        return self._largest(1, self.m)
+        return largest_entries(self.handy_matrix, -1)
 
     @functools.cached_property
     def column_sizes(self) -> Vector:
         """The largest entry of each column by size (n,)."""
-        return self._largest(0, self.n)
-
-    def _largest(self, axis: int, count: int) -> Vector:
-        A = self.handy_matrix
-        if isinstance(A, sp.csr_array):
-            return np.asarray(abs(A).max(axis=axis).todense(), np.float64).ravel() if A.nnz else np.zeros(count)
-        return np.asarray(np.maximum(A.max(axis=axis, initial=0.0), -A.min(axis=axis, initial=0.0)))
+        return largest_entries(self.handy_matrix, -2)
 
     @functools.cached_property
     def units(self) -> tuple[float, float]:
@@ -85,12 +79,12 @@ class ProgramData(Problem):
         """
         sizes = np.where(self.row_sizes > 0.0, self.row_sizes, 1.0)
         values = np.concatenate([self.lower, self.upper, self.row_lower / sizes, self.row_upper / sizes])
-        return tuple(_unit(found) for found in (values, self.c))  # type: ignore[return-value]
+        return unit_of(values).item(), unit_of(self.c).item()
 
     @functools.cached_property
     def side_unit(self) -> float:
         """The size of sides of rows: 1, or the largest one if all are smaller."""
-        return _unit(np.concatenate([self.row_lower, self.row_upper]))
+        return unit_of(np.concatenate([self.row_lower, self.row_upper])).item()
 
     @functools.cached_property
     def is_extreme(self) -> bool:
@@ -291,9 +285,18 @@ class ProgramData(Problem):
         return type(self).from_arrays({**_without_matrix(self.to_arrays()), "A": self.A.toarray()}, self.name)
 
 
-def _unit(values: Vector) -> float:
-    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    return min(1.0, float(sizes.max())) if sizes.size else 1.0
+def largest_entries(matrix: Any, axis: int) -> Vector:
+    """The largest entry by size of each row (axis -1) or column (-2) of a matrix, or of each of several dense ones."""
+    if isinstance(matrix, sp.csr_array):
+        found = abs(matrix).max(axis=axis).todense() if matrix.nnz else np.zeros(matrix.shape[-1 if axis == -2 else 0])
+        return np.asarray(found, np.float64).ravel()
+    return np.asarray(np.maximum(matrix.max(axis=axis, initial=0.0), -matrix.min(axis=axis, initial=0.0)))
+
+
+def unit_of(values: Vector) -> Vector:
+    """1, or the largest size of the finite numbers if that is less and not zero: (1,), or (k, 1) for (k, n)."""
+    sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=-1, keepdims=True, initial=0.0)
+    return np.where(sizes > 0.0, np.minimum(sizes, 1.0), 1.0)
 
 
 def _without_matrix(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

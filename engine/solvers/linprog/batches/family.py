@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..arguments import infinite_from
 from ..data import KeptBasis
 from ..forms.standard import equilibrate
 from ..problem import LinearProgram, sp
+from ..verification.audit import Audit, Programs, admissible, audit_programs
 
 Vector = NDArray[np.float64]
 VARYING = ("c", "b_ub", "b_eq", "row_lower", "row_upper", "lower", "upper")
@@ -121,6 +122,21 @@ class Family:
                     f"a lower bound must be at most its upper bound; program {_row(wrong)} breaks this for {what} "
                     f"{int(np.argmax(wrong[_row(wrong)]))}"
                 )
+
+    def audit(self, x: Vector, y: Vector) -> tuple[Vector, Vector, Audit]:
+        """Admissible points (k, n) and duals (k, m) near these, with their audits."""
+        m, n = self.A.shape[1:]
+        matrix = self.A[0] if self.shared else self.A
+        vectors: Any = self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.offset
+
+        def audited(here: slice) -> tuple[Vector, Vector, Audit]:
+            programs = Programs(matrix if self.shared else matrix[here], *[part[here] for part in vectors])
+            values, duals = admissible(programs, x[here], y[here])
+            return values, duals, audit_programs(programs, values, duals)
+
+        values, duals, audits = zip(*by_chunks(audited, len(self), m * n), strict=True)
+        joined = (np.concatenate([getattr(part, field.name) for part in audits]) for field in fields(Audit))
+        return np.concatenate(values), np.concatenate(duals), Audit(*joined)
 
     def program(self, index: int, name: str = "") -> LinearProgram:
         """One of the programs, in the sense of the program given."""

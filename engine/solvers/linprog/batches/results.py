@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....base.result import Result, Status
 from ....util.display import ROWS, Display, Displayed, entries_text
 from ....util.text import counted, number_text
-from .audits import Audits
+from ..verification.audit import Audit
 from .family import Family
 
 Vector = NDArray[np.float64]
@@ -20,13 +20,14 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Solved:
-    """Optima of some programs of a family."""
+    """Points of the k programs of a family."""
 
     family: Family
-    chosen: NDArray[np.int64]  # (count,): which programs the audits and iterations are of
-    audits: Audits
-    iterations: NDArray[np.int32]  # (count,)
-    good: NDArray[np.bool_]  # (count,): which of them are optimal to the tolerance
+    x: Vector  # (k, n)
+    y: Vector  # (k, m)
+    audits: Audit
+    iterations: NDArray[np.int32]  # (k,)
+    good: NDArray[np.bool_]  # (k,): which of them are optimal to the tolerance
     seconds: float
     device_bytes: int
     backend: str
@@ -37,38 +38,37 @@ class Solved:
         """What is known when no program has been solved together with the others."""
         k, m, n = len(family), family.row_lower.shape[1], family.c.shape[1]
         rows, columns, numbers = np.full((k, m), np.nan), np.full((k, n), np.nan), np.full(k, np.nan)
-        audits = Audits(columns, rows, rows.copy(), columns.copy(), *(numbers,) * 6)
-        nothing = np.zeros(k, np.int32)
-        return cls(family, np.arange(k), audits, nothing, np.zeros(k, bool), 0.0, 0, "", ())
+        audits = Audit(*(numbers,) * 5, rows.copy(), columns.copy(), numbers)
+        return cls(family, columns, rows, audits, np.zeros(k, np.int32), np.zeros(k, bool), 0.0, 0, "", ())
 
     def result(self, place: int) -> Result:
         """One of the optima as a result of its own; ``seconds`` are those of all."""
-        audits, m, n = self.audits, self.family.row_lower.shape[1], self.family.c.shape[1]
-        sign, iterations = float(self.family.sign[self.chosen[place]]), int(self.iterations[place])
+        audit, x, y = self.audits[place], self.x[place], self.y[place]
+        sign, iterations = float(self.family.sign[place]), int(self.iterations[place])
         counters: dict[str, int | float] = {
             "iterations": iterations,
             "factorizations": iterations + 1,
             "refinements": 0,
             "device_bytes": self.device_bytes,
-            "rows": m,
-            "variables": n,
-            "primal_infeasibility": float(audits.primal_infeasibility[place]),
-            "dual_infeasibility": float(audits.dual_infeasibility[place]),
-            "relative_gap": float(abs(audits.primal[place] - audits.dual[place]) / audits.size[place]),
+            "rows": y.size,
+            "variables": x.size,
+            "primal_infeasibility": audit.primal_infeasibility,
+            "dual_infeasibility": audit.dual_infeasibility,
+            "relative_gap": audit.gap,
         }
         return Result(
             Status.OPTIMAL,
-            sign * float(audits.primal[place]),
-            sign * float(audits.dual[place]),
-            audits.x[place],
+            sign * audit.primal,
+            sign * audit.dual,
+            x,
             seconds=self.seconds,
             backend=self.backend,
             devices=self.devices,
             counters=counters,
             arrays={
-                "row_duals": sign * audits.y[place],
-                "reduced_costs": sign * audits.reduced_costs[place],
-                "activities": audits.activities[place],
+                "row_duals": sign * y,
+                "reduced_costs": sign * audit.reduced_costs,
+                "activities": audit.activities,
                 "method": np.array("mpc, in a batch"),
             },
         )
@@ -100,8 +100,8 @@ class FamilyResult(Displayed, Sequence[Result]):
         sign = family.sign[:, None]
         self.status = np.full(len(family), Status.OPTIMAL.value, dtype="U16")
         self.objective = family.sign * audits.primal
-        self.solution, self.activities = audits.x, audits.activities
-        self.row_duals, self.reduced_costs = sign * audits.y, sign * audits.reduced_costs
+        self.solution, self.activities = solved.x, audits.activities
+        self.row_duals, self.reduced_costs = sign * solved.y, sign * audits.reduced_costs
         for index, result in self._others.items():
             self.status[index] = result.status.value
             self.objective[index] = np.nan if result.objective is None else result.objective

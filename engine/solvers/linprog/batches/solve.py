@@ -19,7 +19,6 @@ from ..methods.at_once import winner_arrays
 from ..options import Options
 from ..problem import LinearProgram
 from ..verification.verdict import Verdict, judge_by_highs
-from .audits import audit_family
 from .family import Family
 from .results import Solved
 from .together import TogetherWorker, together_bytes
@@ -56,13 +55,13 @@ def solve_family(
             done += found.get()
             progress(done)
         points = group.gather(futures)
-    chosen = np.concatenate(shares)
-    order = np.argsort(chosen)
+    order = np.argsort(np.concatenate(shares))
     x, y, iterations = (np.concatenate([points[rank][place] for rank in sorted(points)])[order] for place in range(3))
-    audits = audit_family(family, chosen[order], x, y)
+    x, y, audits = family.audit(x, y)
     return Solved(
         family=family,
-        chosen=chosen[order],
+        x=x,
+        y=y,
         audits=audits,
         iterations=iterations,
         good=audits.error <= options.tolerance,

@@ -1,100 +1,221 @@
-"""Answers checked on the host against the program as given, by compensated products and exact sums."""
+"""Answers checked on the host against the programs as given, one or many at once, by compensated products and sums."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import LinearProgram, Matrix, sp
-from .sums import exact_sum, greatest, product, term_sizes, transposed
+from ..data import largest_entries, unit_of
+from ..problem import LinearProgram, sp
+from .sums import exact_sums, product, products, term_sizes, transposed
 
 Vector = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 _LENIENT = 100.0  # rows whose entries are smaller than 1 / 100 of the unit have a smaller unit of their own
-CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
-ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
+_CANCELLED = 1e-5  # an objective smaller than this part of its terms is judged relative to them
+_ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative to the unit
 _TINY = float(np.finfo(float).tiny)
-CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
+_CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
+_FAR = 1e-9  # what is further off, relative to the unit, is judged by what is added up too
+_EMPTY = 1e-9  # how far the sides of an empty row may be from zero, relative to their unit
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What a point and its row duals are worth for the original program, in the sense of minimization."""
+    """What a point and its row duals are worth for the original program, in the sense of minimization.
 
-    primal: float  # objectives of the point and of the duals
-    dual: float
+    Numbers and vectors for one program; of k programs they have an axis more, the first.
+    """
+
+    primal: Any  # objectives of the point and of the duals
+    dual: Any
     # the sum of all products of a dual and the distance to what it prices, relative to the objective: at least the gap
-    objective_error: float
-    primal_infeasibility: float  # largest violation of a row or a bound, and of a dual's sign; see audit
-    dual_infeasibility: float
+    objective_error: Any
+    primal_infeasibility: Any  # largest violation of a row or a bound, and of a dual's sign; see audit
+    dual_infeasibility: Any
     activities: Vector  # (m,)
     reduced_costs: Vector  # (n,)
-    size: float  # what errors of the objective are relative to
+    size: Any  # what errors of the objective are relative to
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> Any:
         """Distance of the objectives relative to :attr:`size`."""
         return abs(self.primal - self.dual) / self.size
 
     @property
-    def error(self) -> float:
+    def error(self) -> Any:
         """The greatest of the objective's error and the infeasibilities; inf for NaN."""
-        return greatest(self.objective_error, self.primal_infeasibility, self.dual_infeasibility)
+        worst = np.maximum(self.objective_error, np.maximum(self.primal_infeasibility, self.dual_infeasibility))
+        return np.where(np.isnan(worst), np.inf, worst)[()]
+
+    def __getitem__(self, place: int) -> Audit:
+        """That of one of k programs."""
+        parts: list[Any] = [getattr(self, field.name)[place] for field in fields(self)]
+        return Audit(*(part.item() if part.ndim == 0 else part for part in parts))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows fails the audit
+@dataclass(frozen=True)
+class Programs:
+    """What an audit reads of k programs of one shape, as minimizations."""
+
+    A: Any  # (k, m, n); or (m, n) if all have one, perhaps sparse where k is 1
+    c: Vector  # (k, n)
+    lower: Vector
+    upper: Vector
+    row_lower: Vector  # (k, m)
+    row_upper: Vector
+    offset: Vector  # (k,)
+    known: tuple[Vector, ...] | None = None  # what `sizes` returns
+
+    @classmethod
+    def one(cls, problem: LinearProgram) -> Programs:
+        """One program, whose sizes it has kept."""
+        sign = -1.0 if problem.maximize else 1.0
+        vectors = sign * problem.c, problem.lower, problem.upper, problem.row_lower, problem.row_upper
+        known = problem.row_sizes[None], np.array([[problem.units[0]]]), np.array([[problem.side_unit]])
+        c, lower, upper, low, high = (part[None] for part in vectors)
+        return cls(problem.handy_matrix, c, lower, upper, low, high, np.array([sign * problem.offset]), known)
+
+    def sizes(self, chosen: Any = slice(None)) -> tuple[Vector, ...]:
+        """Of some programs: the largest entries of rows (., m), and the units of values and of sides (., 1)."""
+        if self.known is not None:
+            return self.known
+        rows, sides = largest_entries(_of(self.A, chosen), -1), [self.row_lower[chosen], self.row_upper[chosen]]
+        divided = (side / np.where(rows > 0.0, rows, 1.0) for side in sides)
+        values = np.hstack([self.lower[chosen], self.upper[chosen], *divided])
+        return np.atleast_2d(rows), unit_of(values), unit_of(np.hstack(sides))
+
+
+def _of(matrices: Any, chosen: Any) -> Any:
+    """The matrices of some programs; the one of all."""
+    return matrices if matrices.ndim == 2 else matrices[chosen]
+
+
+def admissible(programs: Programs | LinearProgram, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Values clipped to their bounds, and duals without those that price a side that is not there."""
+    missing = (y > 0) & np.isneginf(programs.row_lower) | (y < 0) & np.isposinf(programs.row_upper)
+    return np.clip(x, programs.lower, programs.upper), np.where(missing, 0.0, y)
+
+
 def audit(problem: LinearProgram, x: Vector, y: Vector) -> Audit:
-    """Check a point and row duals, both in the sense of minimization.
+    """Check a point and row duals, both in the sense of minimization; see :func:`audit_programs`."""
+    return audit_programs(Programs.one(problem), x[None], y[None])[0]
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows fails the audit
+def audit_programs(programs: Programs, x: Vector, y: Vector) -> Audit:
+    """Check points (k, n) and row duals (k, m), both in the sense of minimization.
 
     A violation is judged twice, and the larger figure counts. First relative to a unit (1, or less for smaller data:
     :attr:`LinearProgram.units`) plus the size of what is added up in the row or column. Then without any unit: relative
     to the side and what is added up there, or, if that is less, by what its repair may change the objective. The second
     figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny.
     """
-    matrix = problem.handy_matrix
-    costs = -problem.c if problem.maximize else problem.c
-    offset = -problem.offset if problem.maximize else problem.offset
-    activities = product(matrix, x)
-    by_column = transposed(matrix)
-    reduced = costs + product(by_column, -y)
-    row_side = priced_sides(y, problem.row_lower, problem.row_upper)
-    column_side = priced_sides(reduced, problem.lower, problem.upper)
-    row_terms, row_wrong = priced(y, problem.row_lower, problem.row_upper)
-    column_terms, column_wrong = priced(reduced, problem.lower, problem.upper)
-    primal = exact_sum(costs * x) + offset
-    dual = exact_sum(np.concatenate([row_terms, column_terms])) + offset
-    value_unit, cost_unit = problem.units
-    terms = float(np.abs(costs * x).sum())
-    size = max(
-        min(max(abs(primal), abs(dual)), max(abs(primal - offset), abs(dual - offset))),
-        CANCELLED * (terms + abs(offset)),
-        ZERO_OBJECTIVE * value_unit * cost_unit,
-        _TINY,
-    )
-    mismatch = float((np.abs(y) * np.abs(activities - row_side)).sum())
-    mismatch += float((np.abs(reduced) * np.abs(x - column_side)).sum())
-    below, sides = violated(activities, problem.row_lower, problem.row_upper)
-    outside = np.maximum(problem.lower - x, x - problem.upper)
-    largest_sides = np.maximum(
-        *(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (problem.row_lower, problem.row_upper))
-    )
-    lines, values = _Lines(matrix, by_column, x, y, largest_sides, np.abs(costs)), value_unit + np.abs(x)
-    clear = np.where(problem.row_sizes > 0.0, CLEAR * sides, problem.empty_row_slack)
-    primal_error = greatest(
-        _worst(below, row_units(value_unit, problem.row_sizes) + sides, lambda: term_sizes(matrix, x)),
-        _worst(outside, values, None),
-        _worst_of_row(below, sides, clear, lines, size),
-    )
-    dual_error = greatest(
-        _worst(column_wrong, cost_unit + np.abs(costs), lambda: term_sizes(by_column, y)),
-        _worst(row_wrong, np.full(y.size, cost_unit + np.abs(costs).max(initial=0.0)), None),
-        _worst_of_column(column_wrong, np.abs(costs), lines, size),
-    )
-    return Audit(primal, dual, mismatch / size, primal_error, dual_error, activities, reduced, size)
+    low, high, lower, upper = programs.row_lower, programs.row_upper, programs.lower, programs.upper
+    offset, costs = programs.offset, np.abs(programs.c)
+    rows = _Lines(programs.A, x, np.maximum(*(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (low, high))))
+    columns = _Lines(transposed(programs.A), y, costs)
+    activities, reduced = products(rows.matrix, x), programs.c - products(columns.matrix, y)
+    row_side, column_side = priced_sides(y, low, high), priced_sides(reduced, lower, upper)
+    (row_terms, row_wrong), (column_terms, column_wrong) = priced(y, low, high), priced(reduced, lower, upper)
+    terms = programs.c * x
+    primal = exact_sums(terms) + offset
+    dual = exact_sums(np.concatenate([row_terms, column_terms], axis=1)) + offset
+    size = np.maximum(np.abs(primal), np.abs(dual))
+    size = np.minimum(size, np.maximum(np.abs(primal - offset), np.abs(dual - offset)))
+    size = np.maximum(size, _CANCELLED * (np.abs(terms).sum(axis=1) + np.abs(offset)))
+    if (size < _ZERO_OBJECTIVE).any():  # units are at most 1
+        units = programs.sizes()[1] * unit_of(programs.c)
+        size = np.maximum(size, np.maximum(_ZERO_OBJECTIVE * units, _TINY)[:, 0])
+    mismatch = (np.abs(y) * np.abs(activities - row_side)).sum(axis=1)
+    mismatch += (np.abs(reduced) * np.abs(x - column_side)).sum(axis=1)
+    below, sides = _violated(activities, low, high)
+
+    def scales_of_rows(chosen: Indices) -> tuple[Vector, Vector]:
+        largest, values, units = programs.sizes(chosen)
+        return _row_units(values, largest), np.where(largest > 0.0, _CLEAR * sides[chosen], _EMPTY * units)
+
+    def scales_of_columns(chosen: Indices) -> tuple[Vector, Vector]:
+        return unit_of(programs.c[chosen]), _CLEAR * costs[chosen]
+
+    primal_errors = rows.worst(below, sides, scales_of_rows, columns, size)
+    dual_errors = columns.worst(column_wrong, costs, scales_of_columns, rows, size)
+    outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
+    if outside.any():
+        primal_errors = np.maximum(primal_errors, _greatest(outside / (programs.sizes()[1] + np.abs(x))))
+    if row_wrong.any():
+        largest_costs = costs.max(axis=1, keepdims=True, initial=0.0)
+        dual_errors = np.maximum(dual_errors, _greatest(row_wrong / (unit_of(programs.c) + largest_costs)))
+    return Audit(primal, dual, mismatch / size, primal_errors, dual_errors, activities, reduced, size)
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The rows of some matrices, with points; or their columns, with duals."""
+
+    matrix: Any
+    vectors: Vector
+    sizes: Vector  # of what the lines are compared with: sides, or costs
+
+    def added(self, chosen: Indices) -> Vector:
+        """The size of what is added up in the lines of some programs."""
+        return term_sizes(_of(self.matrix, chosen), self.vectors[chosen])
+
+    def worst(
+        self,
+        violations: Vector,
+        sizes: Vector,
+        scales: Callable[[Indices], tuple[Vector, Vector]],
+        others: _Lines,
+        objectives: Vector,
+    ) -> Vector:
+        """The largest violation of each program; ``scales`` are the units, and violations that are clear."""
+        found = _greatest(np.where(violations == 0.0, 0.0, violations / sizes))
+        chosen = np.flatnonzero(found > _CLEAR) if len(found) > 1 else np.arange(1)
+        if not chosen.size:
+            return found
+        violations, sizes, (units, clear) = violations[chosen], sizes[chosen], scales(chosen)
+        by_unit = violations / (units + sizes)
+        far, unclear = _greatest(by_unit)[:, None] > _FAR, violations > clear
+        if far.any() or unclear.any():
+            added = self.added(chosen)
+            by_unit = np.where(far, violations / np.maximum(units + sizes, 1.0 + added), by_unit)
+            by_line = np.where(unclear, violations / (sizes + added + 1e-300), 0.0)
+            programs, lines = np.nonzero(unclear & (_greatest(by_line)[:, None] > _CLEAR))
+            if lines.size:  # one entry alone may change: by what makes the other lines as large as what they are
+                matrix, all_sizes = _of(self.matrix, chosen), others.sizes[chosen] + others.added(chosen)
+                block = matrix[lines] if matrix.ndim == 2 else matrix[programs, lines]
+                worth = _largest_quotient(block, all_sizes[programs] if len(chosen) > 1 else all_sizes)
+                change = violations[programs, lines] * worth / objectives[chosen[programs]]
+                by_line[programs, lines] = np.minimum(by_line[programs, lines], change)
+            by_unit = np.maximum(by_unit, by_line)
+        found[chosen] = _greatest(by_unit)
+        return found
+
+
+def _greatest(errors: Vector) -> Vector:
+    """The greatest of each row; inf for NaN."""
+    found = errors.max(axis=1, initial=0.0)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _largest_quotient(block: Any, sizes: Vector) -> Vector:
+    """The largest ``sizes[., j] / |a_ij|`` over the entries of each row; inf if it has none."""
+    if isinstance(block, sp.csr_array):
+        found = np.zeros(block.shape[0])
+        line = np.repeat(np.arange(found.size), np.diff(block.indptr))
+        there = block.data != 0.0
+        np.maximum.at(found, line[there], sizes[0, block.indices[there]] / np.abs(block.data[there]))
+        return np.where(np.bincount(line[there], minlength=found.size) > 0, found, np.inf)
+    entries = np.abs(np.asarray(block))
+    found = (sizes / np.where(entries > 0.0, entries, np.inf)).max(axis=1, initial=0.0)
+    return np.where((entries > 0.0).any(axis=1), found, np.inf)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is not feasible
@@ -107,88 +228,22 @@ def infeasibility_of_sides(problem: LinearProgram, x: Vector) -> float:
     if not np.isfinite(x).all():
         return math.inf
     value_unit = problem.units[0]
-    units = np.where(problem.row_sizes > 0.0, row_units(value_unit, problem.row_sizes), problem.side_unit)
-    return greatest(
-        _worst_side(product(problem.handy_matrix, x), problem.row_lower, problem.row_upper, units),
-        _worst_side(x, problem.lower, problem.upper, np.full(problem.n, value_unit)),
-    )
+    units = np.where(problem.row_sizes > 0.0, _row_units(value_unit, problem.row_sizes), problem.side_unit)
+    by_row, sides = _violated(product(problem.handy_matrix, x), problem.row_lower, problem.row_upper)
+    by_column, bounds = _violated(x, problem.lower, problem.upper)
+    return float(_greatest(np.concatenate([by_row / (units + sides), by_column / (value_unit + bounds)])[None])[0])
 
 
-def _worst_side(values: Vector, low: Vector, high: Vector, units: Vector) -> float:
-    violations, sides = violated(values, low, high)
-    return _worst(violations, units + sides, None)
-
-
-def row_units(value_units: float | Vector, row_sizes: Vector) -> Vector:
+def _row_units(value_units: float | Vector, row_sizes: Vector) -> Vector:
     """What violations of rows are relative to, for the units of values and the rows' largest entries; at most 1."""
     return np.clip(_LENIENT * value_units * row_sizes, 1e-300, 1.0)
 
 
-def violated(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
+def _violated(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
     """How far each value is outside its sides, and the size of the side it breaks, else of the lower one."""
     sides = np.where(values > high, high, low)
     violations = np.maximum(np.maximum(low - values, values - high), 0.0)
     return violations, np.abs(np.where(np.isfinite(sides), sides, 0.0))
-
-
-@dataclass(frozen=True)
-class _Lines:
-    """What the scale-free test of rows and columns is made from; its figures are computed where asked for."""
-
-    rows: Matrix
-    columns: Matrix
-    x: Vector
-    y: Vector
-    sides: Vector
-    costs: Vector
-
-    def price(self, chosen: NDArray[np.int64]) -> Vector:
-        """The largest price that these rows may have: what a change by one may cost if one variable makes it."""
-        costs = self.costs + term_sizes(self.columns, self.y)
-        return _largest_quotient(self.rows, chosen, costs)
-
-    def value(self, chosen: NDArray[np.int64]) -> Vector:
-        """The largest value that these variables may have: what makes one of their rows as large as its sides are."""
-        return _largest_quotient(self.columns, chosen, self.sides + term_sizes(self.rows, self.x))
-
-
-def _largest_quotient(matrix: Matrix, chosen: NDArray[np.int64], sizes: Vector) -> Vector:
-    """The largest ``sizes[j] / |a_ij|`` over the entries of each chosen row; inf if it has none."""
-    block = matrix[chosen]
-    if isinstance(block, sp.csr_array):
-        found = np.zeros(chosen.size)
-        line = np.repeat(np.arange(chosen.size), np.diff(block.indptr))
-        there = block.data != 0.0
-        np.maximum.at(found, line[there], sizes[block.indices[there]] / np.abs(block.data[there]))
-        return np.where(np.bincount(line[there], minlength=chosen.size) > 0, found, np.inf)
-    entries = np.abs(np.asarray(block))
-    found = (sizes / np.where(entries > 0.0, entries, np.inf)).max(axis=1, initial=0.0)
-    return np.where((entries > 0.0).any(axis=1), found, np.inf)
-
-
-def _worst_of_row(below: Vector, sides: Vector, clear: Vector, lines: _Lines, size: float) -> float:
-    """The largest violation of a row relative to the row itself, or by what it may change the objective, if less."""
-    chosen = np.flatnonzero(below > clear)
-    if not chosen.size:
-        return 0.0
-    relative = below[chosen] / (sides[chosen] + term_sizes(lines.rows[chosen], lines.x) + 1e-300)
-    return _least_of_both(relative, below[chosen], lambda: lines.price(chosen), size)
-
-
-def _worst_of_column(wrong: Vector, costs: Vector, lines: _Lines, size: float) -> float:
-    """The same for reduced costs of a wrong sign."""
-    chosen = np.flatnonzero(wrong > CLEAR * costs)
-    if not chosen.size:
-        return 0.0
-    relative = wrong[chosen] / (costs[chosen] + term_sizes(lines.columns[chosen], lines.y) + 1e-300)
-    return _least_of_both(relative, wrong[chosen], lambda: lines.value(chosen), size)
-
-
-def _least_of_both(relative: Vector, violations: Vector, worth: Callable[[], Vector], size: float) -> float:
-    if float(relative.max()) <= CLEAR:
-        return float(relative.max())
-    change = violations * worth() / size
-    return float(np.minimum(relative, change).max())
 
 
 def priced_sides(duals: Vector, low: Vector, high: Vector) -> Vector:
@@ -201,14 +256,3 @@ def priced(values: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
     """What duals add to the dual objective, and how much of each has a sign that is not allowed."""
     there = np.isfinite(np.where(values > 0, low, high)) | (values == 0)
     return np.where(there, values, 0.0) * priced_sides(values, low, high), np.where(there, 0.0, np.abs(values))
-
-
-def _worst(violations: Vector, sizes: Vector, more: object) -> float:
-    """The greatest violation relative to its size; with a closer look at the sizes if it is not small."""
-    if not violations.size:
-        return 0.0
-    relative = np.maximum(violations, 0.0) / sizes
-    worst = float(relative.max())
-    if worst > 1e-9 and callable(more):
-        worst = float((np.maximum(violations, 0.0) / np.maximum(sizes, 1.0 + more())).max())
-    return worst if not np.isnan(violations).any() else math.inf

@@ -12,7 +12,7 @@ from ....base.result import Result, Status
 from ..interior.driver import Counters
 from ..options import Options
 from ..problem import LinearProgram
-from .audit import Audit, audit
+from .audit import Audit, admissible, audit
 from .rays import (
     cleaned,
     polished,
@@ -39,9 +39,7 @@ class AuditedPoint:
     @classmethod
     def of(cls, problem: LinearProgram, x: Vector, y: Vector) -> AuditedPoint:
         """Audit a point of the program as given; values are clipped to their bounds, impossible prices are removed."""
-        values = np.clip(x, problem.lower, problem.upper)
-        missing = (y > 0) & np.isneginf(problem.row_lower) | (y < 0) & np.isposinf(problem.row_upper)
-        duals = np.where(missing, 0.0, y)
+        values, duals = admissible(problem, x, y)
         return cls(values, duals, audit(problem, values, duals))
 
     def result(self, problem: LinearProgram, options: Options, otherwise: Status, counters: Counters) -> Result:

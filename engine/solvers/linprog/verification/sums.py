@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +27,22 @@ _SPLIT = 134217729.0  # 2^27 + 1
 _SPLITS = 1e150  # the largest number that is split
 
 
-def transposed(matrix: Matrix) -> Matrix:
-    """The transposed matrix; a sparse one by rows again."""
-    return sp.csr_array(matrix.T) if isinstance(matrix, sp.csr_array) else matrix.T
+def transposed(matrix: Any) -> Any:
+    """The transposed matrix, or matrices (k, m, n); a sparse one by rows again."""
+    return sp.csr_array(matrix.T) if isinstance(matrix, sp.csr_array) else matrix.swapaxes(-1, -2)
 
 
-def term_sizes(matrix: Matrix, vector: Vector) -> Vector:
-    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row."""
+def term_sizes(matrix: Any, vector: Vector) -> Vector:
+    """``sqrt(sum_j (a_ij v_j)^2)``: the size of what is added up in each row.
+
+    For vectors (k, n) and one dense matrix, or k, it is (k, m); 0, which excuses nothing, where squares overflow.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
+        if len(vector) == 1 and vector.ndim == 2:
+            return term_sizes(matrix if matrix.ndim == 2 else matrix[0], vector[0])[None]
+        if vector.ndim == 2:
+            found = np.sqrt(_times(matrix * matrix, vector * vector))
+            return np.where(np.isfinite(found), found, 0.0)
         found = _root_of_squares(matrix, vector)
         if np.isfinite(found).all():
             return found
@@ -82,6 +91,13 @@ def exact_sum(terms: Vector) -> float:
     return math.fsum(terms.tolist()) if np.isfinite(terms).all() else math.nan
 
 
+def exact_sums(terms: Vector) -> Vector:
+    """The sum of each row: of one rounded once, of many in more digits where the machine has them."""
+    if len(terms) == 1:
+        return np.array([exact_sum(terms[0])])
+    return np.asarray(terms.sum(axis=1, dtype=np.longdouble), np.float64)
+
+
 def product(matrix: Matrix, vector: Vector) -> Vector:
     """``A v`` by compensated sums, rounded once."""
     rows, columns = matrix.shape
@@ -97,13 +113,31 @@ def product(matrix: Matrix, vector: Vector) -> Vector:
     if matrix.size >= _SHARED and matrix.flags.c_contiguous:
         return _by_rows(matrix, lambda part: _tree_sum(_block_sums(part, vector)))
     if matrix.size > _LARGE:
-        total, error = np.zeros(rows), np.zeros(rows)
-        for first in range(0, columns, _BLOCK):
-            part = matrix[:, first : first + _BLOCK] @ vector[first : first + _BLOCK]
-            total, more = _two_sums(total, part)
-            error += more
-        return np.asarray(total + error)
+        return _block_products(matrix, vector)
     return _tree_sum(*_two_products(np.ascontiguousarray(matrix.T), vector[:, None]))
+
+
+def products(matrix: Any, vectors: Vector) -> Vector:
+    """``A v`` for vectors (k, n) and one matrix, or k: (k, m). Compensated for one; of many, sums of blocks are."""
+    if len(vectors) == 1:
+        return product(matrix if matrix.ndim == 2 else matrix[0], vectors[0])[None]
+    return _block_products(matrix, vectors)
+
+
+def _block_products(matrix: Any, vectors: Vector) -> Vector:
+    """Products by blocks of columns, whose sums are added with their rounding errors."""
+    total = error = np.zeros((*vectors.shape[:-1], matrix.shape[-2]))
+    for first in range(0, matrix.shape[-1], _BLOCK):
+        here = slice(first, first + _BLOCK)
+        total, more = _two_sums(total, _times(matrix[..., here], vectors[..., here]))
+        error = error + more
+    return np.asarray(total + error)
+
+
+def _times(matrix: Any, vectors: Vector) -> Vector:
+    if matrix.ndim == 2:
+        return np.asarray(vectors @ matrix.T)
+    return np.asarray(np.matmul(matrix, vectors[:, :, None])[:, :, 0])
 
 
 def _by_rows(matrix: NDArray[np.float64], function: Callable[[NDArray[np.float64]], Vector]) -> Vector:

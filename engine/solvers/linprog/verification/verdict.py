@@ -40,7 +40,7 @@ class Verdict:
         """Audit a point, and keep it if it is the best; its error."""
         point = AuditedPoint.of(self.problem, x, y)
         self.take(point)
-        return point.audit.error
+        return float(point.audit.error)
 
     def take(self, point: AuditedPoint) -> None:
         """Keep a point if it is the best."""
