@@ -30,7 +30,8 @@ from .record import Instance, Proof, Subtree, times_digest
 from .subtrees import SubtreeSearch
 
 _SUBTREES = 8
-_SUBTREE_NODES = 100_000
+_PARTS = 64
+_SUBTREE_NODES = 20_000  # tools/check_flowshop_proof.py searches so many again
 
 
 @dataclass
@@ -159,9 +160,9 @@ class Prover:
         value = problem.evaluate(order) if order else initial
         options = self._chosen
         tree = problem.tree(options.bound, options.branching)
-        searched = int(result.counters["nodes"]) > 0  # else the lower bound of all schedules is the makespan
+        nodes = int(result.counters["nodes"])  # 0 where the lower bound of all schedules is the makespan
         try:
-            subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed) if searched else []
+            subtrees = sampled_subtrees(self.engine, tree, options, initial, value, self.seed, nodes) if nodes else []
         except ValueError as error:
             raise ProofError(f"the makespan {value} of {problem.name} is not optimal: {error}") from error
         return Proof(
@@ -171,7 +172,7 @@ class Prover:
             value=value,
             schedule=order,
             initial=initial,
-            nodes=int(result.counters["nodes"]),
+            nodes=nodes,
             leaves=int(result.counters["leaves"]),
             explored=result.arrays["explored"].tolist(),
             subtrees=subtrees,
@@ -183,13 +184,25 @@ class Prover:
 
 
 def sampled_subtrees(
-    engine: Engine, tree: Tree, options: FlowshopOptions, initial: int, upper: int, seed: int, count: int = _SUBTREES
+    engine: Engine,
+    tree: Tree,
+    options: FlowshopOptions,
+    initial: int,
+    upper: int,
+    seed: int,
+    nodes: int,
+    count: int = _SUBTREES,
 ) -> list[Subtree]:
-    """So many random subtrees, each searched by itself; ValueError if one has a leaf below ``upper``."""
+    """Up to so many random subtrees of a tree of ``nodes``, each searched by itself; a shorter schedule: ValueError."""
     random = np.random.Generator(np.random.PCG64(seed))
+    most = max(1, min(_SUBTREE_NODES, nodes // _PARTS))
 
     def work(search: SubtreeSearch) -> list[Subtree]:
-        drawn = (search.draw(random, _SUBTREE_NODES) for _ in range(count))
-        return [Subtree(path=path, nodes=nodes) for path, nodes in drawn]
+        found: list[Subtree] = []
+        for _ in range(4 * count):  # a small tree has fewer
+            path, size = search.draw(random, most)
+            if len(found) < count and all(path != one.path for one in found):
+                found.append(Subtree(path=path, nodes=size))
+        return found
 
     return SubtreeSearch.on(engine, work, tree, options, initial, upper)

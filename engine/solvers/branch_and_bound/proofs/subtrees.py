@@ -53,10 +53,10 @@ class SubtreeSearch:
             left = report.returned
             if report.found is not None:
                 raise ValueError(f"there is a solution of value {report.found.value} below the path {list(path)}")
-            if not report.active and not len(left):
-                return report.nodes
             if report.nodes > most:
                 return None
+            if not report.active and not len(left):
+                return report.nodes
 
     def draw(self, random: np.random.Generator, most: int) -> tuple[list[int], int]:
         """A random subtree of at most so many nodes: its path, of random children not pruned, and its nodes."""

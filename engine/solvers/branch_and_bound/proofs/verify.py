@@ -12,6 +12,7 @@ import numpy as np
 from ....api.engine import Engine
 from ....base.result import Status
 from ....errors import ProblemError, ProofError
+from ....util.text import counted
 from ..intervals import length_of_levels
 from ..options import FlowshopOptions
 from ..problems.flowshop import Flowshop
@@ -40,13 +41,15 @@ def verify(path: Path, engine: Engine, seed: int = 1, samples: int = 8, whole: b
     except ValueError as error:
         raise ProofError(f"there is no such search: bound {proof.bound!r}, branching {proof.branching!r}") from error
     _search_again(proof, problem, options, engine)
-    yield f"{len(proof.subtrees)} recorded subtrees have the same nodes when searched again, and no shorter schedule"
+    recorded = counted(len(proof.subtrees), "recorded subtree")
+    yield f"the same nodes in {recorded}, searched again, and no shorter schedule"
     tree = problem.tree(proof.bound, proof.branching)
     try:
-        others = sampled_subtrees(engine, tree, options, proof.initial, proof.value, seed, samples)
+        others = sampled_subtrees(engine, tree, options, proof.initial, proof.value, seed, proof.nodes, samples)
     except ValueError as error:
         raise ProofError(f"the makespan {proof.value} is not optimal: {error}") from error
-    yield f"{len(others)} other random subtrees ({sum(one.nodes for one in others):,} nodes) have no shorter schedule"
+    sampled = counted(len(others), "other random subtree")
+    yield f"no shorter schedule in {sampled} ({counted(sum(one.nodes for one in others), 'node')})"
     if whole or proof.nodes <= _SMALL_TREE:
         _search_all(proof, problem, options, engine)
         same = f" and the same {proof.nodes:,} nodes" if proof.initial == proof.value else ""
