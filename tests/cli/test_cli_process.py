@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from engine import events
-from engine.api.engine import Engine
-from tests.support import counting
 from tests.support.environment import with_root
 from tests.support.needs import POSIX
 from tests.support.patience import PATIENCE, wait_until
@@ -70,18 +68,6 @@ def test_a_second_ctrl_c_aborts(spawn):
     ]  # or it was interrupted between its first event and the command's hold of it
     said = "" if at_work else "stopping once the run has started; press Ctrl-C again to abort\n"
     assert (child.returncode, output, errors) == (130, "", f"{said}\nerror: aborted\n")
-
-
-@pytest.mark.full
-@POSIX
-def test_ctrl_c_ends_a_replay(spawn):
-    spawn("solve", "endless.txt", "--run-folder", "r", "--time-limit", "0.2").communicate(timeout=PATIENCE)
-    child = spawn("replay", "r", "--speed", "0.01", "--events", "-")
-    spoken(child)("started")
-    say(child, "pause\n")
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=PATIENCE)
-    assert (child.returncode, errors) == (0, "")
 
 
 @POSIX
@@ -200,19 +186,6 @@ def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waitin
 
 def test_without_a_command_it_ends(waiting):
     assert (*waiting.communicate("", PATIENCE), waiting.returncode) == ("", "", 0)
-
-
-def test_an_engine_takes_over_the_devices_of_another_one(monkeypatch):
-    counting.install(monkeypatch)
-    first = Engine()
-    first.open()
-    pool = first.executor.pool()
-    with Engine() as second:
-        second.adopt_devices(first)
-        assert second.executor.pool() is pool
-        assert second.solve(counting.Counting(50)).objective == counting.expected(50)
-    with pytest.raises(Exception, match="closed"):
-        first.open()
 
 
 @pytest.mark.full

@@ -170,23 +170,15 @@ def test_the_solution_is_written_as_text_and_as_json_and_the_result_printed_as_j
 
 
 class Tally(counting.Counting):
-    """Counting again, for another solver."""
-
     kind = "tally"
 
     @classmethod
     def recognizes(cls, path, head):
-        return head.startswith("tally ")
+        return head.startswith(f"{cls.kind} ")
 
 
 class Score(Tally):
-    """A second class of the same solver."""
-
     kind = "score"
-
-    @classmethod
-    def recognizes(cls, path, head):
-        return head.startswith("score ")
 
 
 class TallyOptions(SolverOptions):
@@ -197,29 +189,22 @@ class TallyOptions(SolverOptions):
 
 
 class ScoreOptions(SolverOptions):
-    """Options of the other class."""
-
     reduce: bool = Field(default=True, description="Whether to reduce.")
     board: int = Field(default=1, description="Which board.")
 
 
-def solve(problem, options, pool, run):
-    """Count, whatever the options are."""
-    return counting.solve(problem, counting.Options(slice_seconds=0), pool, run)
-
-
 @pytest.fixture
 def _sixth_solver(monkeypatch):
-    solver = Solver(
-        name="tallying",
-        title="Tallying",
-        problems=(Tally, Score),
-        options={Tally: TallyOptions, Score: ScoreOptions},
-        solve=solve,
-    )
+    """A solver of two classes that counts, whatever its options are."""
+
+    def solve(problem, options, pool, run):
+        return counting.solve(problem, counting.Options(slice_seconds=0), pool, run)
+
+    options = {Tally: TallyOptions, Score: ScoreOptions}
+    solver = Solver(name="tallying", title="Tallying", problems=tuple(options), options=options, solve=solve)
     monkeypatch.setitem(discover(), solver.name, solver)
-    Path("tally.txt").write_text("tally 5\n")
-    Path("score.txt").write_text("score 5\n")
+    for kind in options:
+        Path(f"{kind.kind}.txt").write_text(f"{kind.kind} 5\n")
 
 
 @pytest.mark.usefixtures("_sixth_solver")

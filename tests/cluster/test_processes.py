@@ -130,24 +130,6 @@ def test_workers_that_are_killed_change_nothing(cpu, alone):
 
 
 @pytest.mark.full
-def test_a_frozen_worker_does_not_hold_the_run_up(cpu, alone):
-    expected = alone.solve(engine.Queens(13))
-    with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=QUICK)) as owner:
-        owner.solve(engine.Queens(8))
-        victim = sorted(pids(owner).values())[0]
-        seen = []
-        run = owner.start(engine.Queens(13), ivms=16, on_event=seen.append)
-        wait_until(lambda: run.join(0) or any(isinstance(event, Metric) and event.device for event in list(seen)))
-        os.kill(victim, signal.SIGSTOP)
-        try:
-            result = run.wait(5 * PATIENCE)
-        finally:
-            os.kill(victim, signal.SIGKILL)
-    assert result.objective == 73_712
-    assert result.counters["nodes"] == expected.counters["nodes"]
-
-
-@pytest.mark.full
 def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu, alone, tmp_path):
     from distributed import Client, LocalCluster
 
@@ -171,25 +153,3 @@ def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu, alone, tmp_path)
     assert restored.counters["nodes"] >= kept.state.counters["nodes"]
     assert restored.seconds >= kept.elapsed
     assert not [event.message for event in seen if isinstance(event, Notice)]
-
-
-@pytest.mark.full
-def test_a_worker_that_is_killed_is_reported_with_what_is_repeated(cpu):
-    with engine.Engine(executor=Dask("local:2", "opencl", [cpu], timing=LASTING)) as owner:
-        there = {
-            owner.executor.connect().client.scheduler_info()["workers"][at]["name"]: pid
-            for at, pid in pids(owner).items()
-        }
-        seen = []
-        run = owner.start(engine.Queens(14), ivms=16, on_event=seen.append)
-        wait_until(lambda: any(isinstance(event, Metric) and event.device == "worker-0" for event in list(seen)))
-        os.kill(there[0], signal.SIGKILL)
-        os.kill(there[1], signal.SIGSTOP)  # the run cannot end before the scheduler has missed the other
-        try:
-            wait_until(lambda: owner.executor.connect()._roster.departed)
-        finally:
-            os.kill(there[1], signal.SIGCONT)
-        lost = r"worker-0 is lost; (\d tasks? in progress (is|are)|what it had begun is) computed again"
-        with pytest.warns(ClusterWarning, match=lost):
-            result = run.wait(5 * PATIENCE)
-    assert result.objective == 365_596

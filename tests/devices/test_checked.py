@@ -5,18 +5,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from engine.devices import DevicePool, available
-from engine.devices.cuda import guarded as guarded_cuda
-from engine.devices.guarded import ALIGNMENT, GUARD, VARIABLE
+from engine.devices.guarded import VARIABLE
 from engine.devices.kernels import templates
 from engine.errors import KernelBoundsError
 from tests.support.environment import ROOT
-from tests.support.needs import package, several_devices
+from tests.support.needs import several_devices
 
 TEXT = """// out[0] = values[from]; values[to] = 7
 KERNEL LAUNCH_BOUNDS(1, 1) reach(GLOBAL f64* values, GLOBAL f64* out, i32 from, i32 to)
@@ -87,35 +85,6 @@ def test_an_access_outside_ends_a_launch_on_a_gpu(template, tmp_path):
     assert (
         f"reach accessed what is outside of its buffers: values of {COUNT} elements, out of 1 elements" in done.stdout
     )
-
-
-def test_memory_of_a_gpu_lies_between_addresses_that_are_not_mapped(monkeypatch):
-    """What the driver is asked for, with its own types and without it."""
-    driver = package("cuda.bindings.driver")
-    done, piece = [], 1 << 21
-    names = ("cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemAddressFree", "cuMemRelease")
-    calls = {name: lambda *given, name=name: (done.append((name, *map(_plain, given))), (0,))[1] for name in names}
-    calls["cuMemGetAllocationGranularity"] = lambda *_: (0, piece)
-    calls["cuMemCreate"] = lambda *given: (0, given[0])
-    calls["cuMemAddressReserve"] = lambda *_: (0, driver.CUdeviceptr(1 << 40))
-    types = {name: getattr(driver, name) for name in dir(driver) if name.startswith("CU")}
-    monkeypatch.setattr(guarded_cuda, "_driver", lambda: SimpleNamespace(**types, **calls))
-    memory = guarded_cuda.GuardedDeviceMemory(0, 4800, (1,))
-    mapped = (1 << 40) + GUARD
-    assert memory.begin % ALIGNMENT == 0
-    assert 0 <= mapped + piece - (memory.begin + 4800) < ALIGNMENT
-    memory.free()
-    assert [row[:3] for row in done] == [
-        ("cuMemMap", mapped, piece),
-        ("cuMemRelease", piece),
-        ("cuMemSetAccess", mapped, piece),
-        ("cuMemUnmap", mapped, piece),
-        ("cuMemAddressFree", 1 << 40, piece + 2 * GUARD),
-    ]
-
-
-def _plain(value):
-    return int(value) if type(value).__name__ == "CUdeviceptr" else value
 
 
 if __name__ == "__main__":

@@ -138,21 +138,6 @@ def test_nobody_waits_for_a_process_beside_that_fails_or_is_early(tmp_path, prog
     assert (done.returncode, done.stdout, done.stderr) == (0, lines, "")
 
 
-def test_a_file_that_another_process_is_about_to_rename_is_not_missed_later(filled):
-    (program,) = {path.parent for path in filled.rglob("program.bc")}
-    (program / "program.bc_0thxNJ.temp").touch()
-    assert "program.bc" in (found := set(kernel_cache._files(str(program))))
-    (program / "program.bc_0thxNJ.temp").unlink()
-    assert set(kernel_cache._files(str(program))) == found
-
-
-@POSIX
-def test_a_process_beside_finds_the_kernels_of_a_folder_for_one_process_only(tmp_path):
-    (tmp_path / "quintet").touch()
-    done = started(tmp_path, "optimize")
-    assert (done.returncode, done.stdout) == (0, f"{DRAWN}True\n{3 * DRAWN}False True\n")
-
-
 def test_of_those_that_start_together_one_compiles(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
     compiled = []

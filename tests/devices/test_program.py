@@ -57,12 +57,3 @@ def test_a_wrong_argument_is_an_error_on_every_backend(device, template, changed
     with pytest.raises(KernelArgumentError) as caught:
         device.submit(stretched, template, **changed).result()
     assert message in str(caught.value)
-
-
-def test_constants_that_are_equal_but_of_other_types_make_other_programs(device, template):
-    def programs(running):
-        return [id(running.program(template, value="i32", extra=extra)) for extra in (1, 1.0, True, 1)]
-
-    one, real, true, again = device.submit(programs).result()
-    assert one == again
-    assert len({one, real, true}) == 3

@@ -1,15 +1,8 @@
 """Work that is recorded and played: the same commands in the same order, and what has no place in a recording."""
 
-import contextlib
-import logging
-from enum import Enum
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from engine.devices.cuda import graph as cuda_graph
-from engine.devices.cuda.graph import GraphRecording
 from engine.devices.graph import Recordings, record
 from engine.errors import KernelArgumentError, RecordingError
 
@@ -165,75 +158,3 @@ def test_work_is_recorded_the_second_time_and_anew_when_asked(device, trial_temp
     assert found == (355 * np.arange(8)).tolist()
     assert not refused
     assert not caplog.records
-
-
-class _Status(Enum):
-    CUDA_SUCCESS = 0
-    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
-
-
-def _driver():
-    """The functions of ``cuda.bindings.driver`` that recordings call: a graph is a list of commands."""
-    done, commands = _Status.CUDA_SUCCESS, []
-    made = SimpleNamespace(calls=[], commands=commands, capture=done, CUresult=_Status, CUstream=int)
-    made.CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
-    answers = {
-        "cuStreamBeginCapture": lambda stream, mode: (done,),
-        "cuStreamEndCapture": lambda stream: (made.capture, 5 if made.capture is done else None),
-        "cuGraphInstantiate": lambda graph, flags: (done, commands),
-        "cuGraphDestroy": lambda graph: (done,),
-        "cuGraphLaunch": lambda graph, stream: ([command() for command in graph], (done,))[1],
-        "cuGraphExecDestroy": lambda graph: (done,),
-    }
-
-    def counted(name):
-        return lambda *given: (made.calls.append(name.removeprefix("cu")), answers[name](*given))[1]
-
-    for name in answers:
-        setattr(made, name, counted(name))
-    return made
-
-
-@pytest.fixture
-def graphs(opencl, monkeypatch):
-    """An OpenCL device that says it has graphs, and what stands for the driver."""
-    driver, kind = _driver(), opencl.submit(lambda running: type(running.queue)).result()
-    monkeypatch.setattr(cuda_graph, "_driver", lambda: driver)
-    monkeypatch.setattr(GraphRecording, "add", lambda self, command: driver.commands.append(command))
-    monkeypatch.setattr(kind, "library_stream", lambda self: contextlib.nullcontext(77))
-    monkeypatch.setattr(kind, "count_launches", lambda self, more: None, raising=False)
-    monkeypatch.setattr(kind, "new_recording", lambda self: GraphRecording(self))
-    return opencl, driver
-
-
-def test_a_graph_is_captured_once_launched_often_and_destroyed(graphs, trial_template):
-    member, driver = graphs
-
-    def work(running, add, values, more):
-        recordings = Recordings(running)
-        for _ in range(4):
-            recordings.run("", lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
-        found = running.get(values).tolist()
-        recordings.forget()
-        return found
-
-    assert on(member, trial_template, work) == [4 * i for i in range(8)]
-    made = ["StreamBeginCapture", "StreamEndCapture", "GraphInstantiate", "GraphDestroy"]
-    assert driver.calls == [*made, *3 * ["GraphLaunch"], "GraphExecDestroy"]
-
-
-def test_a_capture_that_fails_is_said_once_and_the_work_goes_on(graphs, trial_template, caplog):
-    member, driver = graphs
-    driver.capture = _Status.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-
-    def work(running, add, values, more):
-        recordings = Recordings(running)
-        for key in "aabbb":
-            recordings.run(key, lambda: add(1, 8, values=values, more=more, times=1, share=0.0))
-        return running.get(values).tolist()
-
-    with caplog.at_level(logging.WARNING, "quintet"):
-        assert on(member, trial_template, work) == [5 * i for i in range(8)]
-    assert driver.calls == ["StreamBeginCapture", "StreamEndCapture"]
-    (record,) = caplog.records
-    assert "could not capture the work: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" in record.message

@@ -8,11 +8,13 @@ import pytest
 
 import engine
 from engine import cli, devices, formats, solvers
+from engine.cli import samples
 from engine.devices.backends import backends
 from engine.devices.kernels import templates
 from tests.support.needs import opencl_device
 
-TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = {
     title: text
     for title, text in re.findall(r"^## Adding an? ([\w ]+)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE)
@@ -66,6 +68,22 @@ def test_a_problem_a_reader_a_solver_and_a_backend_are_found_and_used(tmp_path, 
     file.write_text("peak 3\n5 x\n")
     with pytest.raises(engine.ProblemError, match=r"number \(0, 1\) must be an integer; got 'x' .*three.txt, line 2"):
         type(problem).read(file)
+
+
+@pytest.mark.usefixtures("_parts")
+@pytest.mark.parametrize(  # the samples of the others have more kernels to compile
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.full] * (name != "branch_and_bound"))
+        for name in sorted(solvers.discover())
+    ],
+)
+def test_every_solver_runs_on_another_backend(name):
+    file = ROOT / "samples" / f"{name}.toml"
+    with engine.Engine("abacus", ["abacus:0"], config_file=file) as owner:
+        result = owner.solve(samples.load(file)[0])
+    assert result.backend == "abacus"
+    assert str(result.status) in ("optimal", "feasible", "complete")
 
 
 def test_an_executor_works_the_runs_of_an_engine():

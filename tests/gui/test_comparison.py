@@ -1,7 +1,6 @@
 """What a run was: its information page; runs compared, curve over curve and number beside number."""
 
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ from engine.cli import command_line
 from engine.events import Finished, Incumbent, Metric, Progress
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
-from gui.panels.info import folder_rows
 from gui.runs.notes import COLOURS
 from tests.support.app import SAMPLES
 from tests.support.counting import STARTED
@@ -97,14 +95,6 @@ def test_curves_are_compared_against_what_all_runs_count(qtbot, tmp_path):
     assert compared(qtbot, [notes[0], other])[0].against.count() == 1
 
 
-def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot, tmp_path):
-    points = [Metric(time=t / 10, name="at", value=t) for t in range(1, 41)]
-    resumed = STARTED.model_copy(update={"time": 1.0, "resumed": True})
-    notes = [noted(tmp_path, "first", (STARTED, *points)), noted(tmp_path, "second", (STARTED, *points, resumed))]
-    _, figures, _ = compared(qtbot, notes)
-    assert {curve.name: curve.data.last_time for curve in figures["At"].curves} == {"first": 4.0, "second": 1.0}
-
-
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 def test_the_information_page_has_what_is_needed_to_repeat_a_run(qtbot, folder):
     panel, run = played(qtbot, folder), RunFolder.open(folder)
@@ -156,12 +146,3 @@ def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repe
     for other in (result, repeated.result()):
         assert (other.seed, other.objective, other.devices) == (7, found.objective, found.devices)
         assert other.solution.tolist() == found.solution.tolist()
-
-
-def test_the_command_that_repeats_a_run_names_what_differs_from_the_defaults():
-    rows = folder_rows(Path("a folder"), RunFolder.open(SAMPLES / "recorded" / "boa").description)
-    values = {(group, name): value for group, name, value, _ in rows}
-    assert values["command", "solve again"].startswith("quintet solve 'a folder' --backend opencl --devices opencl:0 ")
-    assert " --seed 1" in values["command", "solve again"]
-    assert "seed=1" in values["Python", "solve again"]
-    assert "max_parents" not in values["Python", "solve again"]

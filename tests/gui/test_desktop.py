@@ -4,14 +4,12 @@ import json
 import subprocess
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from engine import cli
 from gui.report.notebook import write_notebook
-from gui.window import notices
 from tests.support.app import SAMPLES
 from tests.support.needs import LINUX, package
 
@@ -33,19 +31,6 @@ def test_the_app_is_installed_for_the_desktop_and_removed_again(tmp_path, monkey
     assert ElementTree.parse(tmp_path / "icons/hicolor/scalable/apps/quintet.svg").getroot().tag.endswith("svg")
     assert cli.command_line(["gui", "--uninstall"]) == 0
     assert not any(path.exists() for path in written)
-
-
-def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypatch):
-    alerts = []
-    monkeypatch.setattr(notices.QApplication, "alert", alerts.append)
-    monkeypatch.setattr(notices.QSystemTrayIcon, "isSystemTrayAvailable", lambda: False)
-    for seconds, active in ((60.0, False), (1.0, False), (60.0, True)):
-        window = SimpleNamespace(isActiveWindow=lambda active=active: active)
-        note = SimpleNamespace(seconds=seconds, state="optimal", warnings=["w"], best=2178, title="x")
-        owner, tab = SimpleNamespace(_window=window, _tray=None, long=20.0), SimpleNamespace(note=note)
-        notices.Notices.notify(owner, tab)
-        assert len(alerts) == 1
-    assert notices.message(tab) == "optimal, 1 warning, best 2,178"
 
 
 @pytest.mark.few(1)

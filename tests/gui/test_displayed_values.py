@@ -2,7 +2,6 @@
 
 import math
 import os
-import shutil
 import signal
 
 import pytest
@@ -18,7 +17,6 @@ from engine.events import (
     Progress,
     StateChanged,
     Trace,
-    to_json,
 )
 from engine.runs.observers import _best_text
 from engine.util.text import rate_text, seconds_text, short_number_text, short_seconds_text, value_text
@@ -30,12 +28,11 @@ from gui.plot.live import LivePlot
 from gui.plot.tables import cell_text
 from gui.report.report import report
 from gui.runs.columns import column_named
-from gui.runs.library import Library
 from gui.runs.notes import RunNote
 from gui.runs.remaining import RemainingTime
 from gui.runs.tree import accessible_text
 from gui.runs.view import RunView, remaining_text, state_text
-from tests.support.app import COUNTING, SAMPLES
+from tests.support.app import COUNTING
 from tests.support.counting import STARTED
 from tests.support.dashboards import compared, figure, noted, panel_of
 from tests.support.interaction import begin, ended, load
@@ -98,15 +95,6 @@ def test_a_result_with_a_warning_is_not_shown_as_good(qtbot):
     note.follow(view)
     assert (note.warnings, state_text(note.state, 1)) == ([message], "complete, 1 warning")
     assert [state_colour(LIGHT, note.state, count) for count in (0, 1)] == [LIGHT.good, LIGHT.warning]
-
-
-def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path):
-    folder = tmp_path / "elsewhere"
-    shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
-    lines = (folder / "events.jsonl").read_text().splitlines()
-    notices = [Notice(time=1, level=level, message=level) for level in ("warning", "info", "warning")]
-    (folder / "events.jsonl").write_text("\n".join([lines[0], *map(to_json, notices), *lines[1:]]) + "\n")
-    assert Library(tmp_path).adopt(folder).warnings == ["warning"]
 
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded", "bound_proved"])
@@ -234,14 +222,6 @@ def test_texts_of_ticks_differ_and_have_as_many_decimals(qtbot):
         ([0.0, 5e24, 1e25], 5e24, ["0", "0.5·10²⁵", "1.0·10²⁵"]),
     ):
         assert axis.tickStrings(ticks, 1.0, spacing) == texts
-
-
-@pytest.mark.parametrize(("status", "phase"), [("complete", "done"), ("time_limit", "sampling, 40 of 2,000")])
-def test_sampling_that_a_limit_ends_is_not_called_done(qtbot, status, phase):
-    panel = panel_of(qtbot, "gibbs", size=(900, 600))
-    panel.feed([STARTED, Progress(time=1.0, phase="sampling", done=40, total=2000, unit="iterations")])
-    panel.feed([Finished(time=2.0, status=status)])
-    assert panel.tile("Phase").value == phase
 
 
 def test_a_count_has_neither_bound_nor_gap_and_progress_without_a_unit_no_rate():

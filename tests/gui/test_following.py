@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,32 +12,10 @@ from gui.problem.command_line import resume_words
 from gui.window.places import HostDialog
 from tests.support import counting, far_host
 from tests.support.app import COUNTING
-from tests.support.environment import with_root
-from tests.support.interaction import answer, begin, ended, load, opened, solved
+from tests.support.interaction import answer, begin, ended, load, solved
 from tests.support.needs import POSIX
-from tests.support.patience import PATIENCE, wait_until
 
 pytestmark = POSIX
-
-
-@pytest.mark.full
-def test_a_run_of_another_process_is_followed_and_can_be_stopped(qtbot, open_window, tmp_path, counting_files):
-    folder = tmp_path / "run"
-    words = ["solve", str(counting_files / "endless.txt"), "--run-folder", str(folder), "--time-limit", "3600"]
-    child = subprocess.Popen([*COUNTING, *words], env=with_root(), stdout=subprocess.DEVNULL)
-    wait_until((folder / "events.jsonl").is_file)
-    window = open_window(COUNTING)
-    tab = opened(qtbot, window, folder)
-    qtbot.waitUntil(lambda: tab.view.state == "running" and tab.panel.time > 0, timeout=120_000)
-    seen = tab.panel.time
-    qtbot.waitUntil(lambda: tab.panel.time > seen + 0.2, timeout=120_000)  # live
-    assert f"process {child.pid}" in tab.banner.text.text()
-    assert window.run_tabs.running() == []  # it is not this window's, which may be closed without a question
-    window.actions_by_name["stop"].trigger()
-    ended(qtbot, tab)
-    assert (tab.note.state, child.wait(PATIENCE)) == ("interrupted", 0)
-    assert tab.banner.isHidden()  # it said that the run is in progress elsewhere
-    assert (folder / "result.json").is_file()
 
 
 def test_a_run_that_is_left_running_is_shown_again_at_the_next_start(qtbot, open_window, counting_files):

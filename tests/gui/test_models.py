@@ -1,6 +1,5 @@
 """What stands behind the window: notes of runs, numbers of a run, replay, words for the command line, forms."""
 
-import math
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from gui.app.theme import LIGHT
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
-from gui.problem.samples import find_samples
 from gui.runs.library import Library
 from gui.runs.model import NOTE
 from gui.runs.player import Player
@@ -44,12 +42,6 @@ def recording(tmp_path):
     events = [STARTED, *(Metric(time=t / 10, name="at", value=t) for t in range(1, 5001))]
     path.write_text("".join(to_json(event) + "\n" for event in events) + '{"time": 501, "ty')
     return path
-
-
-def taken(qtbot, player, most=1000):
-    events = []
-    qtbot.waitUntil(lambda: events.extend(player.take(most)) or player.over, timeout=120_000)
-    return events
 
 
 def test_a_replay_keeps_its_pace_pauses_and_seeks(qtbot, recording, monkeypatch):
@@ -123,15 +115,6 @@ def test_the_python_snippet_does_what_it_says(tmp_path, capsys):
     assert capsys.readouterr().out.split() == ["optimal", str(counting.expected(30, seed=3))]
 
 
-def test_samples_are_found_with_what_their_files_say():
-    found = find_samples()
-    assert {sample.path.stem for sample in found if sample.first} == set(discover()) & {
-        path.stem for path in engine.cli.samples.samples()
-    }
-    assert all(sample.about for sample in found if sample.first)
-    assert len({sample.path for sample in found}) == len(found)
-
-
 def test_a_sweep_is_one_row_that_unfolds(qtbot, tmp_path):
     library = Library(tmp_path)
     runs = RunList(library, LIGHT)
@@ -184,16 +167,3 @@ def test_a_form_takes_values_and_gives_those_that_differ_from_the_defaults(qtbot
     assert either.values()["population"] == "auto"
     either.editor("population").setEditText("4,096")
     assert (either.given(), either.errors()) == ({"population": 4096}, [])
-
-
-def test_a_replay_gives_every_event_and_has_not_ended_if_it_is_taken_back(qtbot, recording):
-    player = Player(recording, math.inf)
-    ends = []
-    player.ended.connect(lambda: ends.append(player.over))
-    assert [event.value for event in taken(qtbot, player)[1:]] == list(range(1, 5001))
-    player.seek(100.0)
-    qtbot.wait(20)
-    assert ends == []
-    with qtbot.waitSignal(player.ended, timeout=120_000):
-        taken(qtbot, player)
-    assert ends == [True]

@@ -6,16 +6,13 @@ import itertools
 import re
 
 import pytest
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QColor
 
-from engine.events import DeviceStatus, Failed, Metric, Trace
+from engine.events import DeviceStatus, Metric, Trace
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
-from gui.app.theme import DARK, LIGHT
+from gui.app.theme import DARK
 from gui.panels import GenericPanel, panel_classes
 from gui.plot.listing import Listing
-from gui.plot.timeline import LaneTimeline
 from gui.report.report import write_report
 from tests.support.dashboards import FOLDERS, events_of, figure, ids, panel_of, played, points, values_of
 
@@ -65,29 +62,6 @@ def test_the_health_of_devices_is_drawn_as_it_was_reported(qtbot, folder):
             assert copied == pytest.approx([getattr(one, field) for one in own])
 
 
-def test_a_lane_says_what_is_known_of_a_device_and_stays_blank_elsewhere(qtbot):
-    timeline = LaneTimeline("Timeline", theme=LIGHT)
-    qtbot.addWidget(timeline)
-    timeline.add_share("gpu", "stealing", 4.0, 0.2, since=3.0)
-    timeline.add_share("gpu", "at work", 4.0, 0.5, since=3.0)
-    timeline.add_share("gpu", "at work", 5.0, 0.0)
-    timeline.add_share("late", "at work", 5.0, 1.0)  # since when is not known
-    timeline.complete()
-    timeline.resize(900, 500)
-    picture = timeline.to_image(1.0)
-    lane, ground = timeline.plot.getViewBox(), QColor(LIGHT.base)
-
-    def at(time, place):
-        point = timeline.view.mapFromScene(lane.mapViewToScene(QPointF(time, place)))
-        top = picture.height() - timeline.view.height()
-        return picture.pixelColor(point.x() + 8, point.y() + top)
-
-    assert at(2.13, 0.57) == at(4.43, 1.4) == ground
-    assert [at(3.57, 0.47), at(3.57, 0.62)] == [QColor(LIGHT.colour(0)), QColor(LIGHT.colour(4))]
-    assert at(3.57, 0.2) == at(4.43, 0.57) == QColor(LIGHT.grid)
-    assert [row[:3] for row in timeline.table()[1]] == [(3.0, 4.0, "gpu")] * 2 + [(4.0, 5.0, "gpu")]
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("folder", FOLDERS, ids=ids)
 def test_a_report_is_one_file_with_every_picture(qtbot, tmp_path, folder):
@@ -128,9 +102,3 @@ def test_a_dashboard_can_be_looked_at_at_any_moment_and_every_figure_has_numbers
     for one in panel.plots():
         assert one.accessibleName() == one.title
         assert isinstance(one, Listing) or one.data_button.accessibleName()
-
-
-def test_a_failure_is_said(qtbot):
-    panel = panel_of(qtbot, "knapsack")
-    panel.feed([Failed(time=2.0, error="DeviceError", message="the device is gone", exit_code=3)])
-    assert (dict(panel.summary())["State"], panel.view.message) == ("failed", "the device is gone")

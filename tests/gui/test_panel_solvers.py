@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import engine
 from engine.events import Finished, Incumbent, Metric, Started, Trace
@@ -121,26 +120,6 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot):
     assert bits == result.arrays["population"].tolist()
 
 
-@pytest.mark.full
-def test_a_network_says_what_has_changed_since_the_one_before_of_its_population(qtbot):
-    panel = panel_of(qtbot, "boa", problem=engine.BOA("onemax", 5))
-    network, remarks = figure(panel, "network"), []
-    for generation, edges in ((3, [0, 1, 1, 2]), (5, [0, 1, 2, 3, 3, 4]), (2, [0, 4])):
-        panel.feed([Trace(time=1.0, name="edges", iteration=generation, values=edges)])
-        network.to_image(1.0)
-        remarks.append((network.unit, [row[2] for row in network.table()[1]], [one.name for one in network.entries]))
-    change = "; 2 new and 1 gone since generation 3"
-    assert remarks == [
-        ("generation 3 of its population: 2 edges between 5 genes", ["", ""], []),
-        (
-            f"generation 5 of its population: 3 edges between 5 genes{change}",
-            ["", "new", "new", "gone"],
-            ["kept", "new", "gone"],
-        ),
-        ("generation 2 of its population: 1 edge between 5 genes", [""], []),
-    ]
-
-
 def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot):
     square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
     problem = engine.MaxCut(square, 30)
@@ -216,29 +195,6 @@ def test_linear_programming_shows_every_iteration_and_the_solution_with_its_dual
     assert sum(row[1] * row[4] for row in variables) == pytest.approx(result.objective, rel=1e-9)
     activities = [row[1] for row in figure(panel, "rows").table()[1]]
     assert activities == pytest.approx((problem.A @ result.solution).tolist(), abs=1e-7)
-
-
-@pytest.mark.full
-def test_a_race_shows_the_error_of_each_method_and_who_has_won(qtbot, tmp_path):
-    random = np.random.default_rng(4)
-    matrix = sp.random_array((400, 600), density=0.02, rng=random, format="csr")
-    x, y = random.random(600), -random.random(400)
-    problem = engine.LinearProgram(matrix.T @ y + random.random(600), A_ub=matrix, b_ub=matrix @ x)
-    folder = tmp_path / "race"
-    found = engine.solve(problem, method="race", run_folder=folder, backend="opencl")
-    panel = played(qtbot, folder)
-    headers, rows = figure(panel, "racers").table()
-    assert headers == ["method", "error of its best point", "outcome"]
-    assert [row[0] for row in rows] == found.arrays["racers"].tolist()
-    assert [row[2] for row in rows].count("won") == 1
-    assert dict(panel.summary())["Winner"] == rows[0][0]
-    alone = tmp_path / "alone"
-    engine.solve(problem, method="pdhg", tolerance=1e-3, acceptable=1e-2, run_folder=alone, backend="opencl")
-    panel = played(qtbot, alone)
-    assert not {"race", "racers"} & {one.key for one in panel.plots()}
-    headers, rows = panel.errors.table()
-    assert headers[1:] == ["pdhg"]
-    assert rows[-1][1] <= 1e-3
 
 
 def test_ranks_of_equal_chains_are_flat_and_those_of_shifted_ones_are_not():

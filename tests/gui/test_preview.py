@@ -10,52 +10,35 @@ from engine.solvers import discover
 from gui.app.theme import DARK, LIGHT
 from gui.problem.preview import Preview
 from gui.problem.preview_data import preview_data
+from tests.support import forged
 from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import begin, drop, ended, load
 
 RANDOM = np.random.default_rng(5)
 PROBLEMS = {
-    "flowshop": lambda: engine.Flowshop.taillard(1),
-    "atsp": lambda: engine.ATSP(RANDOM.integers(1, 99, (7, 7))),
-    "bits": lambda: engine.BitFunction(np.sum, 20, optimum=20),
-    "queens": lambda: engine.Queens(9),
-    "knapsack": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20), RANDOM.integers(1, 99, 20), 300),
-    "scaled": lambda: engine.Knapsack(RANDOM.integers(1, 99, 20) / 4, RANDOM.integers(1, 99, 20), 300),
-    "choice": lambda: engine.MultipleChoiceKnapsack(
-        RANDOM.integers(1, 9, 6), RANDOM.integers(1, 9, 6), [0, 0, 1, 1, 2, 2], 9
-    ),
-    "two": lambda: engine.MultidimensionalKnapsack(
-        RANDOM.integers(1, 9, 6), list(RANDOM.integers(1, 9, (2, 6))), [9, 8]
-    ),
-    "probit": lambda: engine.HorseshoeProbit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
-    "sparse": lambda: engine.HorseshoeProbit(csr_array(np.eye(40, 3)), np.arange(40) % 4 == 0),
-    "logit": lambda: engine.HorseshoeLogit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
-    "normal": lambda: engine.HorseshoeRegression(RANDOM.standard_normal((40, 3)), np.arange(40.0)[::-1]),
-    "ordinal": lambda: engine.HorseshoeRegression(
+    **forged.PROBLEMS,
+    "bits": engine.BitFunction(np.sum, 20, optimum=20),
+    "scaled": engine.Knapsack(RANDOM.integers(1, 99, 20) / 4, RANDOM.integers(1, 99, 20), 300),
+    "probit": engine.HorseshoeProbit(RANDOM.standard_normal((40, 3)), np.arange(40) % 4 == 0),
+    "sparse": engine.HorseshoeProbit(csr_array(np.eye(40, 3)), np.arange(40) % 4 == 0),
+    "normal": engine.HorseshoeRegression(RANDOM.standard_normal((40, 3)), np.arange(40.0)[::-1]),
+    "ordinal": engine.HorseshoeRegression(
         RANDOM.standard_normal((40, 3)), ["low", "mid", "high", "mid"] * 10, family="ordinal"
     ),
-    "assignment": lambda: engine.QuadraticAssignment(RANDOM.integers(0, 9, (5, 5)), RANDOM.integers(0, 9, (5, 5))),
-    "flow time": lambda: engine.FlowTime(RANDOM.integers(1, 9, (3, 4))),
-    "blocking": lambda: engine.BlockingFlowshop(RANDOM.integers(1, 9, (3, 4))),
-    "no-wait": lambda: engine.NoWaitFlowshop(RANDOM.integers(1, 9, (3, 4))),
-    "tardiness": lambda: engine.Tardiness([3, 1, 2], [1, 1, 2], [4, 4, 1]),
-    "ordering": lambda: engine.LinearOrdering(RANDOM.integers(-9, 9, (5, 5))),
-    "linprog": lambda: engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
-    "boa": lambda: engine.BOA("trap-5", 20),
-    "onemax": lambda: engine.BOA("onemax", 9),
-    "cut": lambda: engine.MaxCut([(0, 1), (1, 2)]),
-    "matrix": lambda: engine.QUBO({(0, 0): -1, (0, 1): 2}),
-    "formula": lambda: engine.MaxSAT([[1, -2], [2]]),
-    "glass": lambda: engine.SpinGlass([(0, 1, -1)], h=[1, 0]),
-    "sequence": lambda: engine.LABS(9),
-    "hierarchy": lambda: engine.BOA("hiff", 16),
+    "linprog": engine.LinearProgram(np.ones(5), csr_array(np.eye(3, 5)), np.ones(3)),
+    "onemax": engine.BOA("onemax", 9),
+    "cut": engine.MaxCut([(0, 1), (1, 2)]),
+    "matrix": engine.QUBO({(0, 0): -1, (0, 1): 2}),
+    "formula": engine.MaxSAT([[1, -2], [2]]),
+    "glass": engine.SpinGlass([(0, 1, -1)], h=[1, 0]),
+    "sequence": engine.LABS(9),
 }
 
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_problem_has_a_preview_with_sizes(qtbot, name):
-    problem = PROBLEMS[name]()
+    problem = PROBLEMS[name]
     data = preview_data(problem)
     assert data.description == problem.describe()
     assert data.numbers
@@ -76,23 +59,23 @@ def test_every_problem_has_a_preview_with_sizes(qtbot, name):
 
 
 def test_the_pictures_of_a_preview_are_the_data():
-    flowshop, knapsack = engine.Flowshop.taillard(1), PROBLEMS["knapsack"]()
+    flowshop, knapsack = engine.Flowshop.taillard(1), PROBLEMS["knapsack"]
     (times,) = preview_data(flowshop).figures
     assert times.matrix.tolist() == flowshop.times.tolist()
     stated = preview_data(engine.Flowshop.read(SAMPLES / "branch_and_bound" / "ta030.txt"))
     assert ("Known optimum", "2,178") in stated.numbers
     points = preview_data(knapsack).figures[0]
     assert (points.x.tolist(), points.y.tolist()) == (knapsack.weights.tolist(), knapsack.profits.tolist())
-    balance, features = preview_data(PROBLEMS["probit"]()).figures
+    balance, features = preview_data(PROBLEMS["probit"]).figures
     assert (balance.values, len(features.rows)) == ({"y = 1": 0.25, "y = 0": 0.75}, 3)
-    _, sparse = preview_data(PROBLEMS["sparse"]()).figures
+    _, sparse = preview_data(PROBLEMS["sparse"]).figures
     column = np.eye(40)[0]
     assert sparse.rows[0][1:] == pytest.approx((column.mean(), column.std(), 0.0, 1.0))
-    target, _ = preview_data(PROBLEMS["normal"]()).figures
+    target, _ = preview_data(PROBLEMS["normal"]).figures
     assert target.y.tolist() == list(range(40))
-    categories, _ = preview_data(PROBLEMS["ordinal"]()).figures
+    categories, _ = preview_data(PROBLEMS["ordinal"]).figures
     assert categories.values == {"y = high": 0.25, "y = low": 0.25, "y = mid": 0.5}
-    (pattern,) = preview_data(PROBLEMS["linprog"]()).figures
+    (pattern,) = preview_data(PROBLEMS["linprog"]).figures
     assert pattern.matrix.tolist() == np.eye(3, 5).tolist()
     random = RANDOM.integers(1, 99, (2, 1001))
     (shown,) = preview_data(engine.Flowshop(random)).figures  # means of blocks
@@ -108,7 +91,7 @@ def test_the_pictures_of_a_preview_are_the_data():
 
 def test_every_class_with_instance_files_has_a_preview():
     kinds = {kind.__name__ for solver in discover().values() for kind in solver.problems}
-    assert kinds - {type(make()).__name__ for make in PROBLEMS.values()} <= {"PermutationProblem", "Counting"}
+    assert kinds - {type(problem).__name__ for problem in PROBLEMS.values()} <= {"PermutationProblem", "Counting"}
 
 
 def test_one_problem_is_selected_shown_and_run(qtbot, open_window, counting_files):

@@ -13,7 +13,7 @@ from gui.app.trust import ask_trust
 from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
 from gui.problem.sweep import plan_sweep
 from gui.problem.typed import TYPED
-from tests.support.interaction import CONTROL, begin, drop, ended, load
+from tests.support.interaction import CONTROL, load
 
 
 @pytest.fixture
@@ -30,32 +30,6 @@ def reread(qtbot, window):
     before = window.pane.read_form
     qtbot.mouseClick(window.pane.read_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.problems.loading is None and window.pane.read_form is not before, timeout=120_000)
-
-
-@pytest.mark.full
-def test_a_column_of_words_is_encoded_when_the_box_is_ticked(qtbot, open_window, table):
-    window = open_window()
-    drop(window, table)
-    qtbot.waitUntil(lambda: window.pane.read_form is not None, timeout=120_000)
-    pane = window.pane
-    assert (pane.instance, "colour" in pane.error.text(), pane.read_button.isEnabled()) == (None, True, False)
-    pane.read_form.editor("encode").setChecked(True)
-    assert pane.read_button.isEnabled()
-    reread(qtbot, window)
-    assert pane.instance.problem.names == ("size", "colour=blue", "colour=green", "colour=red")
-    assert (pane.error.text(), pane.read_form.editor("encode").isChecked()) == ("", True)
-    pane.set_values({"draws": 8, "warmup": 0}, {})
-    assert f"solve {table} --encode --draws 8" in pane.command_text()
-    assert f"engine.HorseshoeProbit.read({str(table)!r}, encode=True)" in pane.python_text()
-    assert "--encode" in window.problems.estimate_words()
-    tab = begin(qtbot, window)
-    ended(qtbot, tab)
-    assert (tab.note.state, tab.note.reading) == ("complete", {"encode": True})
-    assert engine.load(tab.note.folder).arrays["names"].tolist()[1:5] == list(pane.instance.problem.names)
-    pane.show_nothing()
-    window.actions_by_name["rerun"].trigger()
-    qtbot.waitUntil(lambda: pane.instance is not None and window.problems.loading is None, timeout=120_000)
-    assert (pane.instance.reading, pane.options()) == ({"encode": True}, {"draws": 8, "warmup": 0})
 
 
 def test_options_of_the_solver_stay_when_the_file_is_read_again(qtbot, open_window, table):

@@ -8,7 +8,6 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from engine.errors import ProblemError
-from engine.events import Metric
 from engine.formats.source import report_read
 from engine.solvers import discover
 from gui.app.theme import LIGHT
@@ -16,8 +15,6 @@ from gui.plot.rows import Interval, IntervalPlot
 from gui.problem.form import Form, HelpLine
 from gui.window import problems
 from tests.support.app import COUNTING, SAMPLES
-from tests.support.counting import STARTED
-from tests.support.dashboards import panel_of
 from tests.support.interaction import load
 
 
@@ -37,14 +34,6 @@ def test_help_of_every_option_shows_its_whole_text(qtbot):
                 document.setHtml(shown)
                 for bound in ("<", ">"):
                     assert document.toPlainText().count(bound) >= title.count(bound), (model, name)
-
-
-def test_axes_show_all_values_of_a_run_that_was_resumed_from_before_the_first(qtbot):
-    panel = panel_of(qtbot, "knapsack")
-    panel.feed([STARTED, *(Metric(time=at, name="items_done", value=at) for at in (14.1, 20.0))])
-    again = STARTED.model_copy(update={"time": 3.9, "resumed": True})
-    panel.feed([again, Metric(time=5.2, name="items_done", value=1)])
-    assert panel.items.origin <= 5.2
 
 
 def test_every_row_of_a_forest_plot_has_its_name_on_the_screen_and_in_exports(qtbot):

@@ -15,14 +15,13 @@ from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QAbstractScrollArea, QInputDialog, QWidget
 
 import engine
-from engine.generators.branch_and_bound import write_flowshop
 from engine.runs.folder.run_folder import RunFolder
 from gui.compare.tab import CompareTab
 from gui.runs.child import Child
 from gui.runs.library import Library
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
-from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, shown, solved
+from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, solved
 from tests.support.needs import POSIX
 
 
@@ -215,14 +214,6 @@ def test_a_stopped_run_continues_from_its_checkpoint(qtbot, window, counting_fil
     assert len([e for e in RunFolder.open(again.note.folder).events() if e.type == "started"]) == 2
 
 
-def test_a_recorded_sample_is_replayed_at_its_speed(qtbot, window):
-    folder = SAMPLES / "recorded" / "knapsack"
-    window.pane.replay_requested.emit(folder)
-    tab = shown(qtbot, window, folder)
-    qtbot.waitUntil(lambda: tab.player is not None, timeout=120_000)
-    assert tab.player.speed == 1.0
-
-
 def test_every_plot_is_exported_as_picture_drawing_and_table(qtbot, tabs, window, tmp_path):
     filled = [plot for plot in tabs[1].panel.plots() if plot.table()[1]]
     for kind in ("png", "svg", "pdf", "csv"):
@@ -293,23 +284,6 @@ def test_a_tab_that_is_closed_is_forgotten(qtbot, notes, window, counting_files)
     assert [reference() for reference in shown] == [None] * 3
 
 
-def test_a_dropped_file_runs_to_its_optimum_with_a_changed_option(qtbot, open_window, tmp_path):
-    window = open_window()
-    write_flowshop(engine.Flowshop.taillard(1), tmp_path / "ta001.txt")
-    load(qtbot, window, tmp_path / "ta001.txt")
-    assert "20 jobs, 5 machines" in window.pane.about.text()
-    field = window.pane.form.editor("initial")
-    field.setFocus()
-    qtbot.keyClicks(field, "neh")
-    assert "--initial neh" in window.pane.text.toPlainText()
-    tab = begin(qtbot, window)
-    ended(qtbot, tab)
-    assert (tab.note.state, tab.note.best, tab.note.bound) == ("optimal", 1278, 1278)
-    kept = RunFolder.open(tab.note.folder)
-    assert (kept.description["options"]["initial"], kept.result().objective) == ("neh", 1278)
-    assert (window.run_list.count(), window.status.state.text()) == (1, "optimal")
-
-
 def test_a_run_is_paused_resumed_and_stopped(qtbot, open_window, tmp_path):
     window = open_window()
     board = tmp_path / "queens-18.txt"
@@ -333,19 +307,6 @@ def test_a_run_is_paused_resumed_and_stopped(qtbot, open_window, tmp_path):
     assert tab.note.state == "interrupted"
     assert RunFolder.open(tab.note.folder).checkpoint() is not None
     assert "resumable" in window.available()
-
-
-@POSIX
-def test_a_child_killed_from_outside_is_reported_and_the_window_lives(qtbot, open_window, counting_files):
-    window = open_window(COUNTING)
-    load(qtbot, window, counting_files / "endless.txt")
-    tab = begin(qtbot, window)
-    os.kill(tab.child.pid, signal.SIGKILL)
-    ended(qtbot, tab)
-    assert (tab.note.state, tab.banner.isVisible()) == ("killed", True)
-    assert "ended unexpectedly" in tab.banner.text.text()
-    assert any("ended unexpectedly" in line for line in window.log.messages())
-    assert solved(qtbot, window, counting_files / "small.txt").note.state == "optimal"
 
 
 @pytest.mark.full

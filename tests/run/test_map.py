@@ -92,11 +92,3 @@ def test_a_fault_while_a_group_is_solved_is_reported_before_its_problems_are_sol
     with pytest.warns(engine.QuintetWarning, match="2 problems are solved one after the other.*launch was refused"):
         found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
     assert [result.bound for result in found.results] == [3, 4]
-
-
-def test_a_solver_that_refuses_a_group_solves_its_problems_alone(monkeypatch):
-    def refuse(*arguments):
-        raise engine.OutOfDeviceMemory("too many at once")
-
-    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=refuse))
-    assert [result.bound for result in engine.map([Counting(3), Counting(4)], slice_seconds=0).results] == [3, 4]

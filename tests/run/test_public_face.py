@@ -65,12 +65,3 @@ def test_an_argument_of_runs_that_is_misspelled_is_recognised():
 def test_a_path_in_the_place_of_a_problem_is_refused_with_what_reads_it():
     with pytest.raises(engine.InputError, match=r"must be read first, as in engine\.Knapsack\.read\('items\.txt'\)"):
         engine.solve("items.txt")
-
-
-def test_a_class_of_ones_own_may_run_on_a_cluster():
-    class Mine(engine.Engine):
-        pass
-
-    with Mine(cluster="tcp://127.0.0.1:9") as owner:
-        assert isinstance(owner, Mine)
-        assert "tcp://127.0.0.1:9" in repr(owner)

@@ -5,26 +5,14 @@ import time
 
 import pytest
 
-import engine
 from engine import events
-from engine.runs.folder.run_folder import RunFolder
 from engine.runs.replay import Replay
-from tests.support.counting import STARTED, Counting
+from tests.support.counting import STARTED
 from tests.support.patience import PATIENCE, wait_until
 
 
 def story(*times):
     return [events.Metric(time=at, name="x", value=index) for index, at in enumerate(times)]
-
-
-@pytest.mark.parametrize("speed", [0, float("inf"), 50.0])
-def test_a_replay_gives_the_events_of_the_run(tmp_path, speed):
-    live = []
-    engine.solve(Counting(300), run_folder=tmp_path / "r", on_event=live.append)
-    again = []
-    Replay(RunFolder.open(tmp_path / "r").events(), [again.append], speed).play()
-    assert again == live
-    assert len(live) > 5
 
 
 def test_the_pace_is_as_it_was_times_the_speed(monkeypatch):

@@ -1,6 +1,5 @@
 """Results: equality, text, files."""
 
-import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -92,18 +91,3 @@ def test_what_is_no_saved_result_is_refused(tmp_path):
         assert engine.load(path) == RESULT, "the damage was not noticed"
     with pytest.raises(engine.RunFolderError, match="is not a run folder"):
         engine.load(tmp_path)
-
-
-def test_a_run_can_be_awaited_and_is_shown():
-    from tests.support import counting
-
-    async def solved():
-        with engine.Engine(devices=["opencl:0"]) as owner:
-            assert repr(owner) == "<Engine auto: devices opencl:0, state open>"
-            run = owner.start(counting.Counting(30))
-            result = await run
-            assert repr(run).startswith("<Run of counting: problem count, state ended, status optimal, objective")
-            return result
-
-    result = asyncio.run(solved())
-    assert result.objective == counting.expected(30)

@@ -9,11 +9,6 @@ from engine.devices.queue import CommandQueue
 from engine.errors import DeviceError
 
 
-def queues_of_backends():
-    """The queues of the backends."""
-    return [kind for kind in CommandQueue.__subclasses__() if kind not in (GraphQueue, ProfiledQueue)]
-
-
 @contextlib.contextmanager
 def failing(
     label, *, at_launch=None, at_allocation=None, error=lambda: DeviceError("the device has fallen off the bus")
@@ -50,7 +45,7 @@ def failing(
         count("launch", self.launches)
         play(self)
 
-    for kind in queues_of_backends():
+    for kind in set(CommandQueue.__subclasses__()) - {GraphQueue, ProfiledQueue}:
         for name in limits:
             if name in vars(kind):
                 originals.append((kind, name, vars(kind)[name]))

@@ -14,7 +14,7 @@ import threading
 import traceback
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from unittest import mock
 
@@ -31,7 +31,6 @@ from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 from engine.solvers import discover
 from tests.support import counting
-from tests.support.simulation.children import children
 from tests.support.simulation.cluster import SEED
 from tests.support.simulation.devices import Drivers
 from tests.support.simulation.disk import Disk
@@ -82,22 +81,12 @@ def history_of(number):
     return History(number, name, random.randrange(max(1, scenario.devices)), starts)
 
 
-@dataclass
-class Report:
-    """Of many histories: how many there were of each scenario and with each fault, and what must not have happened."""
-
-    histories: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
-    undisturbed: int = 0
-    pairs: int = 0
-    violations: list[str] = field(default_factory=list)
-
-
 class Simulator:
-    """Lives through histories, in a folder that is best in memory; without a device, those that need none."""
+    """Lives through histories, in a folder that is best in memory; without an OpenCL device, those that need none."""
 
     def __init__(self, home, device=None):
-        self.report = Report()
+        self.histories, self.faults = Counter(), Counter()
+        """How many there were of each scenario, and with each fault."""
         self._home, self._device = home, device
         self._engines = {}
         self._whole = {}
@@ -116,7 +105,8 @@ class Simulator:
         self._stack.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL)
         if self._device is not None:
-            self._drivers = enter(Drivers.installed(self._device.partition(":")[0]))
+            self._drivers = Drivers()
+            self._drivers.install(self._stack)
             enter(engine.Engine(devices=[self._device])).open()  # keeps what is compiled
         return self
 
@@ -142,19 +132,11 @@ class Simulator:
             found = "".join(traceback.format_exception(error))
         if self._thrown:
             found = found or self._thrown[0]
-        self._note(history, life.occurred, found)
+        self.histories[history.scenario] += 1
+        self.faults.update(fault.point for fault in life.occurred)
         if found is not None or life.lost:
             self._replace(SCENARIOS[history.scenario].devices)
         return found
-
-    def _note(self, history, occurred, found):
-        report = self.report
-        report.histories[history.scenario] += 1
-        report.faults.update(fault.point for fault in occurred)
-        report.undisturbed += not occurred
-        report.pairs += len(occurred) == 2
-        if found is not None:
-            report.violations.append(f"{history}\n{found}")
 
     def whole(self, name):
         """The result of a scenario without faults."""
@@ -235,8 +217,6 @@ class _Life:
                 enter(mock.patch.object(Run, "poll", self._polling(plan)))
             if self._scenario.devices:
                 enter(self._simulator.failing(self._history.label, plan))
-            if "child" in self._scenario.calls:
-                enter(children(plan))
             host = self._engine.executor
             if isinstance(host, Host):
                 solve = self._scenario.solve

@@ -1,7 +1,6 @@
 """Devices that fail: errors of the driver at the k-th call of a kind, and devices that are lost.
 
-The calls of PyOpenCL itself are counted, below everything that turns its errors into this package's; of other backends
-the calls of their devices.
+The calls of PyOpenCL itself are counted, below everything that turns its errors into this package's.
 """
 
 import contextlib
@@ -9,12 +8,8 @@ import threading
 from collections import deque
 from unittest import mock
 
-from engine.devices.backends import backends
-from engine.devices.graph import Recording
 from engine.devices.opencl import device as opencl
 from engine.devices.opencl import queue
-from engine.errors import DeviceError
-from tests.support.faults import queues_of_backends
 from tests.support.simulation.plan import Plan
 
 _FUNCTIONS = {
@@ -32,24 +27,11 @@ _FUNCTIONS = {
 _METHODS = {"CommandQueue": {"finish": "wait", "flush": "wait"}, "Event": {"wait": "wait"}}
 
 
-_OF_QUEUES = {
-    "launch": "launch",
-    "allocate": "allocate",
-    "read": "copy",
-    "write": "copy",
-    "copy": "copy",
-    "zero": "copy",
-    "sync": "wait",
-    "synchronize_event": "wait",
-    "record_event": "event",
-}
-
-
 class Drivers:
     """Counts the calls of one member of a pool, of which some fail as a plan says."""
 
-    def __init__(self, error):
-        self._error = error
+    def __init__(self):
+        self._error = opencl.pyopencl().RuntimeError
         self._plan = Plan()
         self._label = ""
         self._lost = False
@@ -80,29 +62,9 @@ class Drivers:
         finally:
             self._label, self._lost = "", False
 
-    @classmethod
-    @contextlib.contextmanager
-    def installed(cls, language):
-        """Drivers for the devices that are opened while inside."""
-        with contextlib.ExitStack() as stack:
-            if language == "opencl":
-                yield cls._of_opencl(stack)
-            else:
-                drivers = cls(DeviceError)
-                device = backends()[language].open
-                (kind,) = (kind for kind in queues_of_backends() if f".{language}." in kind.__module__)
-                methods = [(kind, name, call) for name, call in _OF_QUEUES.items()] + [(device, "_build", "build")]
-                for owner, name, call in methods:
-                    method = getattr(owner, name)
-                    stack.enter_context(mock.patch.object(owner, name, drivers._counted(method, call)))
-                play = drivers._counted(Recording.play, "launch")
-                stack.enter_context(mock.patch.object(Recording, "play", play))
-                yield drivers
-
-    @classmethod
-    def _of_opencl(cls, stack):
+    def install(self, stack):
+        """Count the calls of devices that are opened until the stack is left."""
         package = opencl.pyopencl()
-        drivers = cls(package.RuntimeError)
         queues = deque(maxlen=32)  # no device has more streams
         finish, open_queue = package.CommandQueue.finish, package.CommandQueue
 
@@ -115,16 +77,15 @@ class Drivers:
             for made in list(queues):
                 finish(made)
 
-        drivers._end_work = end_work
+        self._end_work = end_work
         for kind, methods in _METHODS.items():
             for name, call in methods.items():
                 owner = getattr(package, kind)
-                stack.enter_context(mock.patch.object(owner, name, drivers._counted(getattr(owner, name), call)))
-        functions = {name: drivers._counted(getattr(package, name), call) for name, call in _FUNCTIONS.items()}
-        functions["CommandQueue"] = drivers._counted(opened, _FUNCTIONS["CommandQueue"])
+                stack.enter_context(mock.patch.object(owner, name, self._counted(getattr(owner, name), call)))
+        functions = {name: self._counted(getattr(package, name), call) for name, call in _FUNCTIONS.items()}
+        functions["CommandQueue"] = self._counted(opened, _FUNCTIONS["CommandQueue"])
         for module in (opencl, queue):
             stack.enter_context(mock.patch.object(module, "pyopencl", return_value=_Package(package, functions)))
-        return drivers
 
 
 class _Package:

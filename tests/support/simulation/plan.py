@@ -45,10 +45,6 @@ POINTS = {
     "worker.freezes": Point("message", ends=False),
     "worker.leaves": Point("message", ends=False),
     "scheduler.lost": Point("receive"),
-    # the process that works a run with code of the user's
-    "child.start": Point("child"),
-    "child.dies": Point("report"),
-    "child.garbles": Point("report"),
     # the user
     "run.stop": Point("poll"),
 }

@@ -1,4 +1,4 @@
-"""What is simulated: small runs on devices, on the host alone, on a cluster and in a child process, each with a folder.
+"""What is simulated: small runs on devices, on the host alone and on a cluster, with a run folder and without.
 
 Answers of the host's runs are known by brute force; those of devices must be the ones of a run without faults.
 """
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import engine
-from engine.runs.child.far_run import solve_in_child
 from engine.runs.executor import Executor
 from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
@@ -75,10 +74,6 @@ def _best_makespan():
     return min(map(workers._value, range(120)))
 
 
-def _isolated(plan, seed):
-    return lambda problem, options, pool, run: solve_in_child(run)
-
-
 _FEW_DRAWS = {"draws": 4, "warmup": 4, "chains": 2, "kernel": "gibbs"}
 _COUNT = {"slice_seconds": 0.0, "aloud": False, "step": 7}
 _MESSAGES = {"order": 16, "message": 32, "receive": 60}
@@ -138,9 +133,6 @@ SCENARIOS = {
     ),
     "search in a folder": Scenario(
         2.0, _flowshop, {**_MESSAGES, **DISK, **POLL}, {"initial": "infinity"}, solve=searched, objective=_best_makespan
-    ),
-    "child": Scenario(
-        2.0, _count, {"child": 1, "report": 12, **DISK, **POLL}, _COUNT, solve=_isolated, objective=_total
     ),
     **_on_devices(),
 }  # fmt: skip
