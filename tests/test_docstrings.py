@@ -21,22 +21,29 @@ def arguments(found):
     return [name for name in inspect.signature(found).parameters if name not in ("self", "cls")]
 
 
-def described(found, name):
-    """Whether the docstring, or that of the method it overrides, has a section for its arguments.
+def described(text, sections=_SECTIONS):
+    """The arguments that the sections of a docstring for them describe."""
+    parts = re.split(r"^(\w+\n)-+\n", inspect.cleandoc(text or ""), flags=re.M)
+    bodies = [body for title, body in itertools.pairwise(parts) if title in sections]
+    entries = re.findall(r"^[*\w]+(?:, [*\w]+)*(?=$| : )", "\n".join(bodies), re.M)
+    return {name.strip("* ") for entry in entries for name in entry.split(",")}
 
-    What a run has for its solver is described by ``RunContext``, which is on another page.
-    """
+
+def texts_of(found, name):
+    """The docstrings of a name, of its bases or what it overrides, and of a run's context for its solver."""
     kind, _, method = name.partition(".")
-    texts = [inspect.getdoc(found)]
     bases = getattr(engine, kind).__mro__ if method or inspect.isclass(found) else ()
     for base in (*bases, *([RunContext] if kind == "Run" else [])):
-        texts.append(inspect.getdoc(vars(base).get(method)) if method else base.__doc__)
-    return any(section in (text or "") for text in texts for section in _SECTIONS)
+        yield getattr(vars(base).get(method), "__doc__", None) if method else base.__doc__
+    yield found.__doc__
 
 
-def test_public_functions_describe_their_arguments():
-    missing = [name for name, found in members() if len(arguments(found)) > 1 and not described(found, name)]
-    assert missing == []
+def test_what_a_docstring_describes_are_the_arguments_and_each_is_described():
+    for name, found in members():
+        taken, own = set(arguments(found)), described(found.__doc__, ["Parameters\n"])
+        assert own <= taken, name
+        if len(taken) > 1 or own:
+            assert taken <= set().union(*map(described, texts_of(found, name))), name
 
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "extending.md"

@@ -73,6 +73,13 @@ class PyomoSolver(SolverBase):  # type: ignore[misc]
     def solve(self, model: Any, **kwds: Any) -> Results:
         """Solve the model, and load the solution into it unless ``load_solutions=False``.
 
+        Parameters
+        ----------
+        model : pyomo.environ.ConcreteModel
+            A linear model.
+        **kwds
+            Settings of :attr:`config`, for this call.
+
         Raises
         ------
         NoOptimalSolutionError, NoFeasibleSolutionError

@@ -9,7 +9,6 @@ from rich.console import Console
 from engine.api.engine import Engine
 from engine.benchmarks.linprog.collection import bench_collection, programs
 from engine.benchmarks.linprog.peers import peers
-from engine.errors import OptionError
 
 PDLP = """#!{python}
 import pathlib, sys
@@ -55,16 +54,3 @@ def test_highs_and_its_methods_claim_the_optimum(folder):
     found = {peer.name: peer.solve(problem, folder / "two.mps", 30.0).claimed for peer in peers(1, None, None)}
     assert set(found) >= {"HiGHS simplex", "HiGHS IPX"}
     assert all(value == pytest.approx(optimum) for value in found.values())
-
-
-def test_a_library_that_gives_no_answer_is_said_and_one_that_is_missing_is_refused(device, tmp_path, folder):
-    with pytest.raises(OptionError, match="has no library of cuOpt"):
-        list(peers(0, tmp_path, None))
-    library = tmp_path / "libcuopt_mathopt" / "lib64" / "libcuopt_mathopt.so"
-    library.parent.mkdir(parents=True)
-    library.write_bytes(b"no library")
-    console = Console(record=True, width=200)
-    with Engine(devices=[device.info.id]) as engine:
-        others = list(peers(0, tmp_path, None))
-        assert bench_collection(engine, programs(folder, False, True), ["auto"], others, 1.0, console)
-    assert "cuOpt 1.00 (no answer), cuOpt barrier 1.00 (no answer)" in console.export_text()

@@ -12,11 +12,10 @@ import pytest
 
 import engine
 from engine.base.result import Status
-from engine.errors import ClusterError, ClusterWarning, InputError
+from engine.errors import ClusterWarning, InputError
 from engine.events import Metric, Notice
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.executor import Dask
-from engine.runs.folder.run_folder import RunFolder
 from tests.support.patience import PATIENCE, wait_until
 
 QUICK = Timing(first=0.2, longest=0.5, least=0.1, patience=10.0, backup=4.0, grace=10.0)
@@ -127,29 +126,3 @@ def test_workers_that_are_killed_change_nothing(cpu, alone):
                 assert result.counters["nodes"] == wanted.counters["nodes"]
             if before == kills:
                 break
-
-
-@pytest.mark.full
-def test_a_lost_scheduler_ends_the_run_with_its_checkpoint(cpu, alone, tmp_path):
-    from distributed import Client, LocalCluster
-
-    folder = tmp_path / "run"
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50)
-    client = Client(cluster, set_as_default=False)
-    try:
-        with engine.Engine(executor=Dask(client, "opencl", [cpu], timing=QUICK)) as owner:
-            run = owner.start(engine.Queens(18), run_folder=folder, checkpoint_interval=0.2)
-            wait_until(lambda: list(folder.glob("checkpoint-*.json")))
-            cluster.close()
-            with pytest.raises(ClusterError) as caught:
-                run.wait(5 * PATIENCE)
-        assert caught.value.run_folder == str(folder)
-    finally:
-        with contextlib.suppress(Exception):
-            client.close()
-    kept = RunFolder.open(folder).checkpoint()
-    seen = []
-    restored = alone.resume(folder, time_limit=0.2, on_event=seen.append).wait()
-    assert restored.counters["nodes"] >= kept.state.counters["nodes"]
-    assert restored.seconds >= kept.elapsed
-    assert not [event.message for event in seen if isinstance(event, Notice)]

@@ -113,34 +113,6 @@ def test_a_plan_that_does_not_fit_is_refused_in_one_sentence(fakes, needed, mess
         assert str(caught.value) == message
 
 
-def test_devices_that_can_are_let_read_each_other(fakes):
-    diary, fails = fakes
-    itself = replace(INFO.capabilities, kind="gpu", peer_copies=True)
-    able = replace(INFO, language="cuda", capabilities=replace(itself, peer_access=True))
-    first, second = replace(able, index=90), replace(able, index=91)
-    unable = replace(first, index=92, capabilities=itself)
-    for given, expected, all_of_them in [
-        ([first, second], {"cuda:90": [90, 91], "cuda:91": [90, 91]}, True),
-        ([first, second, infos(1)[0]], {"cuda:90": [90, 91], "cuda:91": [90, 91]}, False),
-        ([first, unable], {}, False),
-        ([unable, unable], {"cuda:92": [92, 92, 92, 92]}, True),  # its own memory
-        ([first], {}, False),
-        (infos(2), {}, False),
-    ]:
-        diary.clear()
-        with DevicePool(given) as pool:
-            assert pool.enable_peers() == all_of_them
-            reads = [[one.reads(other) for other in pool.members] for one in pool.members]
-            assert all(map(all, reads)) == (all_of_them or len(pool) == 1)
-        enabled = {}
-        for _, number, name in map(str.split, (word for word in diary if word.startswith("read"))):
-            enabled.setdefault(name, []).append(int(number))
-        assert enabled == expected
-    fails.add("read 91 cuda:90")
-    with DevicePool([first, second]) as pool, pytest.raises(RuntimeError, match="cannot read 91 cuda:90"):
-        pool.enable_peers()
-
-
 @pytest.mark.parametrize(
     ("cores", "gpus", "left"), [(64, 0, 64), (64, 1, 62), (64, 4, 59), (4, 1, 2), (2, 8, 1), (1, 1, 1)]
 )

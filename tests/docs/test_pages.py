@@ -70,14 +70,6 @@ def test_generated_parts_are_made(name):
     assert "<!-- generated:" not in pages.generated(TEXTS[name])
 
 
-def test_formulas_become_mathml_and_code_stays():
-    page = pages.with_formulas("a $x^2$ b `$y$`\n\n$$ z $$\n\n```text\n$w$\n```\n")
-    assert "<msup>" in page
-    assert page.count("<math") == 2
-    assert "`$y$`" in page
-    assert "\n$w$\n" in page
-
-
 def test_every_solver_is_in_the_reference_of_options_and_has_a_notebook():
     solvers = set(engine.available_solvers()) - {"counting"}
     text = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")

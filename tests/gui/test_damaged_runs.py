@@ -250,12 +250,3 @@ def test_the_trash_is_emptied_after_some_days(tmp_path):
     os.utime(places[0] / "note.json", (age, age))
     Library(tmp_path).load()
     assert [place.exists() for place in places] == [False, True]
-
-
-def test_a_damaged_folder_is_shown_as_damaged_and_hides_nothing(tmp_path):
-    for name in ("damaged", "sound"):
-        shutil.copytree(KNAPSACK, tmp_path / "runs" / name)
-    (tmp_path / "runs" / "damaged" / "run.toml").write_text("options = 5")
-    notes = {note.key: note for note in loaded(tmp_path)}
-    assert {key: note.state for key, note in notes.items()} == {"damaged": "failed", "sound": "optimal"}
-    assert "run.toml was written by an early version" in notes["damaged"].message

@@ -20,7 +20,6 @@ from gui.pictures.network import NetworkView, network_places
 from gui.pictures.tour import Tour
 from gui.plot.axes import LogAxis
 from gui.plot.charts import BandPlot, Bars, Pixels
-from gui.plot.export import write_plots
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.page import Page
@@ -65,25 +64,6 @@ def figures(theme):
         *(wave(StackedPlot("Stack", theme=theme)), wave(StackedPlot("Shares", theme=theme, shares=True))),
         *(band, bars, pixels, gantt, board, tour, network),
     ]
-
-
-def test_files_of_titles_that_differ_in_signs_alone_have_names_of_their_own(qtbot, tmp_path):
-    plots = [wave(LivePlot(title, theme=LIGHT), 3) for title in ("char_freq_!", "char_freq_$", "R-hat")]
-    for plot in plots:
-        qtbot.addWidget(plot)
-    names = [path.name for path in write_plots(plots, "csv", tmp_path)]
-    assert names == ["01-char_freq_-exclamation-mark.csv", "02-char_freq_-dollar-sign.csv", "03-r-hat.csv"]
-
-
-def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot):
-    bars = Bars("Bars", theme=LIGHT, whole="all devices")
-    qtbot.addWidget(bars)
-    bars.put("opencl:0", 0.4, LIGHT.colour(0))
-    for whole, names in ((0.4, ["opencl:0"]), (0.4 + 1e-9, ["opencl:0"]), (0.7, ["all devices", "opencl:0"])):
-        bars.put_whole(whole)
-        assert [name for name, _ in bars._rows()] == names
-    bars.put("opencl:1", 0.3, LIGHT.colour(1))
-    assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0", "opencl:1"]
 
 
 def painted(image):

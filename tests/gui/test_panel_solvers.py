@@ -7,7 +7,7 @@ import engine
 from engine.events import Finished, Incumbent, Metric, Started, Trace
 from engine.util.text import value_text
 from gui.app.theme import LIGHT
-from gui.panels import RunInfo, panel_for
+from gui.panels import panel_for
 from gui.panels.gibbs import rank_histograms
 from gui.panels.knapsack import chosen_items
 from tests.support.counting import STARTED
@@ -118,23 +118,6 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot):
     assert edges == result.arrays["edges"].tolist()
     bits = [list(row[1:]) for row in figure(panel, "individuals").table()[1]]
     assert bits == result.arrays["population"].tolist()
-
-
-def test_boa_draws_the_cut_of_a_graph_as_it_improves(qtbot):
-    square = [(a, b, 1.0) for a in range(30) for b in (a + 1, a + 6) if b < 30 and (b != a + 1 or b % 6)]
-    problem = engine.MaxCut(square, 30)
-    events = []
-    result = engine.solve(problem, backend="opencl", local_search="none", population=100, on_event=events.append)
-    shown = [event for event in events if isinstance(event, Trace) and event.name == "solution"]
-    assert shown
-    panel = panel_of(qtbot, "boa", (), problem)
-    panel.feed(shown)
-    picture = figure(panel, "solution")
-    assert [row[1] for row in picture.table()[1]] == result.solution.tolist()
-    cut = round(problem.evaluate(result.solution[None])[0])
-    assert f"{cut} of {len(square)} edges between the sides" in picture.unit
-    assert result.objective == cut
-    assert panel_for(RunInfo("boa", (), engine.BOA("trap-5", 30)), LIGHT).solution is None
 
 
 def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot):

@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QDialogButtonBox, QMessageBox
 import engine
 from engine.api.sweep import Sweep
 from engine.errors import InputError
-from engine.settings.config import solver_options
 from engine.solvers import discover
-from gui.problem.sweep import SweepDialog, example, parse_options, plan_sweep
+from gui.problem.sweep import SweepDialog, parse_options
 from gui.window import session
 from tests.support import counting
 from tests.support.app import COUNTING
@@ -161,19 +160,3 @@ def test_options_of_a_sweep_are_read_line_by_line():
     for text in ("a", "a =", "= 3"):
         with pytest.raises(InputError, match="name = value"):
             parse_options(text, program)
-
-
-def test_the_example_in_the_dialog_is_of_the_solver():
-    for solver in discover().values():
-        for kind in solver.instance_classes:
-            model = solver.options_model(kind)
-            ((name, values),) = parse_options(example(model), model).items()
-            assert len(values) == 2
-            assert [getattr(solver_options(solver, None, {name: value}, kind), name) for value in values] == values
-
-
-def test_a_plan_leaves_out_what_cannot_be_started(counting_files):
-    files = (counting_files / "small.txt", counting_files / "bad.txt")
-    plan = plan_sweep(Sweep(files, (0,), {"step": [5, 0]}))
-    assert [(run.title, run.options["step"]) for run in plan.runs] == [("small step=5 seed 0", 5)]
-    assert len(plan.errors) == 2

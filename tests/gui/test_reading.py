@@ -10,7 +10,7 @@ from engine.api.sweep import Sweep
 from engine.errors import InputError, UntrustedCode
 from engine.runs.folder.run_folder import foreign_code, read_problem
 from gui.app.trust import ask_trust
-from gui.problem.new_instance import InstanceRequest, NewInstance, make_instance
+from gui.problem.new_instance import InstanceRequest, make_instance
 from gui.problem.sweep import plan_sweep
 from gui.problem.typed import TYPED
 from tests.support.interaction import CONTROL, load
@@ -100,17 +100,6 @@ def test_what_is_typed_or_pasted_is_read_again(qtbot, tmp_path, name):
             paste("1\t2\n" * rows)
             assert editor.count.value() == 30
         assert "nothing was pasted" in QToolTip.text()
-
-
-def test_the_tab_key_goes_through_the_fields_before_the_file_name(qtbot, tmp_path):
-    dialog = NewInstance(tmp_path, None)
-    qtbot.addWidget(dialog)
-    order, widget = [], dialog.kind.nextInFocusChain()
-    while widget is not dialog.kind:
-        order.append(widget)
-        widget = widget.nextInFocusChain()
-    places = [order.index(part) for part in (*map(dialog.form.editor, dialog.form.names), dialog.path)]
-    assert places == sorted(places)
 
 
 def test_the_question_shows_file_digest_and_code_and_allows_it_unless_it_is_declined(qtbot, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
-from tests.support.interaction import CONTROL, SHIFT, begin, drop, ended, load
+from tests.support.interaction import CONTROL, drop, load
 from tests.support.needs import POSIX
 
 PATIENCE = 120_000
@@ -164,25 +164,6 @@ def test_every_kind_is_made_with_its_ending_and_read_again(qtbot, window, tmp_pa
     dialog.path.setText(str(order.path))
     assert "will be replaced" in dialog.error.text()
     dialog.reject()
-
-
-@pytest.mark.full
-def test_a_run_whose_file_is_gone_is_run_again_from_the_copy_it_keeps(qtbot, open_window, counting_files, tmp_path):
-    note = finished(tmp_path)
-    (counting_files / "small.txt").unlink()
-    window = open_window(COUNTING)
-    window.run_list.select(window.library.find(note.key))
-    qtbot.keyClick(window, Qt.Key.Key_R, CONTROL | SHIFT)
-    qtbot.waitUntil(lambda: window.pane.instance is not None and window.pane.options() == {"step": 5}, timeout=PATIENCE)
-    assert f"quintet solve {note.path}" in window.pane.command_text()
-    assert "engine.RunFolder.open" in window.pane.python_text()
-    tab = begin(qtbot, window)
-    ended(qtbot, tab)
-    assert (tab.note.state, tab.note.best) == ("optimal", counting.expected(100))
-    (note.path / "problem.npz").unlink()
-    window.run_list.select(window.library.find(note.key))
-    window.runs.rerun()
-    assert any("the run folder has no copy" in line for line in window.log.messages())
 
 
 def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stays(

@@ -100,16 +100,6 @@ def test_profiles_and_times_to_solution_are_those_of_counting(qtbot):
     tab.close_sources()
 
 
-def test_unlike_objectives_share_no_axis(qtbot):
-    notes = [RunNote("a", "", "a", solver="boa", state="optimal", best=1.0, seconds=1.0)]
-    notes.append(RunNote("b", "", "b", solver="linprog", state="optimal", best=1e6, seconds=2.0))
-    tab = StatisticsTab(notes, LIGHT)
-    qtbot.addWidget(tab)
-    assert (tab.value.currentData(), len(tab.boxes.table()[1])) == ("time", 2)
-    tab.value.setCurrentIndex(tab.value.findData("best"))
-    assert tab.boxes.table()[1] == []
-
-
 def test_bands_and_times_to_target_are_those_of_the_events(qtbot, tmp_path):
     random = np.random.default_rng(3)
     notes, paths = [], {}

@@ -1,12 +1,10 @@
 """The window, used like a person would: files dropped, options changed, runs compared, replayed, exported, kept."""
 
-import gc
 import json
 import os
 import shutil
 import signal
 import time
-import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +19,7 @@ from gui.runs.child import Child
 from gui.runs.library import Library
 from tests.support import counting
 from tests.support.app import COUNTING, SAMPLES
-from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened, solved
+from tests.support.interaction import CONTROL, SHIFT, answer, begin, drop, ended, load, opened
 from tests.support.needs import POSIX
 
 
@@ -259,29 +257,6 @@ def test_everything_that_takes_the_focus_has_a_name(qtbot, tabs, window):
         and not isinstance(widget.parent(), QAbstractScrollArea)
     ]
     assert [(type(w).__name__, type(w.parent()).__name__) for w in nameless] == []
-
-
-@pytest.mark.full
-def test_a_tab_that_is_closed_is_forgotten(qtbot, notes, window, counting_files):
-    shown = []
-
-    def close():
-        shown.append(weakref.ref(window.tabs.currentWidget()))
-        window.run_tabs.close_current()
-
-    window.run_list.select(window.library.find(notes[0].key))
-    window.runs.open_selected()
-    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=120_000)
-    close()
-    window.run_list.select(*(window.library.find(note.key) for note in notes))
-    window.runs.compare()
-    qtbot.waitUntil(lambda: window.tabs.currentWidget().complete, timeout=120_000)
-    close()
-    solved(qtbot, window, counting_files / "small.txt")
-    close()
-    qtbot.wait(50)
-    gc.collect()
-    assert [reference() for reference in shown] == [None] * 3
 
 
 def test_a_run_is_paused_resumed_and_stopped(qtbot, open_window, tmp_path):

@@ -1,8 +1,5 @@
 """The package where ``engine``, ``kernels``, ``gui`` and ``samples`` are another's, which fail when imported."""
 
-import importlib.util
-import json
-
 import pytest
 
 from tests.support.needs import OPENCL, package
@@ -10,36 +7,6 @@ from tests.support.needs import OPENCL, package
 TAKEN = ("engine", "kernels", "gui", "samples")
 FAIL = "raise RuntimeError('this one is not for Quintet')\n"
 
-SCRIPT = """
-import json, sys, warnings
-
-import quintet as qt
-
-
-def ones(bits):
-    return int(sum(bits))
-
-
-def main(cluster):
-    found = {}
-    problems = [qt.Knapsack([60, 100, 120], [10, 20, 30], capacity) for capacity in (50, 30)]
-    with qt.Engine("opencl", ["opencl:0"]) as owner:
-        found["solve"] = owner.solve(problems[0]).objective
-        found["map"] = [entry.objective for entry in owner.map(problems)]
-        short = dict(population=32, max_generations=1, restarts=1)
-        warnings.simplefilter("ignore", qt.errors.QuintetWarning)
-        found["processes"] = owner.solve(qt.BOA(ones, 4, each=True, processes=2), **short).objective
-        snippet = qt.BOA.snippet("for (int i = 0; i < 4; ++i) fitness += BIT(i);", 4)
-        found["isolated"] = owner.solve(snippet, **short).objective
-    if cluster:
-        with qt.Engine("opencl", ["opencl:0"], cluster="local:1") as owner:
-            found["cluster"] = [entry.objective for entry in owner.map(problems)]
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1] == "True")
-"""
 
 APP = """
 import os, subprocess
@@ -67,17 +34,6 @@ def crowded(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(FAIL)
     return tmp_path
-
-
-@OPENCL
-@pytest.mark.full
-def test_a_script_its_processes_and_workers_solve(installed, crowded):
-    (crowded / "script.py").write_text(SCRIPT)
-    has_cluster = importlib.util.find_spec("distributed") is not None
-    done = installed.run(installed.python, "script.py", str(has_cluster), cwd=crowded)
-    assert done.code == 0, done.err
-    expected = {"solve": 220, "map": [220, 160], "processes": 4, "isolated": 4}
-    assert json.loads(done.out) == (expected | {"cluster": [220, 160]} if has_cluster else expected)
 
 
 @OPENCL

@@ -10,33 +10,6 @@ from engine.errors import OptionError
 from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
 from engine.reports.scaling_model import Exchange, Profile, predicted_seconds, profile_of
 from engine.reports.timeline import covered, picture, shares_of
-from engine.solvers import solver_named
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("solver", "only", "counts"),
-    [
-        ("branch_and_bound", "queens", (4, 8)),
-        ("knapsack", "auto", (4,)),
-        ("boa", "trap", (4,)),
-        ("gibbs", "px", (4,)),
-        ("linprog", "batch", (4,)),
-    ],
-)
-def test_many_devices_give_the_answer_of_one(solver, only, counts, device, capsys, tmp_path):
-    names = ",".join([device.info.id] * 8)
-    arguments = ["--scaling", "--quick", "--only", only, "--backend", device.info.language, "--devices", names]
-    arguments += [word for count in counts for word in ("--counts", str(count))]
-    assert solver_named(solver).bench([*arguments, "--timeline", str(tmp_path)]) == 0
-    heading, *lines = capsys.readouterr().out.splitlines()
-    assert heading.split()[:4] == ["case", "devices", "seconds", "speedup"]
-    runs = 1 + len(counts)
-    assert [line.split()[-1] for line in lines[:runs]] == ["equal"] * runs
-    assert lines[runs].partition(":")[2].lstrip().startswith("model")
-    assert len(list(tmp_path.glob("*.svg"))) == runs
-    for file in tmp_path.glob("*.svg"):
-        ElementTree.parse(file)
 
 
 def test_another_answer_on_more_devices_is_reported(device, capsys):

@@ -1,6 +1,5 @@
 """Settings and options: who wins, who is named, and what is said of mistakes."""
 
-import numpy as np
 import pytest
 
 from engine.errors import OptionError
@@ -50,22 +49,6 @@ def test_the_file_is_the_named_one_else_the_variables_else_the_folders_else_the_
         resolved = config.resolve({}, places[3] if seed == 4 else None, environment)
         assert resolved.settings.seed == seed
         assert resolved.file.resolve() == path
-
-
-def test_solver_options_have_layers_too(tmp_path):
-    path = tmp_path / "c.toml"
-    path.write_text('seed = 4\n[counting]\nstyle = "fancy"\nstep = 5\nextra = 1\n')
-    environment = {"QUINTET_COUNTING_STEP": "6", "QUINTET_COUNTING_ALOUD": "no"}
-    resolved = config.resolve({}, path, environment)
-    assert {name: given.origin for name, given in resolved.given_options["counting"].items()} == {
-        "style": f"file {path}",
-        "step": "environment QUINTET_COUNTING_STEP",
-        "extra": f"file {path}",
-        "aloud": "environment QUINTET_COUNTING_ALOUD",
-    }
-    assert resolved.options["counting"]["step"] == "6"
-    options = config.solver_options(counting.SOLVER, resolved, {"extra": np.int64(7)})
-    assert options.model_dump(exclude_unset=True) == {"step": 6, "style": "fancy", "aloud": False, "extra": 7}
 
 
 @pytest.mark.parametrize(

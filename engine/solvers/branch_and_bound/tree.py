@@ -238,6 +238,8 @@ class PermutationProblem(Problem):
         ----------
         method : str
             The value of the option ``initial``.
+        seed : int
+            Of what is random in it.
         expired : callable
             Whether the run's time is up, or it is to stop: then the best solution so far is returned soon. It may wait
             while the run is paused.

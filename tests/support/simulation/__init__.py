@@ -21,10 +21,7 @@ from unittest import mock
 import numpy as np
 
 import engine
-from engine.api.resume import event_log_of
-from engine.base.context import Checkpoint
 from engine.errors import QuintetError, RunFolderError
-from engine.events import Metric, Notice
 from engine.runs.executor import Local
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.folder.storage import RunFiles
@@ -165,13 +162,6 @@ class Simulator:
         path.mkdir()
         return path
 
-    def prepared(self):
-        """A run folder with nothing but its problem and description."""
-        path = self._home / "prepared"
-        if not path.exists():
-            RunFolder.create(path, counting.Counting(20), {"solver": "counting"})
-        return path
-
     def failing(self, index, plan):
         """Let a member of the pool fail."""
         if self._drivers is None:
@@ -189,9 +179,6 @@ class _Life:
         self._chance = Random(f"{history.number} chance")
         self._root = simulator.folder()
         self._is_there = self._has_begun = False
-        if scenario.by == "files" and self._chance.random() < 0.8:  # writing its description takes longer than all else
-            shutil.copytree(simulator.prepared(), self._root / "r")
-            self._is_there = True
         self._kept = None
         self._has_result = False
         self.occurred = []
@@ -213,8 +200,7 @@ class _Life:
         disk = Disk(self._root, plan, self._chance) if self._scenario.folder else None
         with contextlib.ExitStack() as stack:
             enter = stack.enter_context
-            if self._scenario.by == "engine":
-                enter(mock.patch.object(Run, "poll", self._polling(plan)))
+            enter(mock.patch.object(Run, "poll", self._polling(plan)))
             if self._scenario.devices:
                 enter(self._simulator.failing(self._history.label, plan))
             host = self._engine.executor
@@ -224,7 +210,7 @@ class _Life:
             if disk is not None:
                 enter(mock.patch.multiple(RunFiles, **self._remembering(disk)))
                 enter(disk.attached())
-            error, result = (self._filed if self._scenario.by == "files" else self._outcome)(disk, plan)
+            error, result = self._outcome(disk)
         self.occurred += plan.occurred
         executor = self._engine.executor
         self.lost |= isinstance(executor, Local) and executor.is_open and len(executor.pool()) < self._scenario.devices
@@ -234,7 +220,7 @@ class _Life:
             if not plan.occurred and not had_ended:
                 self._is_clean()
 
-    def _outcome(self, disk, plan):
+    def _outcome(self, disk):
         """How a start ends: with an error of this package, or with a result."""
         scenario, path = self._scenario, self._root / "r"
         try:
@@ -250,27 +236,6 @@ class _Life:
             return None, run.outcome()
         except QuintetError as error:
             return error, None
-
-    def _filed(self, disk, plan):
-        """The same with the files of a run alone, written as :class:`engine.runs.run.Run` does."""
-        path, problem = self._root / "r", self._scenario.problem()
-        folder = None
-        try:
-            if self._is_there:
-                folder = RunFolder.open(path)
-            else:
-                folder = RunFolder.create(path, problem, {"solver": "counting"})
-                self._is_there = disk.cut is None
-            folder.acquire()
-            if (earlier := folder.result()) is not None and not earlier.status.stopped:
-                return None, earlier
-            restored, event_log = folder.checkpoint(), event_log_of(folder)
-            return None, _count_in(folder, problem.target, restored, event_log, plan)
-        except QuintetError as error:
-            return error, None
-        finally:
-            if folder is not None:
-                folder.release()
 
     def _judge(self, plan, error, result):
         """A start has ended with the right answer, or with an error that its faults explain."""
@@ -347,7 +312,7 @@ class _Life:
             if self._has_result and kept is None:
                 raise Violation("the result is lost")
             is_reported = result is not None and any(warning.kind == "StorageWarning" for warning in result.warnings)
-            if result and not kept and not is_reported and disk.cut is None and self._scenario.by == "engine":
+            if result and not kept and not is_reported and disk.cut is None:
                 raise Violation("it is not reported that the result is not kept")
             found = folder.checkpoint()
             list(folder.events())
@@ -366,30 +331,6 @@ class _Life:
             poll(run)
 
         return counted
-
-
-def _count_in(folder, target, restored, event_log, plan):
-    """Count as the solver does, with a checkpoint and an event for each step."""
-    at = 0 if restored is None else int(restored.arrays["at"])
-    total = 0 if restored is None else int(restored.state["total"])
-    status = engine.Status.OPTIMAL
-    while at < target:
-        event_log(Metric(time=float(at), name="at", value=float(at)))
-        if plan.due("poll") is not None:
-            status = engine.Status.INTERRUPTED
-            break
-        end = min(at + 7, target)
-        for number in range(at, end):
-            total = counting.mixed(total, number, SEED)
-        at = end
-        with contextlib.suppress(OSError):
-            folder.save_checkpoint(Checkpoint({"at": np.array(at)}, {"total": total}, float(at)))
-    result = engine.Result(status, total, target, None, counters={"counted": at})
-    with contextlib.suppress(OSError):
-        folder.save_result(result)
-    event_log(Notice(time=float(at), level="info", message="ended"))
-    event_log.close()
-    return result
 
 
 def _stacks():

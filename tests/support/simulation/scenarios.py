@@ -28,7 +28,6 @@ POLL = {"poll": 5}
 class Scenario:
     """A run, the calls in it that may fail, and how many of each it makes at most.
 
-    ``by`` says how it is started: as a run of an engine (``engine``), or as the files of one alone (``files``).
     ``devices`` is 0 for a run on the host alone; ``weight`` is its share of all histories; ``gives_up``: what was on a
     device that fails is given up, as islands are.
     """
@@ -37,7 +36,6 @@ class Scenario:
     problem: Callable[[], Any]
     calls: dict[str, int]
     options: dict[str, Any] = field(default_factory=dict)
-    by: str = "engine"
     devices: int = 0
     folder: bool = True
     solve: Solve | None = None
@@ -122,8 +120,7 @@ def _total():
 
 
 SCENARIOS = {
-    "files": Scenario(60.0, _count, DISK | POLL, _COUNT, "files", objective=_total),
-    "disk": Scenario(8.0, _count, DISK | POLL, _COUNT, objective=_total),
+    "disk": Scenario(30.0, _count, DISK | POLL, _COUNT, objective=_total),
     "search": Scenario(
         9.0, lambda: engine.Queens(5), _MESSAGES | POLL, solve=searched, objective=lambda: 10, folder=False
     ),

@@ -88,6 +88,8 @@ class Flowshop(ArrayProblem):
 
         Parameters
         ----------
+        path : str or Path
+            The file.
         instance : int
             Which one, counted from 1, of a file that holds several.
         """

@@ -95,6 +95,8 @@ class Tardiness(OrderProblem):
 
         Parameters
         ----------
+        path : str or Path
+            The file.
         instance : int
             Which one, counted from 1, of a file that holds several.
         """
