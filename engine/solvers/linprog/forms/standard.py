@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..problem import LinearProgram, Matrix, sp
 
 Vector = NDArray[np.float64]
+_EVEN = 0.1  # rows and columns whose sizes differ from one by less are not scaled further
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,8 @@ def equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
         for _ in range(passes):
             in_rows = _segment_max(size.data * columns[size.indices], size.indptr, m) * rows
             in_columns = _segment_max(by_column.data * rows[by_column.indices], by_column.indptr, n) * columns
+            if max(np.abs(in_rows - 1.0).max(), np.abs(in_columns - 1.0).max()) < _EVEN:
+                break
             rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
             columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
     else:
