@@ -41,10 +41,10 @@ def templates():
 
 
 def signatures(lines):
-    """The lines of each kernel up to that of its opening brace."""
+    """The lines of each kernel up to that which ends with its opening brace."""
     for number, line in enumerate(lines):
         if line.startswith("KERNEL "):
-            yield lines[number : lines.index("{", number)]
+            yield lines[number : next(i for i, text in enumerate(lines[number:], number + 1) if text.endswith(" {"))]
 
 
 @pytest.mark.smoke
@@ -88,8 +88,9 @@ def test_state_on_devices_is_read_by_name():
 
 
 @pytest.mark.smoke
-def test_lines_of_kernels_fit_a_screen():
+def test_lines_of_kernels_fit_a_screen_and_functions_open_at_the_end_of_their_signature():
     assert [name for name, lines in templates() if any(len(line) > 132 for line in lines)] == []
+    assert [name for name, lines in templates() if re.search(r"\)\n\{", "\n".join(lines))] == []
 
 
 @pytest.mark.smoke

@@ -27,8 +27,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) anneal_individuals(GLOBAL u32* RESTRICT rows, 
     u32 step, GLOBAL status_t* status, GLOBAL u32* scratch, i32 scratch_words, const GLOBAL sum_t* RESTRICT linear,
     const GLOBAL i32* RESTRICT neighbour_starts, const GLOBAL i32* RESTRICT neighbours, const GLOBAL sum_t* RESTRICT couplings,
     const GLOBAL i32* RESTRICT order, const GLOBAL i32* RESTRICT class_starts, i32 classes,
-    const GLOBAL i64* RESTRICT temperatures, i32 first_sweep, i32 last_sweep, const GLOBAL i32* RESTRICT quantiles, i32 shift)
-{
+    const GLOBAL i64* RESTRICT temperatures, i32 first_sweep, i32 last_sweep, const GLOBAL i32* RESTRICT quantiles, i32 shift) {
 % if block > 1:
     LOCAL_ARRAY(i64, part, ${block});
 % endif

@@ -15,8 +15,7 @@ ${philox.functions()}
 ${gains.declarations(space)}
 KERNEL LAUNCH_BOUNDS(${block}, 1) climb_individuals(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 first_flip,
     i32 last_flip, GLOBAL u32* scratch, i32 scratch_words, u64 seed, u32 stream, u32 step, GLOBAL status_t* status,
-${gains.arguments()})
-{
+${gains.arguments()}) {
     if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;

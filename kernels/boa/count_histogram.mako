@@ -9,8 +9,7 @@ ${status.declaration()}
 % for mode in ("pairs", "rows"):
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) count_${mode}(${rows.row_arguments()},
-    const GLOBAL i32* RESTRICT parents, i32 max_parents, i32 selected)
-{
+    const GLOBAL i32* RESTRICT parents, i32 max_parents, i32 selected) {
     LOCAL_ARRAY(i32, histogram, ${4 << max_level});
     LOCAL_ARRAY(i32, member, ${max_level + 2});
 % if mode == "pairs":

@@ -5,8 +5,7 @@
 ${status.declaration()}
 % for mode in ("pairs", "rows"):
 
-KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()})
-{
+KERNEL LAUNCH_BOUNDS(1, 1) count_${mode}(${rows.row_arguments()}) {
     if (status->reason != 0)
         return;
     const i32 length = words / 2;

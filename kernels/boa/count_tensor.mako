@@ -50,8 +50,7 @@ ${status.declaration()}
 </%def>
 % for mode in ("pairs", "rows"):
 
-KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()})
-{
+KERNEL LAUNCH_BOUNDS(256, 2) count_${mode}(${rows.row_arguments()}) {
     LOCAL_ARRAY(uint4, staged, ${stages * 2 * side_bytes // 16});
 ${rows.tile_of_group(mode, 128)}
 

@@ -7,8 +7,7 @@
 ${status.declaration()}
 % for mode in ("pairs", "rows"):
 
-KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()})
-{
+KERNEL LAUNCH_BOUNDS(256, 1) count_${mode}(${rows.row_arguments()}) {
     LOCAL_ARRAY(u32, left, ${depth * (edge + 1)});
     LOCAL_ARRAY(u32, right, ${depth * (edge + 1)});
 ${rows.tile_of_group(mode, edge)}

@@ -6,8 +6,7 @@
 // keeps only how many symbols (`held`), ones (`ones`) and gaps (`gaps`) the open block of each level has.
 ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count,
-    GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status, i32 n)
-{
+    GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status, i32 n) {
     if (status->reason != 0)
         return;
     const i64 individual = first + GLOBAL_ID;

@@ -14,8 +14,7 @@ typedef ${sum} sum_t;
 KERNEL LAUNCH_BOUNDS(${block}, 1) evaluate(const GLOBAL u32* RESTRICT planes, i32 stride, i32 first, i32 count,
     GLOBAL i64* RESTRICT keys, const GLOBAL status_t* RESTRICT status, const GLOBAL i32* RESTRICT genes,
     const GLOBAL i32* RESTRICT scope_starts, const GLOBAL i32* RESTRICT table_starts, const GLOBAL sum_t* RESTRICT tables,
-    i32 functions, i64 base_key)
-{
+    i32 functions, i64 base_key) {
     if (status->reason != 0)
         return;
     const GLOBAL u32* column = planes + first / 32 + GROUP_ID;

@@ -6,8 +6,7 @@ incidents[at], from incident_starts[i] on, are the functions of gene i: 16 f + i
     const GLOBAL i32* RESTRICT genes, const GLOBAL i32* RESTRICT scope_starts, const GLOBAL i32* RESTRICT table_starts,
     const GLOBAL sum_t* RESTRICT tables, const GLOBAL i32* RESTRICT incident_starts, const GLOBAL i32* RESTRICT incidents</%def>
 <%def name="declarations(space)">
-FUNCTION i32 table_index(const GLOBAL i32* RESTRICT scope, i32 width, const ${space} u32* bits)
-{
+FUNCTION i32 table_index(const GLOBAL i32* RESTRICT scope, i32 width, const ${space} u32* bits) {
     i32 index = 0;
     for (i32 place = 0; place < width; ++place)
         index |= (i32)BIT_OF(bits, scope[place]) << place;

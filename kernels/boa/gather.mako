@@ -21,8 +21,7 @@ padded by one, so that work-items of neighbouring words read different banks.
 ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) gather_planes(const GLOBAL u32* RESTRICT planes, i32 stride,
     const GLOBAL i32* RESTRICT columns, i32 count, const GLOBAL i32* RESTRICT order, i32 n, GLOBAL u32* RESTRICT out,
-    i32 out_stride, i32 first_tile, i32 tiles, const GLOBAL status_t* RESTRICT status)
-{
+    i32 out_stride, i32 first_tile, i32 tiles, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     const i32 tile_index = first_tile + GROUP_ID % tiles;
@@ -48,8 +47,7 @@ ${load_numbers("columns", "count")}
 // Launch: as above.
 KERNEL LAUNCH_BOUNDS(${block}, 1) merge_planes(GLOBAL u32* RESTRICT population, i32 stride, GLOBAL i64* RESTRICT keys, i32 count,
     const GLOBAL u32* RESTRICT offspring, i32 offspring_stride, const GLOBAL i64* RESTRICT offspring_keys,
-    const GLOBAL i32* RESTRICT source, i32 n, i32 first_tile, i32 tiles, const GLOBAL status_t* RESTRICT status)
-{
+    const GLOBAL i32* RESTRICT source, i32 n, i32 first_tile, i32 tiles, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     const i32 tile_index = first_tile + GROUP_ID % tiles;
@@ -85,8 +83,7 @@ ${load_numbers("source", "count")}
 // take_words: planes[g][c] = source[g][c] for the words first <= c < last, of planes in another device's memory.
 // Launch: work-items share the words.
 KERNEL LAUNCH_BOUNDS(${block}, 1) take_words(const GLOBAL u32* RESTRICT source, GLOBAL u32* RESTRICT planes, i32 stride, i32 n,
-    i32 first, i32 last)
-{
+    i32 first, i32 last) {
     const i32 width = last - first;
     for (i64 item = GLOBAL_ID; item < (i64)width * n; item += GLOBAL_SIZE) {
         const i64 at = item / width * stride + first + item % width;

@@ -4,8 +4,7 @@
 // Launch: a work-item makes four neighbouring words of one gene. Words past the last individual become zero.
 // planes[g * stride + w]
 ${philox.functions()}
-KERNEL LAUNCH_BOUNDS(${block}, 1) draw_population(GLOBAL u32* RESTRICT planes, i32 n, i32 stride, i32 count, u64 seed, u32 stream)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) draw_population(GLOBAL u32* RESTRICT planes, i32 n, i32 stride, i32 count, u64 seed, u32 stream) {
     const i32 quads = stride / 4;
     for (i64 item = GLOBAL_ID; item < (i64)n * quads; item += GLOBAL_SIZE) {
         const i32 gene = (i32)(item / quads);

@@ -19,8 +19,7 @@ ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) choose_parents(const GLOBAL i32* RESTRICT pairs, const GLOBAL i32* RESTRICT counts, i32 n,
     i32 rows, i32 first_node, i32 selected, const GLOBAL i32* RESTRICT active, GLOBAL i32* RESTRICT parents,
     GLOBAL i32* RESTRICT parent_count, GLOBAL u32* RESTRICT scores, GLOBAL i32* RESTRICT totals,
-    const GLOBAL u32* RESTRICT log_factorials, const GLOBAL status_t* RESTRICT status)
-{
+    const GLOBAL u32* RESTRICT log_factorials, const GLOBAL status_t* RESTRICT status) {
     LOCAL_ARRAY(i64, best_of, ${block});
     LOCAL_ARRAY(i32, whole, ${cells});
     LOCAL_ARRAY(i32, member, ${level + 1});

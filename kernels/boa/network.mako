@@ -6,8 +6,7 @@ From a learned structure to what sampling needs. Nodes are ranks; all arrays as 
 ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) count_configurations(const GLOBAL u32* RESTRICT planes, i32 words, i32 selected,
     const GLOBAL i32* RESTRICT parents, const GLOBAL i32* RESTRICT parent_count, GLOBAL i32* RESTRICT totals,
-    const GLOBAL status_t* RESTRICT status)
-{
+    const GLOBAL status_t* RESTRICT status) {
     LOCAL_ARRAY(i32, histogram, ${2 << max_parents});
     if (status->reason != 0)
         return;
@@ -40,8 +39,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) count_configurations(const GLOBAL u32* RESTRIC
 //   ${"(ones + 1) / (zeros + ones + 2)" if laplace else "ones / (zeros + ones), or 1/2 where both are zero"}
 // Launch: work-items share all configurations of all nodes.
 KERNEL LAUNCH_BOUNDS(${block}, 1) make_probabilities(const GLOBAL i32* RESTRICT totals, const GLOBAL i32* RESTRICT parent_count,
-    i32 n, GLOBAL u32* RESTRICT thresholds, const GLOBAL status_t* RESTRICT status)
-{
+    i32 n, GLOBAL u32* RESTRICT thresholds, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     for (i64 item = GLOBAL_ID; item < (i64)n << ${max_parents}; item += GLOBAL_SIZE) {
@@ -64,8 +62,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) make_probabilities(const GLOBAL i32* RESTRICT 
 // levels[0] is their number; nodes of depth d are schedule[levels[1 + d]] .. schedule[levels[2 + d] - 1], in any order.
 // Launch: one group; depth and levels hold n and n + 2 numbers.
 KERNEL LAUNCH_BOUNDS(${group}, 1) plan_levels(const GLOBAL i32* RESTRICT parents, const GLOBAL i32* RESTRICT parent_count, i32 n,
-    GLOBAL i32* depth, GLOBAL i32* levels, GLOBAL i32* RESTRICT schedule, const GLOBAL status_t* RESTRICT status)
-{
+    GLOBAL i32* depth, GLOBAL i32* levels, GLOBAL i32* RESTRICT schedule, const GLOBAL status_t* RESTRICT status) {
     LOCAL_ARRAY(i32, changed, 1);
     if (status->reason != 0)
         return;

@@ -10,8 +10,7 @@ ${status.declaration()}
 // open_nodes: all slots at level 0 and, later, those that have just been given a parent and have a candidate left.
 // Launch: one group.
 KERNEL LAUNCH_BOUNDS(${group}, 1) open_nodes(i32 level, i32 slots, i32 first_node, const GLOBAL i32* RESTRICT parent_count,
-    GLOBAL i32* RESTRICT active, const GLOBAL status_t* RESTRICT status)
-{
+    GLOBAL i32* RESTRICT active, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     LOCAL_ARRAY(i32, part, ${group});
@@ -41,8 +40,7 @@ ${scan.block_inclusive("part", "i32", group)}
 // Launch: work-items share the words of all rows.
 KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL u32* RESTRICT masks,
     const GLOBAL i32* RESTRICT active, const GLOBAL i32* RESTRICT parents, i32 level, i32 per, i32 base, i32 rows,
-    i32 first_node, const GLOBAL status_t* RESTRICT status)
-{
+    i32 first_node, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     const i64 lines = (i64)active[0] * per;
@@ -73,8 +71,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) extend_masks(const GLOBAL u32* RESTRICT planes
 // count_ones: how many of the selected have each gene at one.
 // Launch: a group of ${block} work-items a gene.
 KERNEL LAUNCH_BOUNDS(${block}, 1) count_ones(const GLOBAL u32* RESTRICT planes, i32 words, GLOBAL i32* RESTRICT pairs,
-    const GLOBAL status_t* RESTRICT status)
-{
+    const GLOBAL status_t* RESTRICT status) {
     LOCAL_ARRAY(i32, part, ${block});
     if (status->reason != 0)
         return;

@@ -24,8 +24,7 @@ ${philox.functions()}
 // combine_pairs: in every block of 32 individuals, individual i and i ^ mask are a pair, with a random mask for the block.
 KERNEL LAUNCH_BOUNDS(${block}, 1) combine_pairs(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream,
     u32 step,
-${tables()})
-{
+${tables()}) {
 ${begin()}
     const i32 blocks = (last - first + 31) / 32;
     for (i32 pair = GROUP_ID; pair < 16 * blocks; pair += GROUP_COUNT) {
@@ -51,8 +50,7 @@ ${combine("has_partner")}
 // combine_selected: each individual and a random one of those that the network was learned from.
 KERNEL LAUNCH_BOUNDS(${block}, 1) combine_selected(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, u64 seed, u32 stream,
     u32 step, const GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL i32* RESTRICT columns, i32 selected,
-${tables()})
-{
+${tables()}) {
 ${begin()}
     for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
         const philox_words_t words = philox_words(seed, stream, step, (i64)own, 0);
@@ -71,8 +69,7 @@ ${combine("1")}
 // combine_own: each individual and what it was before its last search; the child always replaces it.
 KERNEL LAUNCH_BOUNDS(${block}, 1) combine_own(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last,
     const GLOBAL u32* RESTRICT before,
-${tables()})
-{
+${tables()}) {
 ${begin()}
     for (i32 own = first + GROUP_ID; own < last; own += GROUP_COUNT) {
         for (i32 w = LOCAL_ID; w < row_words; w += ${block})

@@ -13,8 +13,7 @@ ${philox.functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) sample_offspring(const GLOBAL i32* RESTRICT parents, const GLOBAL i32* RESTRICT parent_count,
     const GLOBAL u32* RESTRICT thresholds, const GLOBAL i32* RESTRICT order, const GLOBAL i32* RESTRICT levels,
     const GLOBAL i32* RESTRICT schedule, i32 first_word, i32 last_word, GLOBAL u32* offspring, i32 stride, i32 count,
-    u64 seed, u32 stream, u32 step, const GLOBAL status_t* RESTRICT status)
-{
+    u64 seed, u32 stream, u32 step, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     const i32 begin = first_word + GROUP_ID * ${columns};

@@ -8,8 +8,7 @@
 // Launch: one group.
 ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) select_best(const GLOBAL i64* RESTRICT keys, i32 count, i32 wanted, GLOBAL i32* RESTRICT chosen,
-    GLOBAL i32* RESTRICT source, const GLOBAL status_t* RESTRICT status)
-{
+    GLOBAL i32* RESTRICT source, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     LOCAL_ARRAY(i64, part, ${block});

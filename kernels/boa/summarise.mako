@@ -9,8 +9,7 @@
 ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) summarise_generation(const GLOBAL i64* RESTRICT keys, i32 count, GLOBAL status_t* status,
     GLOBAL status_t* RESTRICT history, i32 slot, i64 target, i32 has_target, i32 patience, i32 generation, i32 learned,
-    const GLOBAL i32* RESTRICT totals, const GLOBAL i32* RESTRICT parent_count, i32 n, const GLOBAL i32* RESTRICT entropies)
-{
+    const GLOBAL i32* RESTRICT totals, const GLOBAL i32* RESTRICT parent_count, i32 n, const GLOBAL i32* RESTRICT entropies) {
     LOCAL_ARRAY(i64, part, ${block});
     if (status->reason != 0)
         return;
@@ -67,8 +66,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) summarise_generation(const GLOBAL i64* RESTRIC
 // read_individual: genes[g] = bit g of the best individual.
 // Launch: work-items share the genes.
 KERNEL LAUNCH_BOUNDS(${block}, 1) read_individual(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n,
-    const GLOBAL status_t* RESTRICT status, GLOBAL u8* RESTRICT genes)
-{
+    const GLOBAL status_t* RESTRICT status, GLOBAL u8* RESTRICT genes) {
     const i64 individual = status->individual;
     for (i64 gene = GLOBAL_ID; gene < n; gene += GLOBAL_SIZE)
         genes[gene] = (u8)((planes[gene * stride + (individual >> 5)] >> (individual & 31)) & 1u);
@@ -77,8 +75,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) read_individual(const GLOBAL u32* RESTRICT pla
 // read_sample: sample[g * words + w] = word w of gene g, the first individuals of the population.
 // Launch: work-items share the words.
 KERNEL LAUNCH_BOUNDS(${block}, 1) read_sample(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n,
-    i32 words, GLOBAL u32* RESTRICT sample)
-{
+    i32 words, GLOBAL u32* RESTRICT sample) {
     for (i64 item = GLOBAL_ID; item < (i64)n * words; item += GLOBAL_SIZE)
         sample[item] = planes[item / words * stride + item % words];
 }

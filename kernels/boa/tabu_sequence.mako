@@ -6,8 +6,7 @@ ${individuals.declarations()}
 ${search.declaration()}
 ${philox.functions()}
 // What flipping element i adds to the key: correlation k changes by -2 s_i (s_(i+k) + s_(i-k)). signs[n + i] is s_i, others 0.
-FUNCTION i32 gain_of(const LOCAL i32* sums, const LOCAL i32* signs, i32 n, i32 i)
-{
+FUNCTION i32 gain_of(const LOCAL i32* sums, const LOCAL i32* signs, i32 n, i32 i) {
     const LOCAL i32* here = signs + n + i;
     const i32 own = here[0];
     i32 gain = 0;
@@ -20,8 +19,7 @@ FUNCTION i32 gain_of(const LOCAL i32* sums, const LOCAL i32* signs, i32 n, i32 i
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) search_sequences(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 first_flip,
     i32 last_flip, i32 tenure, i32 tenure_spread, GLOBAL u32* states, i32 state_words, i32 keeps_state, u64 seed, u32 stream,
-    u32 step, GLOBAL status_t* status)
-{
+    u32 step, GLOBAL status_t* status) {
     if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;

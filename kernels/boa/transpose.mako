@@ -5,8 +5,7 @@
 // Launch: work-items share the words of the rows.
 ${status.declaration()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) turn_planes(const GLOBAL u32* RESTRICT planes, i32 stride, i32 n, i32 first, i32 last,
-    GLOBAL u32* RESTRICT rows, const GLOBAL status_t* RESTRICT status)
-{
+    GLOBAL u32* RESTRICT rows, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;
@@ -27,8 +26,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) turn_planes(const GLOBAL u32* RESTRICT planes,
 // become zero.
 // Launch: work-items share the squares of 32 individuals x 32 genes.
 KERNEL LAUNCH_BOUNDS(${block}, 1) turn_rows(const GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last,
-    GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL status_t* RESTRICT status)
-{
+    GLOBAL u32* RESTRICT planes, i32 stride, const GLOBAL status_t* RESTRICT status) {
     if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;

@@ -16,8 +16,7 @@ ${gains.declarations(space)}
 KERNEL LAUNCH_BOUNDS(${block}, 1) walk_individuals(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 first_flip,
     i32 last_flip, GLOBAL u32* states, i32 state_words, i32 keeps_state, GLOBAL u32* scratch, i32 scratch_words, u64 seed,
     u32 stream, u32 step, GLOBAL status_t* status, const GLOBAL sum_t* RESTRICT maxima, i32 functions,
-${gains.arguments()})
-{
+${gains.arguments()}) {
     if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;

@@ -6,8 +6,7 @@ typedef struct { i32 last, cost, rest; } state_t;
 #define COST(from, to) table[(from) * ${stride} + (to)]
 #define OUT(city) table[${cities * stride} + (city)]
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
     state->last = 0;
     state->cost = 0;
     state->rest = 0;
@@ -17,8 +16,7 @@ FUNCTION void init(state_t* state, table_t table)
 % endif
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->cost += COST(state->last, item + 1);
 % if cheapest:
     state->rest -= OUT(state->last);
@@ -26,8 +24,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
     state->last = item + 1;
 }
 
-FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->last = before + 1;
     state->cost -= COST(before + 1, item + 1);
 % if cheapest:
@@ -35,8 +32,7 @@ FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side,
 % endif
 }
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
 % if cheapest:
     const i32 most = upper - state->cost - state->rest + OUT(state->last);
 % else:
@@ -53,8 +49,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return kept;
 }
 
-FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table)
-{
+FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table) {
     *front = state->cost + COST(state->last, item + 1);
 % if cheapest:
     *front += state->rest - OUT(state->last);
@@ -62,8 +57,7 @@ FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 ite
     *back = 0;
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     const i32 city = INDEX_OF_LOWEST(open) + 1;
     return state->cost + COST(state->last, city) + COST(city, 0);
 }

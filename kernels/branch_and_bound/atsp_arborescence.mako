@@ -1,8 +1,7 @@
 // The minimum spanning arborescence of an assignment's subtours under the reduced costs; see atsp_assignment.mako.
 <% n = cities %>
 // Label the subtours of the assignment; how many there are.
-FUNCTION i32 label_subtours(LOCAL group_t* group, i32 lane, i32 count)
-{
+FUNCTION i32 label_subtours(LOCAL group_t* group, i32 lane, i32 count) {
     for (i32 a = lane; a < count; a += ${lanes}) {
         const i32 i = group->city[a];
         group->label[i] = -1;
@@ -33,8 +32,7 @@ FUNCTION i32 label_subtours(LOCAL group_t* group, i32 lane, i32 count)
 }
 
 // Value of the minimum spanning arborescence of the subtours, or a part of it that is at least `most`.
-FUNCTION i32 arborescence(LOCAL group_t* group, i32 lane, i32 count, i32 most, table_t table)
-{
+FUNCTION i32 arborescence(LOCAL group_t* group, i32 lane, i32 count, i32 most, table_t table) {
     const i32 subtours = label_subtours(group, lane, count);
     i32 total = 0;
     // source[c]: the city from which component c is entered, once it has been processed; components before `c` have been.

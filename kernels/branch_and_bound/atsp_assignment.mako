@@ -61,16 +61,14 @@ typedef struct {
     mask_t rows[${leaf_depth or 1}];
 } group_t;
 
-FUNCTION void take_lesser(i32* value, i32* place, i32 other, i32 other_place)
-{
+FUNCTION void take_lesser(i32* value, i32* place, i32 other, i32 other_place) {
     const i32 better = other < *value || (other == *value && other_place < *place);
     *value = better ? other : *value;
     *place = better ? other_place : *place;
 }
 
 // The least value of all lanes and its place, the smaller of equals; the same in every lane.
-FUNCTION void least(LOCAL group_t* group, i32 lane, i32* value, i32* place)
-{
+FUNCTION void least(LOCAL group_t* group, i32 lane, i32* value, i32* place) {
 % if lanes > 1:
 % if shuffle:
 % for offset in (16, 8, 4, 2, 1):
@@ -93,8 +91,7 @@ FUNCTION void least(LOCAL group_t* group, i32 lane, i32* value, i32* place)
 % endif
 }
 
-FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table)
-{
+FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table) {
     for (i32 i = lane; i < ${n}; i += ${lanes}) {
         group->u[i] = table[${root} + i];
         group->v[i] = table[${root + n} + i];
@@ -112,8 +109,7 @@ FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table)
 
 % if subtours:
 // The multipliers of those of the first 64 sets for which an arc leaves the side of city 0, as the path has done before.
-FUNCTION i32 multipliers_again(LOCAL group_t* group, i32 from, i32 to, table_t table)
-{
+FUNCTION i32 multipliers_again(LOCAL group_t* group, i32 from, i32 to, table_t table) {
     i32 sum = 0;
     for (i32 word = 0; word < 2; ++word) {
         u32 again = LEAVES(from, to, word) & group->left[word];
@@ -131,8 +127,7 @@ FUNCTION i32 multipliers_again(LOCAL group_t* group, i32 from, i32 to, table_t t
 % endif
 
 // The shortest alternating paths from the rows of the open cities to column t, and the duals that follow from their lengths.
-FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, table_t table)
-{
+FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, table_t table) {
     i32 best = UNBOUNDED, at = ${n};
     for (i32 a = lane; a < count; a += ${lanes}) {
         const i32 i = group->city[a];
@@ -179,8 +174,7 @@ FUNCTION void shortest_paths(LOCAL group_t* group, i32 lane, i32 count, i32 t, t
 <%include file="/branch_and_bound/atsp_arborescence.mako"/>
 
 FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i32 upper, i32 initial, i32* side,
-    GLOBAL i32* levels, table_t table)
-{
+    GLOBAL i32* levels, table_t table) {
     for (i32 item = lane; item < ITEMS; item += ${lanes})
         if (HAS(open, item))
             group->city[COUNT(open & BELOW(ITEM(item)))] = item + 1;
@@ -226,8 +220,7 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
 }
 
 FUNCTION void enter_child(LOCAL group_t* group, i32 lane, i32 depth, i32 active, i32 back, mask_t path_sides,
-    const GLOBAL i32* levels, table_t table)
-{
+    const GLOBAL i32* levels, table_t table) {
     SYNC();
     const i32 item = active ? INDEX_OF_LOWEST(group->rows[depth]) : 0;
     const GLOBAL i32* level = levels + depth * LEVEL_WORDS;
@@ -267,8 +260,7 @@ FUNCTION void enter_child(LOCAL group_t* group, i32 lane, i32 depth, i32 active,
 }
 
 // Cost of the tour, by one work-item.
-FUNCTION i32 leaf(LOCAL group_t* group, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(LOCAL group_t* group, mask_t open, table_t table) {
     const i32 city = INDEX_OF_LOWEST(open) + 1;
     return group->cost + COST(group->last, city) + COST(city, 0);
 }

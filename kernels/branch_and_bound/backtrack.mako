@@ -4,15 +4,13 @@
 
 <%def name="state_as_words(fields, cast='(i32)')">
 // The state as words, and from them again.
-FUNCTION void save(const state_t* state, u32* words)
-{
+FUNCTION void save(const state_t* state, u32* words) {
 % for place, field in fields:
     words[${place}] = (u32)state->${field};
 % endfor
 }
 
-FUNCTION void restore(state_t* state, const u32* words)
-{
+FUNCTION void restore(state_t* state, const u32* words) {
 % for place, field in fields:
     state->${field} = ${cast}words[${place}];
 % endfor
@@ -25,8 +23,7 @@ FUNCTION void restore(state_t* state, const u32* words)
 //           where the node has more open children than the one on the path; a level's entries are workspace_stride IVMs apart
 #define STATE const GLOBAL i32* RESTRICT data, GLOBAL i32* RESTRICT workspace, i32 workspace_stride
 #define SAVED(level) (saved + ((i64)(level) * workspace_stride + ivm) * ${saved_quads})
-FUNCTION void save_node(const state_t* state, mask_t used, GLOBAL quad_t* to)
-{
+FUNCTION void save_node(const state_t* state, mask_t used, GLOBAL quad_t* to) {
     u32 words[${4 * saved_quads}];
     save(state, words);
 % for k in range(mask_words):
@@ -37,8 +34,7 @@ FUNCTION void save_node(const state_t* state, mask_t used, GLOBAL quad_t* to)
 % endfor
 }
 
-FUNCTION mask_t restore_node(state_t* state, const GLOBAL quad_t* from)
-{
+FUNCTION mask_t restore_node(state_t* state, const GLOBAL quad_t* from) {
     u32 words[${4 * saved_quads}];
 % for k in range(saved_quads):
     {

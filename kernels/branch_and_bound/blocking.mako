@@ -10,8 +10,7 @@
 
 typedef struct { i32 left[${m}], rest[${m}]; } state_t;
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
 % for i in range(m):
     state->left[${i}] = 0;
     state->rest[${i}] = 0;
@@ -23,8 +22,7 @@ FUNCTION void init(state_t* state, table_t table)
     }
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     i32 at = state->left[0];
 % for i in range(m):
     {
@@ -40,8 +38,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 }
 
 ${backtrack.state_as_words([pair for i in range(m) for pair in ((i, f"left[{i}]"), (m + i, f"rest[{i}]"))])}
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     mask_t kept = NO_ITEMS;
     for (mask_t jobs = open; ANY(jobs); jobs = WITHOUT_LOWEST(jobs)) {
         const i32 job = INDEX_OF_LOWEST(jobs);
@@ -63,8 +60,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return kept;
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     state_t last = *state;
     place(&last, LEAF_DEPTH, INDEX_OF_LOWEST(open), -1, 0, table);
     return last.left[${m - 1}];

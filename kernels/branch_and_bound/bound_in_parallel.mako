@@ -17,8 +17,7 @@ ${rule.functions()}
 ${masks.problem_functions()}
 
 // Items on the path to an IVM's node.
-FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth)
-{
+FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth) {
     mask_t used = NO_ITEMS;
     for (i32 level = 0; level < depth; ++level)
         used |= LOWEST(rows[(i64)level * slots + ivm]);
@@ -27,8 +26,7 @@ FUNCTION mask_t items_used(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 de
 
 // The state of an IVM's node.
 FUNCTION void restore_path(state_t* state, const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth, mask_t path_sides,
-    table_t table)
-{
+    table_t table) {
     i32 before = -1;
     init(state, table);
     for (i32 level = 0; level < depth; ++level) {
@@ -38,8 +36,7 @@ FUNCTION void restore_path(state_t* state, const GLOBAL mask_t* rows, i32 slots,
     }
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT depths, GLOBAL i32* RESTRICT counts, i32 ivms)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT depths, GLOBAL i32* RESTRICT counts, i32 ivms) {
     const i32 ivm = (i32)GLOBAL_ID;
     if (ivm < ivms) {
         const i32 depth = depths[ivm];
@@ -48,8 +45,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) count_children(const GLOBAL i32* RESTRICT dept
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
-    const GLOBAL i32* RESTRICT offsets, GLOBAL i32* RESTRICT owners, GLOBAL digit_t* RESTRICT items, i32 ivms, i32 slots)
-{
+    const GLOBAL i32* RESTRICT offsets, GLOBAL i32* RESTRICT owners, GLOBAL digit_t* RESTRICT items, i32 ivms, i32 slots) {
     const i32 ivm = (i32)GLOBAL_ID;
     if (ivm < ivms) {
         const i32 depth = depths[ivm];
@@ -67,8 +63,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_children(const GLOBAL mask_t* RESTRICT ro
 KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT rows, const GLOBAL mask_t* RESTRICT sides,
     const GLOBAL i32* RESTRICT depths, const GLOBAL i32* RESTRICT owners, const GLOBAL digit_t* RESTRICT items,
     GLOBAL i32* RESTRICT fronts, GLOBAL i32* RESTRICT backs, const GLOBAL i32* RESTRICT table,
-    const GLOBAL i64* RESTRICT children, i32 slots)
-{
+    const GLOBAL i64* RESTRICT children, i32 slots) {
     const i32 child = (i32)GLOBAL_ID;
     if (child < (i32)children[0]) {
         const i32 ivm = owners[child];
@@ -85,8 +80,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) bound_children(const GLOBAL mask_t* RESTRICT r
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) prune_children(IVMS, INTERVALS, PROGRESS, LEAVES_REACHED, const GLOBAL i32* RESTRICT table,
     const GLOBAL i32* RESTRICT offsets, const GLOBAL i32* RESTRICT fronts, const GLOBAL i32* RESTRICT backs, i32 initial,
-    i32 ivms, i32 slots)
-{
+    i32 ivms, i32 slots) {
     const i32 ivm = (i32)GLOBAL_ID;
     u32 nodes = 0, leaves = 0, pushed = 0, solutions = 0;
     i32 depth = ivm < ivms ? depths[ivm] : -1;

@@ -154,8 +154,7 @@ ${go_on()}
 </%def>
 
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) explore_ivms(IVMS, INTERVALS, PROGRESS, LEAVES_REACHED, STATE, i32 initial,
-    i32 ivms, i32 slots)
-{
+    i32 ivms, i32 slots) {
     const i32 ivm = (i32)GLOBAL_ID;
     const i32 lane = LOCAL_ID;
 ${row_store()}
@@ -201,8 +200,7 @@ ${ivm.add_counters()}
 // Let IVMs take up intervals: walk down to `begin`, bounding every node on the way, and keep the open siblings that lie in
 // the interval. Where a child on the way is pruned, the search begins at the next open sibling.
 // Launch: one work-item per unit, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) take_up_units(IVMS, INTERVALS, PROGRESS, STATE, UNITS, i32 count, i32 initial, i32 slots)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) take_up_units(IVMS, INTERVALS, PROGRESS, STATE, UNITS, i32 count, i32 initial, i32 slots) {
     const i32 unit = (i32)GLOBAL_ID;
 ${load_table()}
     if (unit < count) {

@@ -32,8 +32,7 @@ typedef const GLOBAL i32* table_t;
 <%include file="/${problem}.mako"/>
 
 KERNEL LAUNCH_BOUNDS(${lanes}, ${groups_per_unit}) explore_ivms(IVMS, INTERVALS, PROGRESS, LEAVES_REACHED, STATE, i32 initial,
-    i32 ivms, i32 slots)
-{
+    i32 ivms, i32 slots) {
     LOCAL_ARRAY(group_t, groups, 1);
     LOCAL group_t* const group = groups;
     table_t table = data;
@@ -129,8 +128,7 @@ ${ivm.leave_launch("group->rows[level]")}
 
 // As in explore.mako.
 // Launch: one group of ${lanes} work-items per unit.
-KERNEL LAUNCH_BOUNDS(${lanes}, 1) take_up_units(IVMS, INTERVALS, PROGRESS, STATE, UNITS, i32 count, i32 initial, i32 slots)
-{
+KERNEL LAUNCH_BOUNDS(${lanes}, 1) take_up_units(IVMS, INTERVALS, PROGRESS, STATE, UNITS, i32 count, i32 initial, i32 slots) {
     LOCAL_ARRAY(group_t, groups, 1);
     LOCAL group_t* const group = groups;
     table_t table = data;

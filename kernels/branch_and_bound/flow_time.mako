@@ -12,16 +12,14 @@
 
 typedef struct { i32 done[${m}], total; } state_t;
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
 % for i in range(m):
     state->done[${i}] = 0;
 % endfor
     state->total = 0;
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     i32 at = 0;
 % for i in range(m):
     at = MAX(at, state->done[${i}]) + TIME(${i}, item);
@@ -32,8 +30,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 
 ${backtrack.state_as_words([*((i, f"done[{i}]") for i in range(m)), (m, "total")])}
 // One machine: the child's completion there into `at`, and the largest bound so far into `least`, both by job.
-FUNCTION void pass_machine(i32 machine, i32 done, i32 count, mask_t open, i32* at, i32* least, table_t table)
-{
+FUNCTION void pass_machine(i32 machine, i32 done, i32 count, mask_t open, i32* at, i32* least, table_t table) {
     i32 all = 0, behind = 0, left = count;
     for (i32 k = 0; k < ITEMS; ++k) {
         const i32 job = BY_TIME(machine, k);
@@ -60,8 +57,7 @@ FUNCTION void pass_machine(i32 machine, i32 done, i32 count, mask_t open, i32* a
     }
 }
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     i32 at[${n}], least[${n}];
     for (i32 job = 0; job < ITEMS; ++job) {
         at[job] = 0;
@@ -79,8 +75,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return kept;
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     state_t last = *state;
     place(&last, LEAF_DEPTH, INDEX_OF_LOWEST(open), -1, 0, table);
     return last.total;

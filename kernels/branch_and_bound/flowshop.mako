@@ -28,20 +28,17 @@ typedef u32 pair_t;
 #define SWAPPED(pair) __byte_perm((pair), 0, 0x1032)
 #define DIFFERENCE(pair, sum) __dp2a_lo((i32)(pair), 0xff01, (sum)) // sum + LOW - HIGH
 % elif ptx:
-FUNCTION u32 PAIR_MAX(u32 a, u32 b)
-{
+FUNCTION u32 PAIR_MAX(u32 a, u32 b) {
     u32 result;
     asm("max.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
     return result;
 }
-FUNCTION u32 PAIR_ADD_MAX(u32 a, u32 b, u32 c)
-{
+FUNCTION u32 PAIR_ADD_MAX(u32 a, u32 b, u32 c) {
     u32 result;
     asm("{ .reg .b32 t; add.s16x2 t, %1, %2; max.s16x2 %0, t, %3; }" : "=r"(result) : "r"(a), "r"(b), "r"(c));
     return result;
 }
-FUNCTION i32 DIFFERENCE(u32 pair, i32 sum)
-{
+FUNCTION i32 DIFFERENCE(u32 pair, i32 sum) {
     i32 result;
     asm("dp2a.lo.s32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(pair), "r"(0xff01), "r"(sum));
     return result;
@@ -67,8 +64,7 @@ FUNCTION i32 DIFFERENCE(u32 pair, i32 sum)
 typedef struct { i32 low, high; } pair_t;
 #define LOW(pair) ((pair).low)
 #define HIGH(pair) ((pair).high)
-FUNCTION pair_t pair_of(i32 low, i32 high)
-{
+FUNCTION pair_t pair_of(i32 low, i32 high) {
     pair_t pair;
     pair.low = low;
     pair.high = high;
@@ -76,8 +72,7 @@ FUNCTION pair_t pair_of(i32 low, i32 high)
 }
 #define PAIR_ADD(a, b) pair_of((a).low + (b).low, (a).high + (b).high)
 #define PAIR_SUBTRACT(a, b) pair_of((a).low - (b).low, (a).high - (b).high)
-FUNCTION pair_t PAIR_ADD_MAX(pair_t a, pair_t b, pair_t c)
-{
+FUNCTION pair_t PAIR_ADD_MAX(pair_t a, pair_t b, pair_t c) {
     const i32 low = a.low + b.low;
     const i32 high = a.high + b.high;
     return pair_of(MAX(low, c.low), MAX(high, c.high));
@@ -94,8 +89,7 @@ typedef struct { pair_t done[${m}], rest[${half}]; } state_t;
 % if pairs:
 ${johnson.function()}
 % endif
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
 % for i in range(m):
     state->done[${i}] = HEADS(${i});
 % endfor
@@ -109,8 +103,7 @@ FUNCTION void init(state_t* state, table_t table)
 <% words = [f"{word}.{part}" for word in words for part in ("low", "high")] %>
 % endif
 ${backtrack.state_as_words(list(enumerate(words)), "" if packed else "(i32)")}
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     table_t times = table + item * ${stride};
 % if packed:
     // Both halves advance; the side that stays keeps its own.
@@ -145,8 +138,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 }
 
 % if pairs:
-FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 side, i32 enough, table_t table)
-{
+FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 side, i32 enough, table_t table) {
     state_t child = *state;
     place(&child, 0, item, -1, side, table);
     i32 done[${m}], after[${m}];
@@ -160,8 +152,7 @@ FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, i32 item, i32 s
 
 % if not two:
 // What is still to come on each machine: the open jobs and the other end.
-FUNCTION void time_after(const state_t* state, pair_t* after)
-{
+FUNCTION void time_after(const state_t* state, pair_t* after) {
 % for i in range(half):
     after[${i}] = PAIR_ADD(state->rest[${i}], SWAPPED(state->done[${m - 1 - i}]));
 % endfor
@@ -173,8 +164,7 @@ FUNCTION void time_after(const state_t* state, pair_t* after)
 % endfor
 }
 
-FUNCTION pair_t one_machine(const state_t* state, const pair_t* after, table_t times)
-{
+FUNCTION pair_t one_machine(const state_t* state, const pair_t* after, table_t times) {
     pair_t u = state->done[0];
     pair_t lb = PAIR_ADD(u, after[0]);
 % if packed:
@@ -200,8 +190,7 @@ FUNCTION pair_t one_machine(const state_t* state, const pair_t* after, table_t t
 }
 % endif
 
-FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table)
-{
+FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table) {
 % if two:
     *front = johnson_of_child(state, open, item, 0, ${largest}, table);
     *back = ${f"johnson_of_child(state, open, item, 1, {largest}, table)" if both else 0};
@@ -215,8 +204,7 @@ FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 ite
 }
 
 % if bounds == "mixed":
-FUNCTION mask_t refine(const state_t* state, i32 depth, mask_t open, mask_t kept, i32 side, i32 upper, table_t table)
-{
+FUNCTION mask_t refine(const state_t* state, i32 depth, mask_t open, mask_t kept, i32 side, i32 upper, table_t table) {
     for (mask_t left = kept; ANY(left); left = WITHOUT_LOWEST(left))
         if (johnson_of_child(state, open, INDEX_OF_LOWEST(left), side, upper, table) >= upper)
             kept ^= LOWEST(left);
@@ -224,8 +212,7 @@ FUNCTION mask_t refine(const state_t* state, i32 depth, mask_t open, mask_t kept
 }
 % endif
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
 % if not two:
     pair_t after[${m}];
     time_after(state, after);
@@ -290,8 +277,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
     return ${"refine(state, depth, open, kept, *side, upper, table)" if bounds == "mixed" else "kept"};
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     table_t times = table + INDEX_OF_LOWEST(open) * ${stride};
     i32 at = 0, longest = 0;
 % for i in range(m):

@@ -61,14 +61,12 @@ typedef struct {
     mask_t rows[${leaf_depth or 1}];
 } group_t;
 
-FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table)
-{
+FUNCTION void reset(LOCAL group_t* group, i32 lane, table_t table) {
     for (i32 i = lane; i < ${m}; i += ${lanes})
         group->done[i] = PAIR(table[${heads} + i], table[${heads + m} + i]);
 }
 
-FUNCTION void place(LOCAL group_t* group, i32 lane, i32 item, i32 side, table_t table)
-{
+FUNCTION void place(LOCAL group_t* group, i32 lane, i32 item, i32 side, table_t table) {
     if (lane == 0) {
         i32 at = 0;
         for (i32 k = 0; k < ${m}; ++k) {
@@ -82,8 +80,7 @@ FUNCTION void place(LOCAL group_t* group, i32 lane, i32 item, i32 side, table_t 
 }
 
 FUNCTION void enter_child(LOCAL group_t* group, i32 lane, i32 depth, i32 active, i32 back, mask_t path_sides,
-    const GLOBAL i32* levels, table_t table)
-{
+    const GLOBAL i32* levels, table_t table) {
     if (back)
         reset(group, lane, table);
     BARRIER();
@@ -92,8 +89,7 @@ FUNCTION void enter_child(LOCAL group_t* group, i32 lane, i32 depth, i32 active,
 }
 
 // When each machine is done with front and child, and how long it needs for child and back, for all children.
-FUNCTION void place_all(LOCAL group_t* group, i32 lane, mask_t open, table_t table)
-{
+FUNCTION void place_all(LOCAL group_t* group, i32 lane, mask_t open, table_t table) {
     LOCAL pair_t* child = group->child;
     for (i32 job = lane; job < ITEMS; job += ${lanes}) {
         if (HAS(open, job)) {
@@ -114,8 +110,7 @@ FUNCTION void place_all(LOCAL group_t* group, i32 lane, mask_t open, table_t tab
 
 % if bounds == "mixed":
 // The one-machine bounds of all children: u the start of the job on machine i, max(u_i + R_i + B_i)      (mirrored)
-FUNCTION void one_machine(LOCAL group_t* group, i32 lane, mask_t open, table_t table)
-{
+FUNCTION void one_machine(LOCAL group_t* group, i32 lane, mask_t open, table_t table) {
     for (i32 i = lane; i < ${m}; i += ${lanes}) {
         i32 rest = 0;
         for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left))
@@ -199,8 +194,7 @@ FUNCTION void one_machine(LOCAL group_t* group, i32 lane, mask_t open, table_t t
 // The two-machine bounds of children over the pairs of this lane.
 // both sides: the largest of each into best; else: children with one that reaches `upper` into dead, round after round until
 // none of `kept` is left, which is what is returned.
-FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t kept, i32 side, i32 upper, table_t table)
-{
+FUNCTION mask_t two_machine(LOCAL group_t* group, i32 lane, mask_t open, mask_t kept, i32 side, i32 upper, table_t table) {
     LOCAL pair_t* child = group->child;
     const GLOBAL entry_t* entries = (const GLOBAL entry_t*)(table + ${johnson_at});
 % if both:
@@ -268,8 +262,7 @@ ${backward(k)}
 
 // The children that stay, and on which side; the same in every lane.
 FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i32 upper, i32 initial, i32* side,
-    GLOBAL i32* levels, table_t table)
-{
+    GLOBAL i32* levels, table_t table) {
     place_all(group, lane, open, table);
     for (i32 k = lane; k < ${mask_words}; k += ${lanes})
         group->dead[k] = 0;
@@ -299,8 +292,7 @@ FUNCTION mask_t expand(LOCAL group_t* group, i32 lane, i32 depth, mask_t open, i
 % endif
 }
 
-FUNCTION i32 leaf(LOCAL group_t* group, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(LOCAL group_t* group, mask_t open, table_t table) {
     const i32 job = INDEX_OF_LOWEST(open);
     i32 at = 0, longest = 0;
     for (i32 i = 0; i < ${m}; ++i) {

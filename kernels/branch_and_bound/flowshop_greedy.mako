@@ -70,8 +70,7 @@ typedef ${vector} vector_t;
 % endif
 KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRICT times, i32 jobs, u64 seed, GLOBAL u16* work,
     GLOBAL i32* removed, GLOBAL u16* current, GLOBAL i32* values, GLOBAL u16* best, GLOBAL i32* best_values, GLOBAL ${value}* tails,
-    i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count, i32 first_chain, i32 building, i64 first, i64 last)
-{
+    i32 tail_words, const GLOBAL i32* RESTRICT thresholds, i32 count, i32 first_chain, i32 building, i64 first, i64 last) {
 % if width > 1:
     LOCAL_ARRAY(i32, shared, ${3 * per_group});
 % if not shuffle:
@@ -183,8 +182,7 @@ ${sweeps.wave_sweeps()}\
 // Chain c goes on from the best schedule of chain sources[c], if that is none of its own (c).
 // Launch: any number of groups of any size; chains * jobs work-items of use.
 KERNEL follow_best(const GLOBAL i32* RESTRICT sources, i32 chains, i32 jobs, GLOBAL u16* current, GLOBAL i32* values,
-    const GLOBAL u16* RESTRICT best, const GLOBAL i32* RESTRICT best_values)
-{
+    const GLOBAL u16* RESTRICT best, const GLOBAL i32* RESTRICT best_values) {
     for (i64 at = GLOBAL_ID; at < (i64)chains * jobs; at += GLOBAL_SIZE) {
         const i32 chain = (i32)(at / jobs), k = (i32)(at % jobs);
         const i32 source = sources[chain];

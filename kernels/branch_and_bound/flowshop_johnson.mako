@@ -6,8 +6,7 @@ typedef struct { i32 job, lag, on_u, on_v; } johnson_t;
 // The two-machine bound: for machines u < v, the jobs in Johnson's order, each with its lag between the two; the largest
 // over all pairs, or the first that reaches `enough`.
 // done, after   when each machine is done with the front, and how long it needs for the back
-FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table)
-{
+FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table) {
     const TABLE_SPACE johnson_t* entry = (const TABLE_SPACE johnson_t*)(table + ${johnson_at});
     i32 best = 0;
     for (i32 p = 0; p < ${pairs} && best < enough; ++p) {
@@ -39,8 +38,7 @@ typedef struct {
     int16 jobs[${words}]; // as sets
 } johnson_t;
 
-FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table)
-{
+FUNCTION i32 johnson(const i32* done, const i32* after, mask_t open, i32 enough, table_t table) {
     const GLOBAL int16* entry = (const GLOBAL int16*)(table + ${johnson_at});
     i32 best = 0;
     for (i32 group = 0; group < ${groups} && best < enough; ++group) {

@@ -26,8 +26,7 @@ typedef struct { value_t front[${machines}], back[${machines}], rest[${machines}
 % if pairs:
 ${johnson.function_of_lanes()}
 % endif
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
     const GLOBAL value_t* start = VALUES + ${heads};
     for (i32 i = 0; i < ${machines}; ++i) {
         state->front[i] = start[i];
@@ -36,8 +35,7 @@ FUNCTION void init(state_t* state, table_t table)
     }
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     const GLOBAL value_t* times = VALUES + ${columns} + item * ${machines};
     i32 at = 0;
     if (side) {
@@ -56,8 +54,7 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 }
 
 // The lanes below a limit, as bits.
-FUNCTION u32 bits_below(lanes_t bounds, lanes_t most)
-{
+FUNCTION u32 bits_below(lanes_t bounds, lanes_t most) {
     const lanes_t bits = (bounds < most) & (lanes_t)(${weights});
     const ${vector[:-2]}8 eight = bits.lo | bits.hi;
     const ${vector[:-2]}4 four = eight.lo | eight.hi;
@@ -66,8 +63,7 @@ FUNCTION u32 bits_below(lanes_t bounds, lanes_t most)
 }
 
 // The items whose lanes are below a limit.
-FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
-{
+FUNCTION mask_t below(const lanes_t* bounds, i32 limit) {
     const lanes_t most = (lanes_t)(value_t)MIN(limit, ${largest});
     mask_t set = NO_ITEMS;
 % if parts > 1:
@@ -82,8 +78,7 @@ FUNCTION mask_t below(const lanes_t* bounds, i32 limit)
 }
 
 % if pairs:
-FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, mask_t item, i32 side, i32 enough, table_t table)
-{
+FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, mask_t item, i32 side, i32 enough, table_t table) {
     state_t child = *state;
     place(&child, 0, INDEX_OF_LOWEST(item), -1, side, table);
     i32 done[${machines}], after[${machines}];
@@ -95,8 +90,7 @@ FUNCTION i32 johnson_of_child(const state_t* state, mask_t open, mask_t item, i3
 }
 % endif
 % if two:
-FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* bounds, table_t table)
-{
+FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* bounds, table_t table) {
     for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left))
         bounds[INDEX_OF_LOWEST(left)] = (value_t)johnson_of_child(state, open, LOWEST(left), side, ${largest}, table);
 }
@@ -127,8 +121,7 @@ FUNCTION void two_machine(const state_t* state, mask_t open, i32 side, value_t* 
 % endfor
     }
 </%def>\
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     lanes_t front[${vectors}];
     lanes_t back[${vectors}];
 % if two:
@@ -171,8 +164,7 @@ ${sweep("back", "front", machines - 1, f"i32 i = {machines - 2}; i >= 0; --i", "
     return kept;
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     const GLOBAL value_t* times = VALUES + ${columns} + INDEX_OF_LOWEST(open) * ${machines};
     i32 at = 0, longest = 0;
     for (i32 i = 0; i < ${machines}; ++i) {

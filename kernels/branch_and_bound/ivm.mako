@@ -22,16 +22,14 @@
 typedef struct { u32 nodes, leaves, pushed, solutions; } work_t;
 
 // What has been added up of an IVM's interval, once all of it is explored.
-FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL digit_t* begins, const GLOBAL digit_t* ends, i32 ivm, i32 slots)
-{
+FUNCTION void add_explored(GLOBAL i32* explored, const GLOBAL digit_t* begins, const GLOBAL digit_t* ends, i32 ivm, i32 slots) {
     for (i32 level = 0; level < ITEMS; ++level)
         explored[AT(level)] += (i32)ends[AT(level)] - (i32)begins[AT(level)];
 }
 
 // How far down an IVM goes to take up a unit: to where begin and end part, for below that the interval does not restrict; and
 // to the first level that is counted.
-FUNCTION i32 levels_to_begin(const GLOBAL digit_t* begin, const GLOBAL digit_t* end, i32 first_counted)
-{
+FUNCTION i32 levels_to_begin(const GLOBAL digit_t* begin, const GLOBAL digit_t* end, i32 first_counted) {
     i32 level = 0;
     while (level < ITEMS - 1 && begin[level] == end[level])
         ++level;
@@ -39,8 +37,7 @@ FUNCTION i32 levels_to_begin(const GLOBAL digit_t* begin, const GLOBAL digit_t* 
 }
 
 // The items of `row` from the digit `begin` on and, with `bounded`, below `end` where the two part; `chosen` has rank `begin`.
-FUNCTION mask_t items_within(mask_t row, mask_t open, i32 begin, i32 end, u32 bounded, mask_t* chosen)
-{
+FUNCTION mask_t items_within(mask_t row, mask_t open, i32 begin, i32 end, u32 bounded, mask_t* chosen) {
     i32 rank = 0;
     for (; ANY(open); open = WITHOUT_LOWEST(open)) {
         if (rank == begin)

@@ -8,8 +8,7 @@
 
 // The least cost, with the duals u of rows and v of columns, and the row of every column; or some value of at least `enough`,
 // without these, if the least cost is no smaller.
-FUNCTION i32 assign_rows(const i32* costs, i32 count, i32 enough, i32* u, i32* v, i32* row_of)
-{
+FUNCTION i32 assign_rows(const i32* costs, i32 count, i32 enough, i32* u, i32* v, i32* row_of) {
     i32 least[${size}], before[${size}], done[${size}];
     i32 value = 0;
     for (i32 j = 0; j < count; ++j) {
@@ -66,8 +65,7 @@ FUNCTION i32 assign_rows(const i32* costs, i32 count, i32 enough, i32* u, i32* v
 
 // What the least cost grows by if row 0 takes each column: the reduced cost, and the shortest alternating path from the row that
 // has the column to the column that row 0 leaves.
-FUNCTION void cost_of_columns(const i32* costs, i32 count, const i32* u, const i32* v, const i32* row_of, i32* growth)
-{
+FUNCTION void cost_of_columns(const i32* costs, i32 count, const i32* u, const i32* v, const i32* row_of, i32* growth) {
     i32 length[${size}], done[${size}];
     i32 left = 0;
     for (i32 j = 0; j < count; ++j)

@@ -19,8 +19,7 @@ typedef struct {
     u8 order[${n}];
 } state_t;
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
     state->bound = ROOT_BOUND;
     for (i32 item = 0; item < ITEMS; ++item)
         state->excess[item] = EXCESS(item);
@@ -28,8 +27,7 @@ FUNCTION void init(state_t* state, table_t table)
 }
 
 // An item leaves the open ones (sign 1) or comes back (-1): its arcs and cycles no longer count for those that stay, or do again.
-FUNCTION void shift(state_t* state, i32 item, i32 sign, table_t table)
-{
+FUNCTION void shift(state_t* state, i32 item, i32 sign, table_t table) {
     for (mask_t left = state->open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const i32 other = INDEX_OF_LOWEST(left);
         state->excess[other] -= sign * MAX(0, MARGIN(item, other));
@@ -43,23 +41,20 @@ FUNCTION void shift(state_t* state, i32 item, i32 sign, table_t table)
     }
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->order[depth] = (u8)item;
     state->bound += state->excess[item];
     state->open = state->open & ~ITEM(item);
     shift(state, item, 1, table);
 }
 
-FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     shift(state, item, -1, table);
     state->open |= ITEM(item);
     state->bound -= state->excess[item];
 }
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     mask_t kept = NO_ITEMS;
     for (mask_t left = open; ANY(left); left = WITHOUT_LOWEST(left)) {
         const i32 item = INDEX_OF_LOWEST(left);

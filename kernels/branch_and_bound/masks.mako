@@ -129,8 +129,7 @@ ${functions_of_u64()}
 #define OF_WORD(word, k) SET_OF((k) < 2 ? (u64)(word) << 32 * ((k) & 1) : 0UL, (k) < 2 ? 0UL : (u64)(word) << 32 * ((k) & 1))
 FUNCTION i32 ANY(mask_t set) { return (set.x | set.y) != 0; }
 FUNCTION i32 HAS(mask_t set, i32 i) { return (i32)((i < 64 ? set.x : set.y) >> (i & 63) & 1); }
-FUNCTION mask_t ITEM(i32 i)
-{
+FUNCTION mask_t ITEM(i32 i) {
     const u64 bit = (u64)1 << (i & 63);
     return SET_OF(i < 64 ? bit : 0, i < 64 ? 0 : bit);
 }
@@ -150,16 +149,14 @@ typedef words_t mask_t; // not a record of the host, whose buffers hold u64
 #define NO_ITEMS mask_t{}
 #define ALL_ITEMS mask_t{{${all_items}}}
 % for sign in "&|^":
-FUNCTION mask_t operator${sign}(mask_t a, const mask_t& b)
-{
+FUNCTION mask_t operator${sign}(mask_t a, const mask_t& b) {
     for (i32 k = 0; k < ${count}; ++k)
         a.part[k] = a.part[k] ${sign} b.part[k];
     return a;
 }
 FUNCTION void operator${sign}=(mask_t& a, const mask_t& b) { a = a ${sign} b; }
 % endfor
-FUNCTION mask_t operator~(mask_t a)
-{
+FUNCTION mask_t operator~(mask_t a) {
     for (i32 k = 0; k < ${count}; ++k)
         a.part[k] = ~a.part[k];
     return a;
@@ -174,30 +171,26 @@ ${functions_of_u64()}
 #define EVERY_PART(k) for (i32 k = 0; k < ${count}; ++k)
 FUNCTION i32 HAS(mask_t set, i32 i) { return (i32)(PART(set, i >> 6) >> (i & 63) & 1); }
 FUNCTION u32 WORD(mask_t set, i32 k) { return (u32)(PART(set, k >> 1) >> 32 * (k & 1)); }
-FUNCTION mask_t OF_WORD(u32 word, i32 k)
-{
+FUNCTION mask_t OF_WORD(u32 word, i32 k) {
     mask_t set = NO_ITEMS;
     PART(set, k >> 1) = (u64)word << 32 * (k & 1);
     return set;
 }
 FUNCTION mask_t ITEM(i32 i) { return OF_WORD(1U << (i & 31), i >> 5); }
-FUNCTION i32 ANY(mask_t set)
-{
+FUNCTION i32 ANY(mask_t set) {
     u64 any = 0;
     EVERY_PART(k)
         any |= PART(set, k);
     return any != 0;
 }
-FUNCTION i32 COUNT(mask_t set)
-{
+FUNCTION i32 COUNT(mask_t set) {
     i32 count = 0;
     EVERY_PART(k)
         count += COUNT_U64(PART(set, k));
     return count;
 }
 // All items before the first, where `item` holds no other.
-FUNCTION mask_t BELOW(mask_t item)
-{
+FUNCTION mask_t BELOW(mask_t item) {
     u64 borrow = 1;
     EVERY_PART(k) {
         const u64 part = PART(item, k);
@@ -208,15 +201,13 @@ FUNCTION mask_t BELOW(mask_t item)
 }
 FUNCTION mask_t WITHOUT_LOWEST(mask_t set) { return set & BELOW(set); }
 FUNCTION mask_t LOWEST(mask_t set) { return set ^ WITHOUT_LOWEST(set); }
-FUNCTION i32 INDEX_OF_LOWEST(mask_t set)
-{
+FUNCTION i32 INDEX_OF_LOWEST(mask_t set) {
     i32 k = 0;
     while (k < ${count - 1} && PART(set, k) == 0)
         ++k;
     return 64 * k + INDEX_OF_LOWEST_U64(PART(set, k));
 }
-FUNCTION i32 INDEX_OF_HIGHEST(mask_t set)
-{
+FUNCTION i32 INDEX_OF_HIGHEST(mask_t set) {
     i32 k = ${count - 1};
     while (k > 0 && PART(set, k) == 0)
         --k;

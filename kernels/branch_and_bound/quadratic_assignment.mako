@@ -18,14 +18,12 @@ typedef struct {
 
 ${linear.functions(n)}
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
     state->cost = 0;
 }
 
 // What facility i at location k costs with those placed.
-FUNCTION i32 with_placed(const state_t* state, i32 depth, i32 i, i32 k, table_t table)
-{
+FUNCTION i32 with_placed(const state_t* state, i32 depth, i32 i, i32 k, table_t table) {
     i32 cost = FLOW(i, i) * DISTANCE(k, k);
     for (i32 j = 0; j < depth; ++j) {
         const i32 l = state->location[j];
@@ -34,19 +32,16 @@ FUNCTION i32 with_placed(const state_t* state, i32 depth, i32 i, i32 k, table_t 
     return cost;
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->cost += with_placed(state, depth, depth, item, table);
     state->location[depth] = (u8)item;
 }
 
-FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->cost -= with_placed(state, depth, depth, item, table);
 }
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     i32 costs[${n * n}], u[${n}], v[${n}], row_of[${n}], growth[${n}], away[${n}];
     const i32 count = ITEMS - depth;
     i32 column = 0;
@@ -71,7 +66,6 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 ${linear.keep_columns()}
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     return state->cost + with_placed(state, LEAF_DEPTH, LEAF_DEPTH, INDEX_OF_LOWEST(open), table);
 }

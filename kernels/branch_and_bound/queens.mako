@@ -5,15 +5,13 @@ typedef struct {
     i32 weight;
 } state_t;
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
     state->rising = 0;
     state->falling = 0;
     state->weight = 2;
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->rising ^= (u64)1 << (depth + item);
     state->falling ^= (u64)1 << (item - depth + ${items - 1});
 % if items % 2:
@@ -22,20 +20,17 @@ FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, t
 % endif
 }
 
-FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->rising ^= (u64)1 << (depth + item);
     state->falling ^= (u64)1 << (item - depth + ${items - 1});
 }
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     const mask_t free = open & ~(mask_t)(state->rising >> depth) & ~(mask_t)(state->falling >> (${items - 1} - depth));
     return depth == 0 ? free & (mask_t)${(1 << (items + 1) // 2) - 1}U : free;
 }
 
-FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table)
-{
+FUNCTION void child_bounds(const state_t* state, i32 depth, mask_t open, i32 item, i32* front, i32* back, table_t table) {
     i32 side;
     *front = bound(state, depth, open, 0, 0, &side, table) >> item & 1 ? 0 : 2147483647;
     *back = 0;
@@ -55,8 +50,7 @@ typedef struct {
     quads_t top;
 } subtree_t;
 
-FUNCTION void enter_subtree(subtree_t* subtree, const state_t* state, i32 depth, mask_t open, quads_t stack, i32 next)
-{
+FUNCTION void enter_subtree(subtree_t* subtree, const state_t* state, i32 depth, mask_t open, quads_t stack, i32 next) {
     subtree->open = open;
     subtree->rising = (mask_t)(state->rising >> depth);
     subtree->falling = (mask_t)(state->falling >> (${items - 1} - depth));
@@ -67,8 +61,7 @@ FUNCTION void enter_subtree(subtree_t* subtree, const state_t* state, i32 depth,
     subtree->top = stack + next;
 }
 
-FUNCTION void step_subtree(subtree_t* subtree, i32 next)
-{
+FUNCTION void step_subtree(subtree_t* subtree, i32 next) {
     const mask_t item = LOWEST(subtree->free);
     const mask_t rest = subtree->free ^ item;
     const mask_t open = subtree->open ^ item;

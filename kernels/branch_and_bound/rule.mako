@@ -6,16 +6,14 @@ typedef struct {
     i32 pruned, difference;
 } rule_t;
 
-FUNCTION void begin_rule(rule_t* rule)
-{
+FUNCTION void begin_rule(rule_t* rule) {
     rule->kept_front = NO_ITEMS;
     rule->kept_back = NO_ITEMS;
     rule->pruned = 0;
     rule->difference = 0;
 }
 
-FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i32 initial)
-{
+FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i32 initial) {
     rule->kept_front |= front < upper ? item : NO_ITEMS;
 % if branching != "forward":
     rule->kept_back |= back < upper ? item : NO_ITEMS;
@@ -24,8 +22,7 @@ FUNCTION void judge(rule_t* rule, mask_t item, i32 front, i32 back, i32 upper, i
 % endif
 }
 
-FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 depth)
-{
+FUNCTION i32 choose_side(i32 pruned, i32 difference, i32 depth) {
 % if branching == "forward":
     return 0;
 % elif branching == "backward":

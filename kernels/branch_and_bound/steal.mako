@@ -13,8 +13,7 @@ ${masks.declarations()}
 // Give [middle, end) to the thief: at level `level`, the open siblings `upper`, of which the cut comes before rank `rank`;
 // above it, all open siblings but the chosen. Without any at `level`, the thief begins at its deepest open sibling above.
 FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends,
-    i32 slots, i32 victim, i32 thief, i32 level, i32 rank, mask_t upper)
-{
+    i32 slots, i32 victim, i32 thief, i32 level, i32 rank, mask_t upper) {
     mask_t free = ALL_ITEMS;
     i32 last = -1;
     for (i32 l = 0; l < level; ++l) {
@@ -53,8 +52,7 @@ FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
 }
 
 // Rank, among the items open at a level, of an item.
-FUNCTION i32 rank_of(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 level, mask_t item)
-{
+FUNCTION i32 rank_of(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 level, mask_t item) {
     mask_t free = ALL_ITEMS;
     for (i32 l = 0; l < level; ++l)
         free ^= LOWEST(rows[(i64)l * slots + ivm]);
@@ -62,8 +60,7 @@ FUNCTION i32 rank_of(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 level, m
 }
 
 // The upper half of the open siblings at a level, the chosen one left out: one of one, one of two, two of three.
-FUNCTION mask_t upper_half(mask_t row)
-{
+FUNCTION mask_t upper_half(mask_t row) {
     mask_t upper = row ^ LOWEST(row);
     for (i32 keep = COUNT(upper) / 2; keep > 0; --keep)
         upper ^= LOWEST(upper);
@@ -71,8 +68,7 @@ FUNCTION mask_t upper_half(mask_t row)
 }
 
 // The shallowest level with an open sibling, or -1.
-FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth)
-{
+FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth) {
     const i32 until = MIN(depth, ${deepest + 1});
     for (i32 l = 0; l < until; ++l) {
         const mask_t row = rows[(i64)l * slots + ivm];
@@ -86,8 +82,7 @@ FUNCTION i32 shallowest(const GLOBAL mask_t* rows, i32 slots, i32 ivm, i32 depth
 // are given, 0 where they are listed.
 // Launch: one work-item.
 KERNEL begin_round(GLOBAL control_t* control, GLOBAL counters_t* counters, i32 ivms, i32 trigger, i32 steps, i32 ramp_steps,
-    i32 thief_count)
-{
+    i32 thief_count) {
     const i32 active = control->active;
     control->least_active = active - (i32)(((i64)active * trigger + 999) / 1000) + (trigger > 0);
     control->steps = 2 * active < ivms ? ramp_steps : steps;
@@ -102,8 +97,7 @@ KERNEL begin_round(GLOBAL control_t* control, GLOBAL counters_t* counters, i32 i
 // thieves[i], victims[level * slots + i]; how many is in control. `collect` is 0 where the thieves are given.
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
-    GLOBAL control_t* control, GLOBAL i32* RESTRICT thieves, GLOBAL i32* RESTRICT victims, i32 collect, i32 ivms, i32 slots)
-{
+    GLOBAL control_t* control, GLOBAL i32* RESTRICT thieves, GLOBAL i32* RESTRICT victims, i32 collect, i32 ivms, i32 slots) {
     const i32 ivm = (i32)GLOBAL_ID;
     i32 list = -1;
     if (ivm < ivms) {
@@ -146,8 +140,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT ro
 // Launch: one work-item per thief, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL i32* RESTRICT thieves,
-    const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots)
-{
+    const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots) {
     const i32 index = (i32)GLOBAL_ID;
     if (index < ivms && index < control->thieves) {
         i32 level = 0, place = index;
@@ -169,8 +162,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mas
 
 // Length of [position, end) in units of n! / 2^62, at least 1. weights[l] = 2^62 (n - 1 - l)! / n!, rounded down.
 FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL digit_t* ends, const GLOBAL u64* weights, i32 slots, i32 ivm,
-    i32 depth)
-{
+    i32 depth) {
     mask_t free = ALL_ITEMS;
     u64 length = 0;
     for (i32 l = 0; l < ITEMS; ++l) {
@@ -189,8 +181,7 @@ FUNCTION u64 length_of(const GLOBAL mask_t* rows, const GLOBAL digit_t* ends, co
 // Launch: one work-item per IVM, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRICT rows, const GLOBAL i32* RESTRICT depths,
     const GLOBAL digit_t* RESTRICT ends, const GLOBAL u64* RESTRICT weights, GLOBAL u64* RESTRICT lengths,
-    GLOBAL i32* RESTRICT since, GLOBAL counters_t* counters, i32 ivms, i32 slots)
-{
+    GLOBAL i32* RESTRICT since, GLOBAL counters_t* counters, i32 ivms, i32 slots) {
     const i32 ivm = (i32)GLOBAL_ID;
     if (ivm < ivms) {
         const i32 depth = depths[ivm];
@@ -205,8 +196,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRIC
 
 // Give the upper half of the victim's interval to the thief; `open_level` is the victim's shallowest level with an open sibling.
 FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends,
-    i32 slots, i32 victim, i32 thief, i32 open_level)
-{
+    i32 slots, i32 victim, i32 thief, i32 open_level) {
     const i32 depth = depths[victim];
     // middle = (position + end) / 2, in digits: add from the right, halve from the left.
     digit_t middle[ITEMS];
@@ -269,8 +259,7 @@ FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 offset, i32 round, i32 shift,
-    i32 ivms, i32 slots)
-{
+    i32 ivms, i32 slots) {
     const i32 thief = (i32)GLOBAL_ID;
     if (thief < ivms && since[thief] == 0) {
         const i32 victim = (thief + offset) % ivms;
@@ -298,8 +287,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
 KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
     GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer,
-    i32 ivms, i32 slots)
-{
+    i32 ivms, i32 slots) {
     const i32 thief = (i32)GLOBAL_ID;
     if (thief < ivms && since[thief] == 0) {
         const i32 place = thief / stride % radix;
@@ -327,8 +315,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mas
 // turn: the units of the first, then those of the second, and so on. The slots are free then.
 // Launch: one work-item per slot, ${block} a group.
 KERNEL LAUNCH_BOUNDS(${block}, 1) pack_units(GLOBAL i32* RESTRICT depths, const GLOBAL digit_t* RESTRICT begins,
-    const GLOBAL digit_t* RESTRICT ends, GLOBAL digit_t* RESTRICT units, i32 count, i32 parts, i32 first, i32 slots)
-{
+    const GLOBAL digit_t* RESTRICT ends, GLOBAL digit_t* RESTRICT units, i32 count, i32 parts, i32 first, i32 slots) {
     const i32 index = (i32)GLOBAL_ID;
     if (index < count) {
         const i32 part = index % parts;

@@ -13,28 +13,24 @@ typedef struct { i32 cost, left; } state_t;
 
 ${linear.functions(n)}
 
-FUNCTION void init(state_t* state, table_t table)
-{
+FUNCTION void init(state_t* state, table_t table) {
     state->cost = 0;
     state->left = 0;
     for (i32 job = 0; job < ITEMS; ++job)
         state->left += TIME(job);
 }
 
-FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void place(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->cost += COST(item, state->left);
     state->left -= TIME(item);
 }
 
-FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table)
-{
+FUNCTION void retract(state_t* state, i32 depth, i32 item, i32 before, i32 side, table_t table) {
     state->left += TIME(item);
     state->cost -= COST(item, state->left);
 }
 
-FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table)
-{
+FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i32 initial, i32* side, table_t table) {
     i32 costs[${n * n}], u[${n}], v[${n}], row_of[${n}], growth[${n}];
     const i32 count = ITEMS - depth;
     i32 column = 0;
@@ -54,8 +50,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
 ${linear.keep_columns()}
 }
 
-FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table)
-{
+FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {
     const i32 job = INDEX_OF_LOWEST(open);
     return state->cost + COST(job, TIME(job));
 }

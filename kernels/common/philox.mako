@@ -24,8 +24,7 @@ The NumPy reference is engine/numerics/philox.py: the same words and the same nu
 typedef struct { u32 w0, w1, w2, w3; } philox_words_t;
 
 // The block function itself, for a counter of any layout.
-FUNCTION philox_words_t philox4x32(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1)
-{
+FUNCTION philox_words_t philox4x32(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1) {
 % for round in range(10):
     {
         const u32 high0 = MULTIPLY_HIGH_U32(0xD2511F53u, c0);
@@ -49,8 +48,7 @@ FUNCTION philox_words_t philox4x32(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k
 }
 
 // Four words for 0 <= index < 2^48 and 0 <= attempt < 2^16; stream is stream | chain << 8, as the host packs it.
-FUNCTION philox_words_t philox_words(u64 seed, u32 stream, u32 step, i64 index, u32 attempt)
-{
+FUNCTION philox_words_t philox_words(u64 seed, u32 stream, u32 step, i64 index, u32 attempt) {
     const u32 c1 = (u32)((u64)index >> 32) | (attempt << 16);
     return philox4x32((u32)index, c1, step, stream, (u32)seed, (u32)(seed >> 32));
 }
@@ -64,8 +62,7 @@ FUNCTION f32 uniform_f32(u32 word) { return ((f32)(word >> 9) + 0.5f) * 1.192092
 FUNCTION f64 uniform_f64(u32 word) { return ((f64)word + 0.5) * 2.3283064365386962890625e-10; }
 
 // (floor((high 2^32 + low) / 2^12) + 1/2) / 2^52: from 2^-53 to 1 - 2^-53, exactly.
-FUNCTION f64 uniform_f64_wide(u32 high, u32 low)
-{
+FUNCTION f64 uniform_f64_wide(u32 high, u32 low) {
     return ((f64)(i64)(((u64)high << 20) | (low >> 12)) + 0.5) * 2.220446049250313080847263336181640625e-16;
 }
 </%def>

@@ -18,8 +18,7 @@ ${philox.double_functions()}
 %>
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_random(GLOBAL ${value}* RESTRICT out, i64 count,
-    u64 seed, u32 stream, u32 step, i64 first, u32 attempt)
-{
+    u64 seed, u32 stream, u32 step, i64 first, u32 attempt) {
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
         const philox_words_t words = philox_words(seed, stream, step, first + i, attempt);
 % for k, draw in enumerate(draws):

@@ -31,8 +31,7 @@ typedef double f64;
 #define GLOBAL_SIZE ((i64)gridDim.x * (i64)blockDim.x)
 #define BARRIER() __syncthreads()
 // Where the work-item's group runs, counted from 0; a device that does not report it gives the largest number.
-FUNCTION u32 quintet_multiprocessor()
-{
+FUNCTION u32 quintet_multiprocessor() {
     u32 id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
     return id;

@@ -42,8 +42,7 @@ typedef double f64;
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 // Where the work-item's group runs, counted from 0; a device that does not report it gives the largest number.
 #ifdef cl_nv_pragma_unroll
-FUNCTION u32 quintet_multiprocessor()
-{
+FUNCTION u32 quintet_multiprocessor() {
     u32 id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
     return id;

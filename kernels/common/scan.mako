@@ -36,8 +36,7 @@ is needed before the array is written again.
 // narrowed where they are stored. prefixes may be the buffer of the values itself.
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) scan_tiles(const GLOBAL ${value}* values, i64 count, GLOBAL ${prefix}* prefixes,
-    GLOBAL i64* RESTRICT totals)
-{
+    GLOBAL i64* RESTRICT totals) {
     LOCAL_ARRAY(i64, part, ${block});
     const i64 first = ((i64)GROUP_ID * ${block} + LOCAL_ID) * ${items};
     const i64 end = MIN(first + ${items}, count);
@@ -56,8 +55,7 @@ ${block_inclusive("part", "i64", block)}
         totals[GROUP_ID] = before;
 }
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_offsets(GLOBAL ${prefix}* RESTRICT prefixes, i64 count, const GLOBAL i64* RESTRICT offsets)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_offsets(GLOBAL ${prefix}* RESTRICT prefixes, i64 count, const GLOBAL i64* RESTRICT offsets) {
     const i64 first = (i64)GROUP_ID * ${block * items};
     const i64 end = MIN(first + ${block * items}, count);
     const i64 offset = offsets[GROUP_ID];

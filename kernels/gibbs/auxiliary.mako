@@ -33,8 +33,7 @@ ${vectors.functions(8, family)}
 
 % if family == "counts":
 // log(Gamma(y + r) / (Gamma(r) r^y)): Stirling's series for the quotient at r + 10, and ten factors below
-FUNCTION_APART f64 log_rising(f64 y, f64 r)
-{
+FUNCTION_APART f64 log_rising(f64 y, f64 r) {
     f64 ratio = 1.0;
     f64 from = r;
     if (r < 10.0) {
@@ -55,8 +54,7 @@ FUNCTION_APART f64 log_rising(f64 y, f64 r)
 % endif
 
 // What the likelihood needs of one point
-FUNCTION void write_shape(const GLOBAL auxiliary_t* point, GLOBAL shape_t* shape, i32 count, f64 log_peak, f64 degrees)
-{
+FUNCTION void write_shape(const GLOBAL auxiliary_t* point, GLOBAL shape_t* shape, i32 count, f64 log_peak, f64 degrees) {
 % if family == "ordinal":
     f64 threshold = 0.0;
     shape->categories = (f32)(count + 2);
@@ -77,16 +75,14 @@ FUNCTION void write_shape(const GLOBAL auxiliary_t* point, GLOBAL shape_t* shape
 
 // shape of every chain from its auxiliary parameters. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) shape_likelihoods(const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL shape_t* RESTRICT chain_shape,
-    i32 auxiliaries, f64 log_peak, f64 degrees)
-{
+    i32 auxiliaries, f64 log_peak, f64 degrees) {
     write_shape(auxiliary + GROUP_ID, chain_shape + GROUP_ID, auxiliaries, log_peak, degrees);
 }
 
 // The points of every chain. Launch: a group of ${points} work-items a chain.
 KERNEL LAUNCH_BOUNDS(${points}, 1) propose_auxiliary(const GLOBAL auxiliary_t* RESTRICT auxiliary,
     const GLOBAL f64* RESTRICT auxiliary_step, GLOBAL auxiliary_t* RESTRICT candidates, GLOBAL shape_t* RESTRICT candidate_shape,
-    i32 auxiliaries, f64 log_peak, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    i32 auxiliaries, f64 log_peak, f64 degrees, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     const u32 number = stream + ((u32)chain << 8);
@@ -112,8 +108,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
     const GLOBAL shape_t* RESTRICT candidate_shape, GLOBAL f64* RESTRICT partial, i64 pitch,
     ${arguments.of_weights()}
     ${arguments.of_counts(family)}
-    i64 row_count, i32 parts, i32 chains)
-{
+    i64 row_count, i32 parts, i32 chains) {
     LOCAL_ARRAY(f64, part, ${points * block});
     const i32 chain = GROUP_ID / parts;
     const i32 number = GROUP_ID % parts;
@@ -165,8 +160,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_candidates(const GLOBAL f32* RESTRICT ma
 // One of the points. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) choose_auxiliary(GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL shape_t* RESTRICT chain_shape,
     const GLOBAL auxiliary_t* RESTRICT candidates, const GLOBAL f64* RESTRICT partial, i32 auxiliaries, i32 parts, i32 chains,
-    f64 log_peak, f64 degrees, f64 least, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    f64 log_peak, f64 degrees, f64 least, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     const i32 chain = GROUP_ID;
     f64 weight[${points}];

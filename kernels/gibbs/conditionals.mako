@@ -33,8 +33,7 @@ ${priors.lasso_functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT local_precision,
     GLOBAL f64* RESTRICT nu, GLOBAL chain_t* RESTRICT chain_state, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior,
     const GLOBAL f64* RESTRICT diagonal, const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
-    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
@@ -91,8 +90,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_scales(const GLOBAL f64* RESTRICT beta,
 
 // rhs = s b, b the sum of the shards' parts, or a fixed vector
 KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
-    const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain)
-{
+    const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain) {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         f64 sum = 0.0;
@@ -108,8 +106,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_solution(const GLOBAL f64* RESTRICT sh
 // point that g could lead to, so the posterior stays what it is.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain, const GLOBAL f64* RESTRICT shards,
     i32 shard_count, i32 chains, i32 width, i32 total, i64 row_count, GLOBAL chain_t* RESTRICT chain_state, i32 expanded, u64 seed,
-    u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
@@ -150,8 +147,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_noise(GLOBAL f64* RESTRICT rhs, i32 q, i32
 
 // beta = s rhs, also as f32 rows of `stride` for the pass. A chain whose matrix could not be factorised keeps its beta.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT rhs, const GLOBAL f64* RESTRICT scale,
-    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride, i32 first_chain)
-{
+    GLOBAL f64* RESTRICT beta, const GLOBAL i32* RESTRICT status, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
+    i32 first_chain) {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const i64 at = (i64)chain * q + j;
@@ -163,23 +160,20 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) finish_coefficients(const GLOBAL f64* RESTRICT
 
 // beta_f32 = (f32) beta
 KERNEL LAUNCH_BOUNDS(${block}, 1) round_coefficients(const GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32, i32 q,
-    i32 stride)
-{
+    i32 stride) {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
         beta_f32[(i64)GROUP_ID * stride + j] = (f32)beta[(i64)GROUP_ID * q + j];
 }
 
 // The number of the iteration, where kernels that are launched again by a recording read it
-KERNEL LAUNCH_BOUNDS(1, 1) set_iteration(GLOBAL u32* RESTRICT iteration, u32 step)
-{
+KERNEL LAUNCH_BOUNDS(1, 1) set_iteration(GLOBAL u32* RESTRICT iteration, u32 step) {
     iteration[0] = step;
 }
 
 // One row of the record: beta, the fields of the chain, the family's own parameters, and with `scales` lambda^-2
 KERNEL LAUNCH_BOUNDS(${block}, 1) record_draw(const GLOBAL f64* RESTRICT beta, const GLOBAL chain_t* RESTRICT chain_state,
     const GLOBAL f64* RESTRICT local_precision, const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL f64* RESTRICT record, i32 q,
-    i32 row, i32 chains, i32 auxiliaries, i32 scales)
-{
+    i32 row, i32 chains, i32 auxiliaries, i32 scales) {
     const i32 chain = GROUP_ID;
     const i32 behind = q + ${len(records["chain"].names)} + auxiliaries;
     const i32 width = behind + (scales ? q : 0);

@@ -42,8 +42,7 @@ ${variates.scale_functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_solution(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
     const GLOBAL f64* RESTRICT diagonals, const GLOBAL f64* RESTRICT prior, GLOBAL f64* RESTRICT scale,
     GLOBAL f64* RESTRICT residual, GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT residual_squares,
-    GLOBAL f64* RESTRICT errors, i32 q, i32 tile, i32 tiles, u64 seed, u32 stream, u32 step)
-{
+    GLOBAL f64* RESTRICT errors, i32 q, i32 tile, i32 tiles, u64 seed, u32 stream, u32 step) {
     LOCAL_ARRAY(f64, part, ${2 * block});
 ${here()}
     f64 mine = 0.0, apart = 0.0;
@@ -70,8 +69,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_direction(const GLOBAL f64* RESTRICT re
     const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT factor, const GLOBAL f64* RESTRICT centre,
     const GLOBAL f64* RESTRICT residual_squares, const GLOBAL f64* RESTRICT errors, const GLOBAL i32* RESTRICT group_first,
     const GLOBAL i32* RESTRICT group_count, GLOBAL f64* RESTRICT coefficients, GLOBAL f64* RESTRICT offsets, i32 chains, i32 q,
-    i32 tile, i32 tiles, i32 number, f64 tolerance)
-{
+    i32 tile, i32 tiles, i32 number, f64 tolerance) {
     LOCAL_ARRAY(f64, part, ${block});
 ${here()}
     const i32 now = ((number % 2) * chains + chain) * tiles;
@@ -105,8 +103,7 @@ ${tile_sum("error", "errors", "now")}
 // h = (s X' Omega X s + s D^-1 s) p, and p'h
 KERNEL LAUNCH_BOUNDS(${block}, 1) apply_matrix(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
     const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* RESTRICT direction,
-    GLOBAL f64* RESTRICT product, GLOBAL f64* RESTRICT curvature, i32 q, i32 tile, i32 tiles)
-{
+    GLOBAL f64* RESTRICT product, GLOBAL f64* RESTRICT curvature, i32 q, i32 tile, i32 tiles) {
     LOCAL_ARRAY(f64, part, ${block});
 ${here()}
     f64 mine = 0.0;
@@ -129,8 +126,7 @@ ${here()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) update_solution(GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT residual,
     const GLOBAL f64* RESTRICT direction, const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT curvature,
     const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT residual_squares,
-    GLOBAL f64* RESTRICT errors, i32 chains, i32 q, i32 tile, i32 tiles, i32 number, f64 tolerance)
-{
+    GLOBAL f64* RESTRICT errors, i32 chains, i32 q, i32 tile, i32 tiles, i32 number, f64 tolerance) {
     LOCAL_ARRAY(f64, part, ${2 * block});
 ${here()}
     const i32 now = ((number % 2) * chains + chain) * tiles;
@@ -155,8 +151,7 @@ ${two_sums("after + own_tile")}
 // beta = s x, also as f32 rows of `stride`. A chain that is still further from its draw keeps its beta, and failed[0] counts it.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_solution(const GLOBAL f64* RESTRICT solution, const GLOBAL f64* RESTRICT scale,
     const GLOBAL f64* RESTRICT errors, GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32, GLOBAL i32* RESTRICT failed,
-    i32 chains, i32 q, i32 stride, i32 tile, i32 tiles, i32 number, i32 counts, f64 tolerance)
-{
+    i32 chains, i32 q, i32 stride, i32 tile, i32 tiles, i32 number, i32 counts, f64 tolerance) {
 ${here()}
     const i32 now = ((number % 2) * chains + chain) * tiles;
 ${tile_sum("error", "errors", "now")}

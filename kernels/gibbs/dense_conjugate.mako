@@ -78,8 +78,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_rows(const GLOBAL value_t* RESTRICT desi
     GLOBAL f64* RESTRICT weighted, GLOBAL f64* RESTRICT omega,
     const GLOBAL f32* RESTRICT signs,
     ${arguments.of_pass(mode, family)}
-    i64 first_row, i64 row_count, i64 rows, i32 strips, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 beta_first)
-{
+    i64 first_row, i64 row_count, i64 rows, i32 strips, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 beta_first) {
 % if mode == "augment":
     const u32 step = iteration[0];
 % endif
@@ -172,8 +171,7 @@ ${weigh()}
 // Launch: for every strip ${"one group" if serial else f"a group of {block} for each {block} columns"}.
 KERNEL LAUNCH_BOUNDS(${block}, 1) ${name}(const GLOBAL value_t* RESTRICT design, const GLOBAL f64* RESTRICT summed,
     GLOBAL f64* RESTRICT partial, i64 rows, i32 strip_first, i32 strip_rows, i32 stride, i32 q, i32 width, i32 beta_first,
-    i32 betas)
-{
+    i32 betas) {
 % if serial:
     const i32 strip = GROUP_ID;
     GLOBAL f64* sums = partial + ((i64)(strip_first + strip) * betas + beta_first) * width;

@@ -6,8 +6,7 @@
     ahead = 16   # loads that are on their way together
 %>
 KERNEL LAUNCH_BOUNDS(${block}, 1) gather_shards(const GLOBAL ${value}* RESTRICT partial, i32 count,
-    const GLOBAL i32* RESTRICT bounds, GLOBAL f64* RESTRICT shards, i32 first_shard)
-{
+    const GLOBAL i32* RESTRICT bounds, GLOBAL f64* RESTRICT shards, i32 first_shard) {
     const i32 tiles = (count + ${block * columns - 1}) / ${block * columns};
     const i32 shard = GROUP_ID / tiles;
     const i32 first = (GROUP_ID % tiles) * ${block * columns};

@@ -24,8 +24,7 @@ C. M. Carvalho, N. G. Polson, J. G. Scott, "The horseshoe estimator for sparse s
 // log of f(x) = e^m E1(m), m = x^2 / 2, E1 the exponential integral: (2 pi^3)^(1/2) times the density of x = lambda z with
 // lambda ~ C+(0, 1), z ~ N(0, 1). The power series below m = 2, the continued fraction of E1 from there on, as one
 // quotient; relative error 1e-14.
-FUNCTION f64 log_horseshoe_density(f64 x)
-{
+FUNCTION f64 log_horseshoe_density(f64 x) {
     f64 m = 0.5 * x * x;
     m = m < 1.0e-280 ? 1.0e-280 : m;
     if (m < 2.0) {
@@ -50,8 +49,7 @@ FUNCTION f64 log_horseshoe_density(f64 x)
 
 // lambda^-2 given beta and tau: density exp(-b x) / (1 + x), b = beta^2 / (2 tau^2). Two functions bound it from above: 1 / (1 + x)
 // up to 1 / b, and exp(-b x) / (1 + 1 / b) from there on; one of them proposes in proportion to its integral.
-FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_local_precision(f64 rate, u64 seed, u32 stream, u32 step, i64 index) {
     const f64 b = CLAMPED(rate);
     const f64 near = log1p(1.0 / b);
     const f64 far = 0.36787944117144233 / (1.0 + b);
@@ -87,8 +85,7 @@ typedef struct {
     u32 proposed;
 } slice_t;
 
-FUNCTION slice_t slice_begin(f64 here, f64 width, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION slice_t slice_begin(f64 here, f64 width, u64 seed, u32 stream, u32 step, i64 index) {
     const philox_words_t words = philox_words(seed, stream, step, index, 0u);
     slice_t s;
     s.here = here;
@@ -110,8 +107,7 @@ FUNCTION slice_t slice_begin(f64 here, f64 width, u64 seed, u32 stream, u32 step
 
 // The next ${ahead} points inside the interval. Number n of a slice is made of the same random words, however many are made at
 // once.
-FUNCTION slice_t slice_shrink(slice_t s, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION slice_t slice_shrink(slice_t s, u64 seed, u32 stream, u32 step, i64 index) {
     if (s.proposed >= MOST_POINTS) {
         s.phase = 4;
         return s;
@@ -137,8 +133,7 @@ FUNCTION slice_t slice_shrink(slice_t s, u64 seed, u32 stream, u32 step, i64 ind
 }
 
 FUNCTION slice_t slice_next(slice_t s, f64 density0, f64 density1, f64 density2, f64 density3, u64 seed, u32 stream, u32 step,
-    i64 index)
-{
+    i64 index) {
     if (s.phase < 2) {
         f64 at_lower = density1;
         f64 at_upper = density2;

@@ -37,8 +37,7 @@ ${priors.density_functions(prior, local_degrees)}
 
 // The sum over the grid of the weight of lambda times the density of d, but for constants, up to where it exceeds `level`; the
 // variance of beta there in `variance`
-FUNCTION f64 sum_of_components(f64 d, f64 s2, f64 tau2, f64 level, f64* variance)
-{
+FUNCTION f64 sum_of_components(f64 d, f64 s2, f64 tau2, f64 level, f64* variance) {
     f64 sum = 0.0;
     f64 square = FIRST_SQUARE;
     for (i32 k = 0; k < COMPONENTS; ++k) {
@@ -53,8 +52,7 @@ FUNCTION f64 sum_of_components(f64 d, f64 s2, f64 tau2, f64 level, f64* variance
 }
 
 // log of the density of the proposal at a value
-FUNCTION f64 log_proposal_density(f64 value, f64 d, f64 s2, f64 tau2)
-{
+FUNCTION f64 log_proposal_density(f64 value, f64 d, f64 s2, f64 tau2) {
     f64 sum = 0.0;
     f64 total = 0.0;
     f64 square = FIRST_SQUARE;
@@ -74,8 +72,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) propose_coefficients(const GLOBAL f64* RESTRIC
     GLOBAL f32* RESTRICT part_f32, const GLOBAL f64* RESTRICT score, const GLOBAL f64* RESTRICT diagonal,
     const GLOBAL f64* RESTRICT slab, const GLOBAL chain_t* RESTRICT chain_state, const GLOBAL control_t* RESTRICT control,
     GLOBAL renewal_t* RESTRICT renewal, i32 q, i32 stride, i32 width, i32 first, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     const i32 chain = GROUP_ID;
@@ -128,8 +125,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) accept_coefficients(GLOBAL f64* RESTRICT beta,
     GLOBAL f64* RESTRICT score, const GLOBAL f64* RESTRICT diagonal, const GLOBAL f64* RESTRICT slab,
     GLOBAL chain_t* RESTRICT chain_state, const GLOBAL control_t* RESTRICT control, GLOBAL renewal_t* RESTRICT renewal, i32 q,
     i32 stride, i32 width, i32 total, i32 first, f64 inverse_width, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(i32, decision, 1);
@@ -188,8 +184,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) accept_coefficients(GLOBAL f64* RESTRICT beta,
 
 // The share, towards a mean probability of acceptance `target` over all chains; or the mean of late
 KERNEL LAUNCH_BOUNDS(1, 1) adapt_share(GLOBAL control_t* RESTRICT control, const GLOBAL renewal_t* RESTRICT renewal, i32 chains,
-    f64 target, f64 least, const GLOBAL u32* RESTRICT iteration)
-{
+    f64 target, f64 least, const GLOBAL u32* RESTRICT iteration) {
     f64 mean = 0.0;
     for (i32 chain = 0; chain < chains; ++chain)
         mean += renewal[chain].acceptance / (f64)chains;

@@ -11,8 +11,7 @@ The log-likelihoods of several rows given their margins, and their derivatives, 
 // that are inlined: polynomials on [sqrt(1/2), sqrt(2)] and on half a power of two about 1, in Cody and Waite's two-part
 // reduction, good to 2 units in the last place. 12582912 = 1.5 2^23: a float that is added to it is rounded to an integer, in
 // its low bits.
-FUNCTION float${width} log_of_vector(float${width} x)
-{
+FUNCTION float${width} log_of_vector(float${width} x) {
     const int${width} bits = as_int${width}(x);
     const int${width} exponent = (bits - 0x3f3504f3) >> 23;
     const float${width} f = as_float${width}(bits - (exponent << 23)) - 1.0f;
@@ -25,8 +24,7 @@ FUNCTION float${width} log_of_vector(float${width} x)
 }
 
 // exp(x) for x <= 0, 1e-38 below -87
-FUNCTION float${width} exp_of_vector(float${width} x)
-{
+FUNCTION float${width} exp_of_vector(float${width} x) {
     const float${width} bounded = x < -87.0f ? (float${width})(-87.0f) : x;
     const float${width} rounded = bounded * 1.44269504f + 12582912.0f;
     const float${width} n = rounded - 12582912.0f;
@@ -40,8 +38,7 @@ typedef struct { float${width} value, slope; } score_t;
 
 % if family in ("probit", "ordinal"):
 // log Phi(x)
-FUNCTION float${width} ${"log_likelihood_of_vector" if family == "probit" else "log_normal_of_vector"}(float${width} x)
-{
+FUNCTION float${width} ${"log_likelihood_of_vector" if family == "probit" else "log_normal_of_vector"}(float${width} x) {
     const int${width} negative = x < 0.0f;
     const float${width} z = 0.70710678f * (negative ? -x : x);
     const float${width} t = 1.0f / (1.0f + 0.5f * z);
@@ -56,8 +53,7 @@ FUNCTION float${width} ${"log_likelihood_of_vector" if family == "probit" else "
 % if family == "probit":
 
 // log Phi(x) and its derivative
-FUNCTION score_t score_of_vector(float${width} x)
-{
+FUNCTION score_t score_of_vector(float${width} x) {
     score_t score;
     const int${width} negative = x < 0.0f;
     const float${width} z = 0.70710678f * (negative ? -x : x);
@@ -74,15 +70,13 @@ FUNCTION score_t score_of_vector(float${width} x)
 }
 % elif family == "logit":
 // log F(x), F the logistic distribution function
-FUNCTION float${width} log_likelihood_of_vector(float${width} x)
-{
+FUNCTION float${width} log_likelihood_of_vector(float${width} x) {
     const float${width} e = exp_of_vector(x < 0.0f ? x : -x);
     return (x < 0.0f ? x : (float${width})(0.0f)) - log_of_vector(1.0f + e) - (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
 }
 
 // log F(x) and its derivative
-FUNCTION score_t score_of_vector(float${width} x)
-{
+FUNCTION score_t score_of_vector(float${width} x) {
     score_t score;
     const float${width} e = exp_of_vector(x < 0.0f ? x : -x);
     score.value = (x < 0.0f ? x : (float${width})(0.0f)) - log_of_vector(1.0f + e) - (e - ((1.0f + e) - 1.0f)) / (1.0f + e);
@@ -92,20 +86,17 @@ FUNCTION score_t score_of_vector(float${width} x)
 % else:
 // The log-likelihood of eight rows, and its derivative
 %   if family == "normal":
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     const float${width} r = (y - x) * shape->inverse_sigma;
     return shape->log_peak - 0.5f * r * r;
 }
 %   elif family == "student":
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     const float${width} r = (y - x) * shape->inverse_sigma;
     return shape->log_peak - 0.5f * (shape->degrees + 1.0f) * log_of_vector(1.0f + r * r / shape->degrees);
 }
 %   elif family == "counts":
-FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     score_t score;
     const float${width} t = x - shape->log_size;
     const int${width} right = t > 0.0f;
@@ -116,16 +107,14 @@ FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL 
     return score;
 }
 
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     return score_of_vector(x, y, shape).value;
 }
 %   else:
 typedef struct { float${width} below, above, inside; } between_t;
 
 // The thresholds about the categories y less x, and log(Phi(above) - Phi(below)); see log_between
-FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     between_t at;
 %     for i in range(width):
     at.below.s${f"{i:x}"} = lower_bound(x.s${f"{i:x}"}, y.s${f"{i:x}"}, shape);
@@ -140,15 +129,13 @@ FUNCTION between_t between_of_vector(float${width} x, float${width} y, const GLO
     return at;
 }
 
-FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION float${width} log_likelihood_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     return between_of_vector(x, y, shape).inside;
 }
 %   endif
 %   if family != "counts":
 
-FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape)
-{
+FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL shape_t* shape) {
     score_t score;
 %   endif
 %   if family == "normal":
@@ -172,8 +159,7 @@ FUNCTION score_t score_of_vector(float${width} x, float${width} y, const GLOBAL 
 </%def>
 <%def name="sum_functions()">
 // The sum of 16 numbers
-FUNCTION f64 sum_of_vector(float16 x)
-{
+FUNCTION f64 sum_of_vector(float16 x) {
     const float8 eight = x.lo + x.hi;
     const float4 four = eight.lo + eight.hi;
     return (f64)((four.x + four.z) + (four.y + four.w));

@@ -39,8 +39,7 @@ log_likelihood_of_vector(${x}${more(width, family, row, chain)})${vector_weight(
 ${context["records"]["shape"].declaration()}
 % endif
 // log of the normal distribution function
-FUNCTION f32 log_normal_below(f32 x)
-{
+FUNCTION f32 log_normal_below(f32 x) {
     const f32 z = 0.70710678f * (x < 0.0f ? -x : x);
     const f32 t = 1.0f / (1.0f + 0.5f * z);
     const f32 exponent = tail_exponent(t) - z * z;
@@ -54,8 +53,7 @@ FUNCTION f32 log_normal_below(f32 x)
 FUNCTION f32 log_likelihood(f32 x) { return log_normal_below(x); }
 
 // Its derivative phi(x) / Phi(x)
-FUNCTION f32 slope_of(f32 x)
-{
+FUNCTION f32 slope_of(f32 x) {
     const f32 z = 0.70710678f * (x < 0.0f ? -x : x);
     const f32 t = 1.0f / (1.0f + 0.5f * z);
     if (x < 0.0f)
@@ -64,8 +62,7 @@ FUNCTION f32 slope_of(f32 x)
 }
 
 // Minus its second derivative
-FUNCTION f32 curvature_of(f32 x)
-{
+FUNCTION f32 curvature_of(f32 x) {
     const f32 h = slope_of(x);
     return h * (h + x);
 }
@@ -74,22 +71,19 @@ FUNCTION f32 curvature_of(f32 x)
 FUNCTION f32 log_likelihood(f32 x) { return (x < 0.0f ? x : 0.0f) - LOG1P_F32(EXP_F32(x < 0.0f ? x : -x)); }
 
 // Its derivative 1 - F(x)
-FUNCTION f32 slope_of(f32 x)
-{
+FUNCTION f32 slope_of(f32 x) {
     const f32 e = EXP_F32(x < 0.0f ? x : -x);
     return (x < 0.0f ? 1.0f : e) / (1.0f + e);
 }
 
 // Minus its second derivative
-FUNCTION f32 curvature_of(f32 x)
-{
+FUNCTION f32 curvature_of(f32 x) {
     const f32 h = slope_of(x);
     return h * (1.0f - h);
 }
 % elif family == "normal":
 // The log-likelihood of a target y with a normal error about the margin x
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 r = (y - x) * shape->inverse_sigma;
     return shape->log_peak - 0.5f * r * r;
 }
@@ -99,61 +93,52 @@ FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape) { return (y - x
 FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape) { return shape->inverse_sigma * shape->inverse_sigma; }
 % elif family == "student":
 // The log-likelihood of a target y with an error of Student's t about the margin x
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 r = (y - x) * shape->inverse_sigma;
     return shape->log_peak - 0.5f * (shape->degrees + 1.0f) * LOG1P_F32(r * r / shape->degrees);
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 r = (y - x) * shape->inverse_sigma;
     return (shape->degrees + 1.0f) * r * shape->inverse_sigma / (shape->degrees + r * r);
 }
 
 // Not the second derivative, which may be below zero, but the weight of a row in iteratively reweighted least squares
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 r = (y - x) * shape->inverse_sigma;
     return (shape->degrees + 1.0f) * shape->inverse_sigma * shape->inverse_sigma / (shape->degrees + r * r);
 }
 % elif family == "counts":
 // The log-likelihood of a count y with the logarithm x of its mean, but for what does not depend on x: y x - (y + r) log(1 +
 // exp(x) / r)
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 t = x - shape->log_size;
     return y * x - (y + shape->size) * ((t > 0.0f ? t : 0.0f) + LOG1P_F32(EXP_F32(t > 0.0f ? -t : t)));
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 t = x - shape->log_size;
     const f32 e = EXP_F32(t > 0.0f ? -t : t);
     return y - (y + shape->size) * ((t > 0.0f ? 1.0f : e) / (1.0f + e));
 }
 
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 t = x - shape->log_size;
     const f32 e = EXP_F32(t > 0.0f ? -t : t);
     return (y + shape->size) * e / ((1.0f + e) * (1.0f + e));
 }
 % else:
 // Thresholds below and above a category less the margin x; 30 for infinity, where the density and the tail are 0 in f32
-FUNCTION f32 lower_bound(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 lower_bound(f32 x, f32 y, const GLOBAL shape_t* shape) {
     return y < 0.5f ? -30.0f : shape->threshold[(i32)(y + 0.5f) - 1] - x;
 }
 
-FUNCTION f32 upper_bound(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 upper_bound(f32 x, f32 y, const GLOBAL shape_t* shape) {
     return y > shape->categories - 1.5f ? 30.0f : shape->threshold[(i32)(y + 0.5f)] - x;
 }
 
 // log(Phi(b) - Phi(a)), a < b, on the side where both are not close to 1
-FUNCTION f32 log_between(f32 a, f32 b)
-{
+FUNCTION f32 log_between(f32 a, f32 b) {
     const f32 low = log_normal_below(a > 0.0f ? -b : a);
     const f32 high = log_normal_below(a > 0.0f ? -a : b);
     const f32 apart = low - high;
@@ -161,21 +146,18 @@ FUNCTION f32 log_between(f32 a, f32 b)
 }
 
 // The log-likelihood of category y, thresholds about the margin x
-FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 log_likelihood(f32 x, f32 y, const GLOBAL shape_t* shape) {
     return log_between(lower_bound(x, y, shape), upper_bound(x, y, shape));
 }
 
-FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 slope_of(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 a = lower_bound(x, y, shape);
     const f32 b = upper_bound(x, y, shape);
     const f32 log_inside = log_between(a, b);
     return 0.39894228f * (EXP_F32(-0.5f * a * a - log_inside) - EXP_F32(-0.5f * b * b - log_inside));
 }
 
-FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape)
-{
+FUNCTION f32 curvature_of(f32 x, f32 y, const GLOBAL shape_t* shape) {
     const f32 a = lower_bound(x, y, shape);
     const f32 b = upper_bound(x, y, shape);
     const f32 log_inside = log_between(a, b);

@@ -47,8 +47,7 @@ ${vectors.sum_functions()}
 // time: two vectors of eight, so that the latency of one is hidden by the other
 FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,
     ${arguments.of_likelihood(family)}
-    i64 begin, i64 end, float4 t, i32 count)
-{
+    i64 begin, i64 end, float4 t, i32 count) {
     double4 total = 0.0;
     for (i64 k = begin; k < end; k += 16) {
         const i64 last = end - 1;
@@ -103,8 +102,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_lines(GLOBAL f64* RESTRICT beta, GLOBAL f
     const GLOBAL f32* RESTRICT row_value, const GLOBAL f64* RESTRICT slab, i64 pitch, i32 q, i32 stride, i32 intercept, i32 nulls,
     i32 null_tries, i32 pairs, i32 pair_tries, i32 tails, i32 tail_tries, f64 first_prior,
     ${arguments.of_likelihood(family)}
-    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     const i32 tail_first = tails > 0 ? (i32)((i64)step * tail_tries % tails) : 0;    // the tails take turns
     LOCAL_ARRAY(f64, part, ${4 * block});

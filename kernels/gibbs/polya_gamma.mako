@@ -15,8 +15,7 @@ series for J*(1, c / 2).
 FUNCTION f64 pg_normal_below(f64 x) { return 0.5 * erfc(-0.70710678118654752 * x); }
 
 // Term n of the series for the density of J*(1, 0) at x
-FUNCTION f64 pg_term(i32 n, f64 x)
-{
+FUNCTION f64 pg_term(i32 n, f64 x) {
     const f64 h = (f64)n + 0.5;
     if (x > PG_CUT)
         return PG_PI * h * exp(-0.5 * h * h * PG_PI * PG_PI * x);
@@ -25,8 +24,7 @@ FUNCTION f64 pg_term(i32 n, f64 x)
 }
 
 // The share of PG's proposal that is right of the cut, z = |c| / 2
-FUNCTION f64 pg_right_share(f64 z)
-{
+FUNCTION f64 pg_right_share(f64 z) {
     if (z > 30.0)
         return 0.0;
     const f64 rate = 0.125 * PG_PI * PG_PI + 0.5 * z * z;
@@ -39,8 +37,7 @@ FUNCTION f64 pg_right_share(f64 z)
 typedef struct { f64 value; u32 attempt; } pg_draw_t;
 
 // An inverse normal variate of mean 1 / z and shape 1, given that it is below the cut; attempts from `attempt` on are used
-FUNCTION pg_draw_t pg_inverse_normal(f64 z, u64 seed, u32 stream, u32 step, i64 index, u32 attempt)
-{
+FUNCTION pg_draw_t pg_inverse_normal(f64 z, u64 seed, u32 stream, u32 step, i64 index, u32 attempt) {
     pg_draw_t drawn;
     drawn.value = 0.5 * PG_CUT;
     drawn.attempt = attempt;
@@ -72,8 +69,7 @@ FUNCTION pg_draw_t pg_inverse_normal(f64 z, u64 seed, u32 stream, u32 step, i64 
     return drawn;
 }
 
-FUNCTION f64 draw_polya_gamma(f64 c, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_polya_gamma(f64 c, u64 seed, u32 stream, u32 step, i64 index) {
     const f64 z = 0.5 * (c < 0.0 ? -c : c);
     const f64 rate = 0.125 * PG_PI * PG_PI + 0.5 * z * z;
     const f64 share = pg_right_share(z);

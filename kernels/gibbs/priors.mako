@@ -64,8 +64,7 @@ ${array("LARGE_WEIGHTS", [2.0 * w * v * math.exp(-v * v) for v, w in large])}
 // J / tau exp(-s beta^2 / 2) but for a constant. With r = u^2 the part beyond k = 0, which is that of the horseshoe, decreases
 // fast on both sides in log u, also where m is small; where m is large all of J does, in log(sqrt(m) u). Relative error 1e-8
 // for k <= 1.
-FUNCTION_APART f64 log_prior_density(f64 x, f64 k)
-{
+FUNCTION_APART f64 log_prior_density(f64 x, f64 k) {
     f64 m = 0.5 * x * x;
     m = m < 1.0e-280 ? 1.0e-280 : (m > 1.0e30 ? 1.0e30 : m);
     f64 sum = 0.0;
@@ -96,8 +95,7 @@ ${array("LAGUERRE_WEIGHTS", [w for t, w in scaled])}
 // log of int_0^inf t^(a - 1) (1 + t)^-a exp(-b t) dt, a = ${a}, b = x^2 / (2 nu), nu = ${degrees}: the density of x = beta /
 // tau but for a constant. In log t, where b is small as the difference from the horseshoe's, which decreases on both sides.
 // Relative error 1e-7.
-FUNCTION_APART f64 log_prior_density(f64 x, f64 k)
-{
+FUNCTION_APART f64 log_prior_density(f64 x, f64 k) {
     f64 b = 0.5 * x * x / ${degrees};
     b = b < 1.0e-280 ? 1.0e-280 : (b > 1.0e60 ? 1.0e60 : b);
     f64 sum = 0.0;
@@ -123,23 +121,20 @@ FUNCTION_APART f64 log_prior_density(f64 x, f64 k)
 <%def name="draw_functions(prior, degrees)">
 % if prior == "horseshoe":
 // lambda^-2 given beta and tau, rate = beta^2 / (2 tau^2)
-FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index) {
     return draw_local_precision(rate, seed, stream, step, index);
 }
 % elif prior == "ridge":
 FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index) { return 1.0; }
 % elif prior == "lasso":
 ${lasso_functions()}
-FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index) {
     return draw_inverse_gaussian(1.0 / sqrt(2.0 * CLAMPED(rate)), seed, stream, step, index);
 }
 % elif prior == "regularized":
 // lambda^-2: density sqrt((r + k) / r) exp(-b r) / (1 + r). sqrt((r + k) / r) <= 1 + sqrt(k / r): the two functions that bound the
 // horseshoe's, and a third for the second term, propose in proportion to their integrals.
-FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index) {
     const f64 b = CLAMPED(rate);
     const f64 near = log1p(1.0 / b);
     const f64 far = 0.36787944117144233 / (1.0 + b);
@@ -176,8 +171,7 @@ FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 ste
 // lambda^-2 = t / nu: t has the density t^(a - 1) (1 + t)^-a exp(-b t). Where b is not small, proposals are of a gamma
 // distribution: in s = log t the first factors are log-concave, and the exponential of their tangent at s0 bounds them. Else
 // they are the horseshoe's.
-FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 step, i64 index) {
     const f64 b = CLAMPED(rate / ${degrees});
     const f64 touch = 2.0 * ${a} / (b * (1.0 + sqrt(1.0 + 4.0 * ${a} / b)));
     const f64 shape = ${a} / (1.0 + touch);
@@ -220,8 +214,7 @@ FUNCTION f64 draw_prior_precision(f64 rate, f64 k, u64 seed, u32 stream, u32 ste
 <%def name="lasso_functions()">
 // The inverse Gaussian distribution of this mean and shape 1: J. R. Michael, W. R. Schucany, R. W. Haas, "Generating random
 // variates using transformations with multiple roots", American Statistician 30 (1976), in a form that does not cancel.
-FUNCTION f64 draw_inverse_gaussian(f64 mean, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_inverse_gaussian(f64 mean, u64 seed, u32 stream, u32 step, i64 index) {
     const f64 normal = normal_of(philox_words(seed, stream, step, index, 0u));
     const philox_words_t words = philox_words(seed, stream, step, index, 1u);
     const f64 q = 0.5 * mean * normal * normal;

@@ -45,8 +45,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
     ${arguments.of_slab(prior)}
     ${arguments.of_likelihood(family)}
     u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;
@@ -156,8 +155,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOB
 
 // part = beta_S as f32 rows of `stride`
 KERNEL LAUNCH_BOUNDS(${block}, 1) round_set(const GLOBAL f64* RESTRICT beta, const GLOBAL f32* RESTRICT member_of_set,
-    GLOBAL f32* RESTRICT part_f32, i32 q, i32 stride)
-{
+    GLOBAL f32* RESTRICT part_f32, i32 q, i32 stride) {
     for (i32 j = LOCAL_ID; j < q; j += ${block})
         part_f32[(i64)GROUP_ID * stride + j] = member_of_set[j] != 0.0f ? (f32)beta[(i64)GROUP_ID * q + j] : 0.0f;
 }

@@ -33,8 +33,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_scales(const GLOBAL f64* RESTRICT beta, G
     GLOBAL chain_t* RESTRICT chain_state, GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior,
     const GLOBAL f64* RESTRICT diagonal,
     const GLOBAL f64* RESTRICT slab, i32 q, i32 first, f64 first_prior, f64 inverse_width,
-    ${arguments.of_slab(prior)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    ${arguments.of_slab(prior)} u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${4 * block});
     const i32 chain = GROUP_ID;

@@ -43,8 +43,7 @@
 // Launch: a group of ${block} a tile of `tile` columns.
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_coefficients(const GLOBAL ${vector}* RESTRICT beta, i64 stride,
     const GLOBAL f64* RESTRICT factor, const GLOBAL f64* RESTRICT centre, GLOBAL ${vector}* RESTRICT coefficients,
-    GLOBAL f64* RESTRICT offsets, i32 q, i32 tile, i32 beta_first, i32 betas)
-{
+    GLOBAL f64* RESTRICT offsets, i32 q, i32 tile, i32 beta_first, i32 betas) {
     LOCAL_ARRAY(f64, part, ${block * chains});
     const i32 begin = GROUP_ID * tile;
     const i32 end = MIN(begin + tile, q);
@@ -72,8 +71,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_segments(const GLOBAL ${start}* RESTRICT s
     const GLOBAL i32* RESTRICT segment_row, const GLOBAL ${index}* RESTRICT rows_of,
     ${arguments.of_values(implicit)}
     const GLOBAL ${vector}* RESTRICT weighted,
-    GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
-{
+    GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first) {
 % if lanes > 1 and not shuffle:
     LOCAL_ARRAY(${sum_type}, lanes_, ${block * chains});
 % endif
@@ -99,8 +97,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_segment_squares(const GLOBAL ${start}* RES
     const GLOBAL i32* RESTRICT segment_row, const GLOBAL ${index}* RESTRICT rows_of,
     ${arguments.of_values(implicit)}
     const GLOBAL f64* RESTRICT weighted,
-    GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first)
-{
+    GLOBAL f64* RESTRICT partial, i64 rows, i32 segments, i32 beta_first) {
 % if lanes > 1 and not shuffle:
     LOCAL_ARRAY(f64, lanes_, ${block * chains});
 % endif
@@ -131,8 +128,7 @@ ${sparse.add_lanes(lanes, block, chains, "f64", shuffle)}
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_squares(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
     const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
-    i32 tile, i32 first_shard, i32 beta_first, i32 betas)
-{
+    i32 tile, i32 first_shard, i32 beta_first, i32 betas) {
     LOCAL_ARRAY(f64, part, ${block * chains});
 ${sum_of_weights(2, range(chains, 2 * chains))}
     for (i32 j = begin + LOCAL_ID; j < MIN(begin + tile, width); j += ${block}) {
@@ -163,8 +159,7 @@ ${sum_of_weights(2, range(chains, 2 * chains))}
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_columns(const GLOBAL f64* RESTRICT partial, const GLOBAL i32* RESTRICT column_segment,
     const GLOBAL f64* RESTRICT strip_sums, const GLOBAL i32* RESTRICT strip_bounds, const GLOBAL f64* RESTRICT factor,
     const GLOBAL f64* RESTRICT centre, GLOBAL f64* RESTRICT shards_out, i32 segments, i32 strips, i32 q, i32 first, i32 width,
-    i32 total, i32 tile, i32 first_shard, i32 beta_first, i32 betas)
-{
+    i32 total, i32 tile, i32 first_shard, i32 beta_first, i32 betas) {
     LOCAL_ARRAY(f64, part, ${2 * block * chains});
 ${sum_of_weights(1, range(2 * chains))}
     for (i32 j = begin + LOCAL_ID; j < MIN(begin + tile, width); j += ${block}) {

@@ -8,8 +8,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${start}* RESTRICT ro
     ${arguments.of_values(implicit)}
     const GLOBAL f64* RESTRICT factor,
     const GLOBAL f64* RESTRICT centre, const GLOBAL f32* RESTRICT weight, GLOBAL f64* RESTRICT wide, i64 row, i64 global_row,
-    i64 row_count, i32 rows, i32 q, i32 first, i32 weighted)
-{
+    i64 row_count, i32 rows, i32 q, i32 first, i32 weighted) {
     for (i32 i = GROUP_ID; i < rows; i += GROUP_COUNT) {
         const i32 used = global_row + i < row_count;
         const f64 size = !used ? 0.0 : (weighted ? sqrt((f64)weight[row + i]) : 1.0);

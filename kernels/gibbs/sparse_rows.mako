@@ -55,8 +55,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) pass_rows(
     i64 first_row, i64 row_count, i32 strips, i32 strip_rows, i32 beta_first,
     ${arguments.of_pass(mode, family)}
     ${arguments.of_omega(mode)}
-    i32 betas)
-{
+    i32 betas) {
 % if mode in ("draw", "augment"):
     const u32 step = iteration[0];
 % endif

@@ -7,8 +7,7 @@ exponent is put in place and rescaled, which is exact for normal and subnormal n
 <%def name="each(storage)">${4 if storage == "f32" else 8}</%def>
 <%def name="declarations(storage)">
 % if storage == "f16" and language == "cuda":
-FUNCTION f32 value_of_half(u16 bits)
-{
+FUNCTION f32 value_of_half(u16 bits) {
     f32 value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
@@ -25,8 +24,7 @@ FUNCTION f32 half_value(u32 bits) { return F32_OF_BITS((bits & 0x7fffu) << 13) *
 typedef f32 value_t;
 % else:
 typedef u16 value_t;
-FUNCTION float8 halves(uint8 bits)
-{
+FUNCTION float8 halves(uint8 bits) {
     const float8 size = as_float8((bits & 0x7fffu) << 13) * 5.192296858534828e33f;
     return as_float8(as_uint8(size) | ((bits & 0x8000u) << 16));
 }

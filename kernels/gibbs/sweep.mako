@@ -54,8 +54,7 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
     const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first,
     i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas,
     ${arguments.of_pass(mode, family)}
-    GLOBAL u32* RESTRICT queue, u32 spared)
-{
+    GLOBAL u32* RESTRICT queue, u32 spared) {
 % if mode == "draw":
     const u32 step = iteration[0];
 % endif

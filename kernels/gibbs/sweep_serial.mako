@@ -28,8 +28,7 @@ ${storage_.vector_declarations(storage)}
 #define UNIFORM(words) ((convert_float8(as_int8((words) >> (uint8)(9))) + 0.5f) * 1.1920928955078125e-07f)
 
 // Eight latent normals at once: choose_proposal of variates.mako, and what is left to it one by one.
-FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 index) {
     uint8 c0 = (uint8)((u32)index) + (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
     uint8 c1 = (uint8)((u32)((u64)index >> 32));
     uint8 c2 = (uint8)(step);
@@ -87,8 +86,7 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
 KERNEL LAUNCH_BOUNDS(1, 1) sweep(const GLOBAL value_t* RESTRICT design, const GLOBAL f32* RESTRICT beta,
     GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first, i32 strip_rows, i32 chunk_count,
     ${arguments.of_pass(mode, family)}
-    i32 beta_first, i32 betas)
-{
+    i32 beta_first, i32 betas) {
 % if mode == "draw":
     const u32 step = iteration[0];
 % endif

@@ -36,8 +36,7 @@ typedef ${"float4" if storage == "f32" else "uint4"} chunk_t;
 KERNEL LAUNCH_BOUNDS(${block}, 2) weigh_rows(const GLOBAL ${stored}* RESTRICT design, const GLOBAL float4* RESTRICT beta,
     GLOBAL f32* RESTRICT weights,
     ${arguments.of_pass(mode, family)}
-    i64 first_row, i64 row_count, i64 rows, i32 chunk_count, i32 beta_first)
-{
+    i64 first_row, i64 row_count, i64 rows, i32 chunk_count, i32 beta_first) {
     LOCAL_ARRAY(f32, dots, ${outputs * pitch});
     LOCAL_ARRAY(f32, part, ${block});
     const i32 quads = chunk_count * ${each // 4};
@@ -104,8 +103,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 2) weigh_rows(const GLOBAL ${stored}* RESTRICT de
 
 // Launch: for every strip a group of ${block} for each ${block} chunks of a row.
 KERNEL LAUNCH_BOUNDS(${block}, 2) add_rows(const GLOBAL ${stored}* RESTRICT design, const GLOBAL f32* RESTRICT weights,
-    GLOBAL f32* RESTRICT out, i64 rows, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas)
-{
+    GLOBAL f32* RESTRICT out, i64 rows, i32 strip_first, i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas) {
     LOCAL_ARRAY(f32, part, ${block});
     const i32 tiles = (chunk_count + ${block - 1}) / ${block};
     const i32 strip = GROUP_ID / tiles;

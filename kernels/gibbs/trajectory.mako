@@ -23,8 +23,7 @@ ${likelihoods.functions(family)}
 ${variates.scale_functions()}
 
 // The length of a step: that of `control`, times a factor in (0.8, 1.2) which a chain draws for each trajectory
-FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
-{
+FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain) {
     const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), step, 0, 0u);
     return length * (0.8 + 0.4 * uniform_f64_wide(words.w0, words.w1));
 }
@@ -32,8 +31,7 @@ FUNCTION f64 step_length(f64 length, u64 seed, u32 stream, u32 step, i32 chain)
 // Momenta, the point to return to, and the logarithm of the joint density there: energy[chain]
 KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT beta, GLOBAL f64* RESTRICT origin,
     GLOBAL f64* RESTRICT momentum, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT score, GLOBAL f64* RESTRICT energy,
-    i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    i32 q, i32 width, i32 total, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     const i32 chain = first_chain + GROUP_ID;
@@ -54,8 +52,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) begin_trajectory(const GLOBAL f64* RESTRICT be
 // rhs = s g; the score is the sum of the shards' parts
 KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
     const GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale,
-    GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain)
-{
+    GLOBAL f64* RESTRICT rhs, i32 q, i32 first_chain) {
     const i32 chain = first_chain + GROUP_ID;
     for (i32 j = LOCAL_ID; j < q; j += ${block}) {
         const i64 at = (i64)chain * q + j;
@@ -69,8 +66,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) scale_gradient(const GLOBAL f64* RESTRICT scor
 // r += share e rhs, and a copy of it in rhs
 KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, GLOBAL f64* RESTRICT rhs,
     const GLOBAL control_t* RESTRICT control, f64 share, i32 q, i32 first_chain, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
     const f64 length = share * step_length(control->length, seed, stream, step, chain);
@@ -84,8 +80,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) kick_momentum(GLOBAL f64* RESTRICT momentum, G
 // beta += e s rhs, also as f32 rows of `stride`
 KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT rhs,
     const GLOBAL f64* RESTRICT scale, const GLOBAL control_t* RESTRICT control, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 stride,
-    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
     const f64 length = step_length(control->length, seed, stream, step, chain);
@@ -105,8 +100,7 @@ ${serial.functions()}
 KERNEL LAUNCH_BOUNDS(1, 1) advance_position(const GLOBAL f64* RESTRICT score, i32 shard_count, i32 chains, i32 width,
     GLOBAL f64* RESTRICT beta, const GLOBAL f64* RESTRICT prior, const GLOBAL f64* RESTRICT scale, const GLOBAL f64* L,
     GLOBAL f64* rhs, GLOBAL f64* RESTRICT momentum, const GLOBAL control_t* RESTRICT control, GLOBAL f32* RESTRICT beta_f32,
-    f64 share, i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    f64 share, i32 drifts, i32 q, i32 stride, i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     const i32 chain = first_chain + GROUP_ID;
     const i64 base = (i64)chain * q;
@@ -144,8 +138,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
     const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, GLOBAL f64* RESTRICT score,
     const GLOBAL f64* RESTRICT energy, const GLOBAL control_t* RESTRICT control, const GLOBAL i32* RESTRICT status,
     GLOBAL chain_t* RESTRICT chain_state, GLOBAL f32* RESTRICT beta_f32, i32 q, i32 width, i32 total, i32 stride,
-    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    i32 first_chain, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${2 * block});
     LOCAL_ARRAY(i32, decision, 1);
@@ -195,8 +188,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) end_trajectory(GLOBAL f64* RESTRICT beta, cons
 
 // score = the sum of the shards' parts
 KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains,
-    GLOBAL f64* RESTRICT score, i32 width)
-{
+    GLOBAL f64* RESTRICT score, i32 width) {
     const i32 chain = GROUP_ID;
     for (i32 j = LOCAL_ID; j < width; j += ${block}) {
         f64 sum = 0.0;
@@ -208,8 +200,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) take_score(const GLOBAL f64* RESTRICT shards, 
 
 // Dual averaging of log e towards a mean probability of acceptance `target` over all chains
 KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL control_t* RESTRICT control, const GLOBAL chain_t* RESTRICT chain_state,
-    i32 chains, f64 target)
-{
+    i32 chains, f64 target) {
     f64 mean = 0.0;
     for (i32 chain = 0; chain < chains; ++chain)
         mean += chain_state[chain].acceptance;
@@ -229,8 +220,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) adapt_step(GLOBAL control_t* RESTRICT control, const 
 
 // margins = those of the trajectory's end where a chain has moved there
 KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, const GLOBAL f32* RESTRICT ends,
-    const GLOBAL chain_t* RESTRICT chain_state, i64 first_row, i64 rows, i64 pitch, i32 chains)
-{
+    const GLOBAL chain_t* RESTRICT chain_state, i64 first_row, i64 rows, i64 pitch, i32 chains) {
     for (i64 i = GLOBAL_ID; i < rows * chains; i += GLOBAL_SIZE) {
         const i64 at = i / rows * pitch + first_row + i % rows;
         if (chain_state[i / rows].moved != 0.0)
@@ -242,8 +232,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) keep_margins(GLOBAL f32* RESTRICT margins, con
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margins,
     GLOBAL f32* RESTRICT sums,
     ${arguments.of_likelihood(family)}
-    i64 first_row, i64 rows, i64 pitch, i32 chains)
-{
+    i64 first_row, i64 rows, i64 pitch, i32 chains) {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE) {
         f32 sum = sums[i];
         for (i32 chain = 0; chain < chains; ++chain) {
@@ -257,8 +246,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_curvature(const GLOBAL f32* RESTRICT margi
 
 // weight = share sums, and 0 for the padding
 KERNEL LAUNCH_BOUNDS(${block}, 1) take_weights(const GLOBAL f32* RESTRICT sums, GLOBAL f32* RESTRICT weight, i64 first_row,
-    i64 row_count, i64 rows, f32 share)
-{
+    i64 row_count, i64 rows, f32 share) {
     for (i64 i = GLOBAL_ID; i < rows; i += GLOBAL_SIZE)
         weight[i] = first_row + i < row_count ? share * sums[i] : 0.0f;
 }

@@ -30,8 +30,7 @@ generation of gamma variables with non-integral shape parameter", Applied Statis
 // A normal of this mean and variance 1, given that it is positive. Below the crossover, where both ways accept 0.68 of
 // their proposals, Robert's exponential proposal of rate alpha = (-mean + sqrt(mean^2 + 4)) / 2, else the normal itself.
 // alpha + mean = 1 / alpha, which does not cancel. A counter gives two proposals; a NaN ends at the last attempt.
-FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 index, u32 first_attempt)
-{
+FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 index, u32 first_attempt) {
     f32 value = mean;
     if (mean > 0.469839f) {
         for (u32 attempt = first_attempt; attempt < 64u; ++attempt) {
@@ -67,8 +66,7 @@ FUNCTION f32 draw_positive_normal(f32 mean, u64 seed, u32 stream, u32 step, i64 
 // The same draw in two parts: what does not depend on the mean can be made while the mean is still being computed.
 typedef struct { f32 exponential0, uniform1, exponential2, uniform3, normal0, normal1; } proposals_t;
 
-FUNCTION proposals_t make_proposals(u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION proposals_t make_proposals(u64 seed, u32 stream, u32 step, i64 index) {
     const philox_words_t words = philox_words(seed, stream, step, index, 0u);
     proposals_t p;
     p.exponential0 = -LOG_F32(uniform_f32(words.w0));
@@ -81,8 +79,7 @@ FUNCTION proposals_t make_proposals(u64 seed, u32 stream, u32 step, i64 index)
     return p;
 }
 
-FUNCTION f32 choose_proposal(f32 mean, proposals_t p, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f32 choose_proposal(f32 mean, proposals_t p, u64 seed, u32 stream, u32 step, i64 index) {
     f32 value;
     if (mean > 0.469839f) {
         value = mean + p.normal0;
@@ -108,8 +105,7 @@ FUNCTION f32 choose_proposal(f32 mean, proposals_t p, u64 seed, u32 stream, u32 
 }
 
 // erfc(z) = t exp(-z^2 + tail_exponent(t)), t = 1 / (1 + z / 2), for z >= 0.
-FUNCTION f32 tail_exponent(f32 t)
-{
+FUNCTION f32 tail_exponent(f32 t) {
     return -1.26551223f + t * (1.00002368f + t * (0.37409196f + t * (0.09678418f + t * (-0.18628806f
         + t * (0.27886807f + t * (-1.13520398f + t * (1.48851587f + t * (-0.82215223f + t * 0.17087277f))))))));
 }
@@ -125,15 +121,13 @@ FUNCTION f32 tail_exponent(f32 t)
 FUNCTION f64 exponential_of(f64 uniform) { return -log(uniform); }
 
 // Box and Muller's first normal
-FUNCTION f64 normal_of(philox_words_t words)
-{
+FUNCTION f64 normal_of(philox_words_t words) {
     const f64 radius = sqrt(-2.0 * log(uniform_f64_wide(words.w0, words.w1)));
     return radius * COSPI_F64(2.0 * uniform_f64_wide(words.w2, words.w3));
 }
 
 // Gamma of rate 1 and shape > 1/2. A NaN ends at the last attempt.
-FUNCTION f64 draw_gamma(f64 shape, u64 seed, u32 stream, u32 step, i64 index)
-{
+FUNCTION f64 draw_gamma(f64 shape, u64 seed, u32 stream, u32 step, i64 index) {
     const f64 a = 1.0 / sqrt(2.0 * shape - 1.0);
     const f64 b = shape - 1.3862943611198906;
     const f64 c = shape + 1.0 / a;

@@ -19,8 +19,8 @@ ${polya_gamma.functions()}
 ${vectors.functions(8, family)}
 % endif
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream, u32 step)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream,
+    u32 step) {
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
 % if kind == "positive_normal":
         out[i] = (f64)draw_positive_normal((f32)parameter, seed, stream, step, i, 0u);

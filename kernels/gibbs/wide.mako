@@ -32,8 +32,7 @@ ${variates.scale_functions()}
 
 // margins = X times a vector of each chain, (chains, q). Launch: a group of ${block} a row and chain, chains first.
 KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT vector,
-    GLOBAL f64* RESTRICT margins, i64 row_count, i32 chains, i32 q, i32 stride)
-{
+    GLOBAL f64* RESTRICT margins, i64 row_count, i32 chains, i32 q, i32 stride) {
     const i64 row = GROUP_ID / chains;
     const i64 chain = GROUP_ID % chains;
     const GLOBAL f32* x = design + row * stride;
@@ -68,8 +67,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL f32* RESTRICT desig
 // shards: (shard_count, chains, width), sums of x w over each part of the rows. Launch: a group of ${block} for
 // ${32 if serial else block} columns, a part and a chain, chains first.
 KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL f32* RESTRICT design, const GLOBAL f64* RESTRICT solution,
-    GLOBAL f64* RESTRICT shards, i64 row_count, i32 shard_count, i32 chains, i32 stride, i32 width)
-{
+    GLOBAL f64* RESTRICT shards, i64 row_count, i32 shard_count, i32 chains, i32 stride, i32 width) {
     const i64 chain = GROUP_ID % chains;
     const i32 shard = GROUP_ID / chains % shard_count;
     const i64 begin = row_count * shard / shard_count;
@@ -124,8 +122,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL f32* RESTRICT de
 
 // The prior variances; scale holds their square roots
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT variance, i32 q,
-    i32 stride, i32 chains)
-{
+    i32 stride, i32 chains) {
     for (i64 i = GLOBAL_ID; i < (i64)stride * chains; i += GLOBAL_SIZE) {
         const i64 j = i % stride;
         const f64 s = j < q ? scale[i / stride * q + j] : 0.0;
@@ -136,8 +133,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_variance(const GLOBAL f64* RESTRICT sca
 // u${", and the prior variances once more: tau may have moved" if linear else ""}
 KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT prior_draw,
     ${arguments.of_trial(linear)}
-    i32 q, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    i32 q, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     for (i64 i = GLOBAL_ID; i < (i64)q * chains; i += GLOBAL_SIZE) {
         const i64 chain = i / q;
         const i64 j = i % q;
@@ -153,8 +149,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) draw_prior(const GLOBAL f64* RESTRICT scale, G
 
 // What an iteration of the kernel hmc reports: the log-likelihood, and that nothing was rejected
 KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width, i32 total,
-    GLOBAL chain_t* RESTRICT chain_state)
-{
+    GLOBAL chain_t* RESTRICT chain_state) {
     if (LOCAL_ID == 0) {
         f64 sum = 0.0;
         for (i32 shard = 0; shard < shard_count; ++shard)
@@ -168,8 +163,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) report_wide(const GLOBAL f64* RESTRICT shards,
 KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent, const GLOBAL f64* RESTRICT margins,
     GLOBAL f64* RESTRICT solution, GLOBAL chain_t* RESTRICT chain_state,
     ${arguments.of_errors(linear)}
-    i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    i64 row_count, i32 expanded, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     LOCAL_ARRAY(f64, part, ${block});
     LOCAL_ARRAY(f64, shared, 1);
@@ -210,8 +204,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) prepare_wide(const GLOBAL f64* RESTRICT latent
 // beta = u + D X'w, X'w the sum of the shards' parts. A chain whose matrix could not be factorised keeps its beta.
 KERNEL LAUNCH_BOUNDS(${block}, 1) finish_wide(const GLOBAL f64* RESTRICT shards, i32 shard_count, i32 chains, i32 width,
     const GLOBAL f64* RESTRICT variance, const GLOBAL f64* RESTRICT prior_draw, GLOBAL f64* RESTRICT beta,
-    GLOBAL f32* RESTRICT beta_f32, const GLOBAL i32* RESTRICT status, i32 q, i32 stride)
-{
+    GLOBAL f32* RESTRICT beta_f32, const GLOBAL i32* RESTRICT status, i32 q, i32 stride) {
     for (i64 at = GLOBAL_ID; at < (i64)q * chains; at += GLOBAL_SIZE) {
         const i64 chain = at / q;
         const i64 j = at % q;

@@ -18,8 +18,7 @@ ${variates.scale_functions()}
 
 // z given beta's margins, also as the right-hand side of L x = z
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margins, GLOBAL f64* RESTRICT latent,
-    GLOBAL f64* RESTRICT solution, i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    GLOBAL f64* RESTRICT solution, i64 row_count, i32 chains, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     const u32 step = iteration[0];
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 chain = i / row_count;
@@ -30,16 +29,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_latent(const GLOBAL f64* RESTRICT margi
 }
 
 // matrix += I
-KERNEL LAUNCH_BOUNDS(${block}, 1) add_identity(GLOBAL f64* RESTRICT matrix, i64 row_count)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) add_identity(GLOBAL f64* RESTRICT matrix, i64 row_count) {
     for (i64 i = LOCAL_ID; i < row_count; i += ${block})
         matrix[((i64)GROUP_ID * row_count + i) * row_count + i] += 1.0;
 }
 
 // covariance = matrix + I, both triangles, and matrix += I
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix, GLOBAL f64* RESTRICT covariance, i64 row_count,
-    i32 chains)
-{
+    i32 chains) {
     for (i64 i = GLOBAL_ID; i < row_count * row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i / row_count % row_count;
         const i64 column = i % row_count;
@@ -58,8 +55,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix,
 // not made: z in `solution` stays.
 KERNEL LAUNCH_BOUNDS(${block}, 1) reflect_latent(GLOBAL f64* latent, GLOBAL f64* velocity, const GLOBAL f64* RESTRICT solution,
     const GLOBAL f64* RESTRICT covariance, const GLOBAL f64* RESTRICT margins, i64 row_count, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     LOCAL_ARRAY(f64, least, ${block});
     LOCAL_ARRAY(i64, which, ${block});
     const i64 chain = GROUP_ID;

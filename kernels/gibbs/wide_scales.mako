@@ -23,8 +23,7 @@ ${variates.scale_functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT target, GLOBAL f64* RESTRICT latent,
     GLOBAL f64* RESTRICT solution, GLOBAL f64* RESTRICT spread, const GLOBAL f64* RESTRICT margins,
     const GLOBAL auxiliary_t* RESTRICT auxiliary, f64 degrees, i64 row_count, i32 chains, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     for (i64 i = GLOBAL_ID; i < row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i % row_count;
         const f64 z = (f64)target[row];
@@ -44,8 +43,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT targe
 // Another sigma (which = 0) or tau (1) of every chain, by a step of this size of its logarithm: move `number` of the iteration.
 // trial.tau_squared: the factor of tau^2 since X D X' was made. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL trial_t* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream,
-    const GLOBAL u32* RESTRICT iteration)
-{
+    const GLOBAL u32* RESTRICT iteration) {
     GLOBAL trial_t* t = trial + GROUP_ID;
     const f64 change = size * normal_of(philox_words(seed, stream + ((u32)GROUP_ID << 8), iteration[0], 2 * number, 0u));
     t->proposed_tau_squared = which == 1 ? t->tau_squared * exp(2.0 * change) : t->tau_squared;
@@ -53,8 +51,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL trial_t* RESTRICT trial, i32 whi
 }
 
 // Begin with X D X' as it was made. Launch: a group of one work-item a chain.
-KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL trial_t* RESTRICT trial)
-{
+KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL auxiliary_t* RESTRICT auxiliary, GLOBAL trial_t* RESTRICT trial) {
     GLOBAL trial_t* t = trial + GROUP_ID;
     t->tau_squared = t->proposed_tau_squared = 1.0;
     t->log_sigma = t->proposed_log_sigma = LOG_SIGMA(auxiliary[GROUP_ID]);
@@ -63,8 +60,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL auxiliary_t* RESTRICT auxili
 
 // M of the proposed point, from X D X' in `kernel`
 KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT spread,
-    const GLOBAL trial_t* RESTRICT trial, GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance)
-{
+    const GLOBAL trial_t* RESTRICT trial, GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance) {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT) {
         const i64 chain = line / row_count;
         const i64 i = line % row_count;
@@ -83,8 +79,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT produc
 KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix, const GLOBAL f64* RESTRICT solution,
     const GLOBAL i32* RESTRICT status, GLOBAL trial_t* RESTRICT trial, GLOBAL chain_t* RESTRICT chain_state,
     GLOBAL auxiliary_t* RESTRICT auxiliary, i64 row_count, f64 inverse_width, f64 least, i32 which, i32 number, u64 seed,
-    u32 stream, const GLOBAL u32* RESTRICT iteration)
-{
+    u32 stream, const GLOBAL u32* RESTRICT iteration) {
     LOCAL_ARRAY(f64, part, ${block});
     const i64 chain = GROUP_ID;
     f64 mine = 0.0;
@@ -121,8 +116,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
 
 // The factor and L^-1 z of the point that was taken
 KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL trial_t* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix,
-    GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains)
-{
+    GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains) {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT)
         if (trial[line / row_count].accepted)
             for (i64 j = LOCAL_ID; j < row_count; j += ${block})    // providers keep their own above the diagonal

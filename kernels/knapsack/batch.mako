@@ -27,8 +27,7 @@ typedef int${lanes} unaligned_cells_t __attribute__((aligned(4)));
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) solve_batch(GLOBAL i32* next, i32 first, i32 end,
     const GLOBAL i32* RESTRICT starts, const GLOBAL i32* RESTRICT weights, const GLOBAL i32* RESTRICT profits,
     const GLOBAL i32* RESTRICT capacities, GLOBAL value_t* rows, i64 row_cells, GLOBAL u32* bit_space, i64 bit_words,
-    GLOBAL u8* RESTRICT chosen, GLOBAL answer_t* RESTRICT answers)
-{
+    GLOBAL u8* RESTRICT chosen, GLOBAL answer_t* RESTRICT answers) {
 % if lanes == 1:
     DYNAMIC_LOCAL_ARRAY(value_t, local_rows, ${2 * local_cells});
 % endif

@@ -4,8 +4,8 @@
 // are found by walking back: item first[c], then capacity c - weights[first[c]], which was reached before that item.
 // Rows are zero beyond the weight of the items so far.
 
-FUNCTION u64 shifted(const GLOBAL u64* row, i64 word, i64 weight)       // word `word` of row << weight
-{
+// word `word` of row << weight
+FUNCTION u64 shifted(const GLOBAL u64* row, i64 word, i64 weight) {
     const i64 from = word - (weight >> 6);
     const i32 bits = (i32)(weight & 63);
     if (from < 0)
@@ -28,8 +28,7 @@ FUNCTION u64 shifted(const GLOBAL u64* row, i64 word, i64 weight)       // word 
 
 // One heavy item. Launch: work-items take words in strides of the grid.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_item(const GLOBAL u64* RESTRICT source, GLOBAL u64* RESTRICT target, i64 words,
-    i64 weight, i32 item, i64 capacity, GLOBAL i32* RESTRICT first)
-{
+    i64 weight, i32 item, i64 capacity, GLOBAL i32* RESTRICT first) {
     for (i64 i = GLOBAL_ID; i < words; i += GLOBAL_SIZE) {
         const u64 old = source[i];
         const u64 added = shifted(source, i, weight);
@@ -44,8 +43,7 @@ ${note("added & ~old", "i")}
 // ${tile - halo} words in strides of the grid, and load the ${halo} words before them, which are not all valid in the end and
 // are not written.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_items(const GLOBAL u64* RESTRICT source, GLOBAL u64* RESTRICT target, i64 words,
-    const GLOBAL i64* RESTRICT weights, i32 begin, i32 end, i64 capacity, GLOBAL i32* RESTRICT first)
-{
+    const GLOBAL i64* RESTRICT weights, i32 begin, i32 end, i64 capacity, GLOBAL i32* RESTRICT first) {
     LOCAL_ARRAY(u64, rows, ${2 * tile});
     const i32 me = LOCAL_ID;
     for (i64 start = (i64)GROUP_ID * ${tile - halo}; start < words; start += (i64)GROUP_COUNT * ${tile - halo}) {
@@ -80,8 +78,7 @@ ${note("added & ~old[i]", "(origin + i)")}
 
 // The items of a sum. Launch: one work-item.
 KERNEL LAUNCH_BOUNDS(1, 1) trace_sum(const GLOBAL i32* RESTRICT first, const GLOBAL i64* RESTRICT weights, i64 sum,
-    GLOBAL u8* RESTRICT chosen)
-{
+    GLOBAL u8* RESTRICT chosen) {
     i64 c = sum;
     while (c > 0) {
         const i32 item = first[c];

@@ -57,8 +57,7 @@ ${relaxation.functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) search_trees(i32 n, i32 rows, i32 columns, i32 searches, const GLOBAL f64* RESTRICT profits,
     const GLOBAL f64* RESTRICT weights, const GLOBAL f64* RESTRICT ranges, const GLOBAL f64* RESTRICT capacities, GLOBAL f64* reals,
     GLOBAL i32* integers, i64 reals_each, i64 integers_each, f64 incumbent, i32 most_pivots, GLOBAL f64* values,
-    GLOBAL u8* solutions)
-{
+    GLOBAL u8* solutions) {
     const i32 me = (i32)GLOBAL_ID;
     if (me >= searches)
         return;

@@ -3,16 +3,14 @@ The relaxation of a node of branch.mako: the bounded dual simplex method with an
 </%doc>
 <%def name="functions()">
 // Variable j goes from its lower bound to its upper one (sign 1), or back (-1).
-FUNCTION void move_variable(search_t* s, i32 j, f64 sign)
-{
+FUNCTION void move_variable(search_t* s, i32 j, f64 sign) {
     const f64 amount = sign * s->ranges[j];
     for (i32 i = 0; i < s->rows; ++i)
         s->residual[i] -= amount * s->weights[(i64)i * s->columns + j];
     s->profit += amount * s->profits[j];
 }
 
-FUNCTION void decide_item(search_t* s, i32 j, i32 decision)
-{
+FUNCTION void decide_item(search_t* s, i32 j, i32 decision) {
     s->trail[AT(s->decided)] = j;
     ++s->decided;
     s->decision[AT(j)] = decision;
@@ -27,8 +25,7 @@ FUNCTION void decide_item(search_t* s, i32 j, i32 decision)
 }
 
 // alpha = row r of the inverse times all columns
-FUNCTION void make_row(search_t* s, i32 r)
-{
+FUNCTION void make_row(search_t* s, i32 r) {
     const f64* factors = s->inverse + r * s->rows;
     for (i32 j = 0; j < s->columns; j += ${lanes}) {
         reals_t sum = factors[0] * LOAD(s->weights + j);
@@ -38,8 +35,7 @@ FUNCTION void make_row(search_t* s, i32 r)
     }
 }
 
-FUNCTION f64 least_of(reals_t values)
-{
+FUNCTION f64 least_of(reals_t values) {
 % if lanes > 1:
     f64 least = values.s0;
     % for lane in range(1, lanes):
@@ -52,8 +48,7 @@ FUNCTION f64 least_of(reals_t values)
 }
 
 // ratio = |d| / |alpha| where a step of this sign leads d to zero; the least of all
-FUNCTION f64 make_ratios(search_t* s, f64 sign)
-{
+FUNCTION f64 make_ratios(search_t* s, f64 sign) {
     reals_t least = (reals_t)INFINITE;
     for (i32 j = 0; j < s->columns; j += ${lanes}) {
         const reals_t side = LOAD(s->t + AT(j));
@@ -66,8 +61,7 @@ FUNCTION f64 make_ratios(search_t* s, f64 sign)
     return least_of(least);
 }
 
-FUNCTION f64 least_ratio(search_t* s)
-{
+FUNCTION f64 least_ratio(search_t* s) {
     reals_t least = (reals_t)INFINITE;
     for (i32 j = 0; j < s->columns; j += ${lanes}) {
         const reals_t found = LOAD(s->ratio + AT(j));
@@ -77,8 +71,7 @@ FUNCTION f64 least_ratio(search_t* s)
 }
 
 // The inverse of the basis, multipliers and reduced costs from the data.
-FUNCTION_APART void refactor(search_t* s)
-{
+FUNCTION_APART void refactor(search_t* s) {
     const i32 m = s->rows;
     f64 basis[ROWS * ROWS];
     for (i32 i = 0; i < m; ++i)
@@ -137,8 +130,7 @@ FUNCTION_APART void refactor(search_t* s)
 }
 
 // Dual simplex: 1 if the bound falls below `cut` or nothing is feasible, else 0.
-FUNCTION i32 relax(search_t* s, f64 cut)
-{
+FUNCTION i32 relax(search_t* s, f64 cut) {
     const i32 m = s->rows;
     for (i32 step = 0;; ++step) {
         f64 bound = s->profit;
@@ -245,8 +237,7 @@ FUNCTION i32 relax(search_t* s, f64 cut)
 
 // The nonbasic items that are taken, and those basic ones that still fit, greatest value first: a feasible point, whatever the
 // number of its items. Its profit; `added` says which basic ones.
-FUNCTION f64 round_down(search_t* s, i32* added)
-{
+FUNCTION f64 round_down(search_t* s, i32* added) {
     const i32 m = s->rows;
     f64 left[ROWS];
     f64 profit = s->profit;

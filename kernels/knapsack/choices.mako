@@ -16,8 +16,7 @@ typedef ${choice} choice_t;
 KERNEL LAUNCH_BOUNDS(${block}, 1) choose(const GLOBAL value_t* RESTRICT source, i64 source_high1, i64 source_high2,
     GLOBAL value_t* RESTRICT target, i64 low1, i64 high1, i64 low2, i64 high2, i64 stride,
     const GLOBAL i64* RESTRICT weights1, const GLOBAL i64* RESTRICT weights2, const GLOBAL value_t* RESTRICT profits,
-    i32 first, i32 end, GLOBAL choice_t* RESTRICT choices, i64 choice_first)
-{
+    i32 first, i32 end, GLOBAL choice_t* RESTRICT choices, i64 choice_first) {
     const i64 width = high2 - low2 + 1;
 % if lanes == 1:
     const i64 cells = (high1 - low1 + 1) * width;

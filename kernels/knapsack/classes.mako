@@ -33,8 +33,7 @@ ${row.cells()}
 </%def>
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance_class(${row.arguments()},
-    const GLOBAL value_t* RESTRICT profits, i32 first, i32 weight, i32 columns, i32 length)
-{
+    const GLOBAL value_t* RESTRICT profits, i32 first, i32 weight, i32 columns, i32 length) {
     const i32 me = (i32)GLOBAL_ID;
     const i64 begin = target_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};
     if (begin <= target_hi) {

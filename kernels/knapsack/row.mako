@@ -29,8 +29,7 @@ ${values()}
 </%def>
 <%def name="cells()">
 % if lanes > 1:
-FUNCTION cells_t read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c)
-{
+FUNCTION cells_t read_lanes(const GLOBAL value_t* source, i64 source_base, i64 source_lo, i64 source_hi, value_t full, i64 c) {
     if (c >= source_lo && c + ${lanes - 1} <= source_hi)
         return LOAD(GLOBAL, source + (c - source_base));
     value_t lane[${lanes}];

@@ -6,8 +6,7 @@
 ${row.declarations()}
 % if lanes == 1:
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) advance_row(${row.arguments()}, i64 span, i64 weight, value_t profit)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) advance_row(${row.arguments()}, i64 span, i64 weight, value_t profit) {
     const i64 first = target_lo + GROUP_ID * span + LOCAL_ID;
     const i64 last = MIN(first - LOCAL_ID + span - 1, target_hi);
     for (i64 c = first; c <= last; c += ${block}) {
@@ -24,8 +23,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_row(${row.arguments()}, i64 span, i64 
         target[c - target_base] = ${narrow};
 </%def>
 
-KERNEL LAUNCH_BOUNDS(1, 1) advance_row(${row.arguments()}, i64 span, i64 weight, value_t profit)
-{
+KERNEL LAUNCH_BOUNDS(1, 1) advance_row(${row.arguments()}, i64 span, i64 weight, value_t profit) {
     i64 c = target_lo + GROUP_ID * span;
     const i64 last = MIN(c + span - 1, target_hi);
     const i64 reach = source_lo + weight;      // the first cell that can hold the item

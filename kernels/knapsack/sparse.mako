@@ -27,16 +27,14 @@ ${status.declaration()}
 ${best.declaration()}
 ${sources.declaration()}
 
-FUNCTION i32 find_tile(const GLOBAL i32* slots, const GLOBAL i32* tiles, i32 count, i64 number)
-{
+FUNCTION i32 find_tile(const GLOBAL i32* slots, const GLOBAL i32* tiles, i32 count, i64 number) {
     if (number < 0)
         return -1;
     const i32 slot = slots[number];
     return slot >= 0 && slot < count && tiles[slot] == (i32)number ? slot : -1;
 }
 
-FUNCTION i64 floor_divide(i64 a, i64 b)      // b > 0
-{
+FUNCTION i64 floor_divide(i64 a, i64 b) {      // b > 0
     const i64 q = a / b;
     return q * b > a ? q - 1 : q;
 }
@@ -52,8 +50,7 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* R
     GLOBAL i32* RESTRICT candidate_counts, GLOBAL u32* RESTRICT claimed, u32 stamp, GLOBAL i32* RESTRICT candidate_tiles,
     GLOBAL sources_t* RESTRICT candidate_sources, GLOBAL value_t* RESTRICT candidate_bases, GLOBAL i32* RESTRICT candidate_slopes,
     i32 most_candidates, i64 tile_shift, i64 first_tile, i64 last_tile, i32 halo, i64 capacity, i64 lambda_, i64 incumbent,
-    const GLOBAL i64* RESTRICT rest_weights, const GLOBAL i64* RESTRICT rest_gains, i64 rest_first, i32 rest_count)
-{
+    const GLOBAL i64* RESTRICT rest_weights, const GLOBAL i64* RESTRICT rest_gains, i64 rest_first, i32 rest_count) {
     const i32 stopped = status->failed | status->out_of_slots;
     const i32 count = counts[step - 1] + halo;
     if (GLOBAL_ID == 0) {
@@ -123,8 +120,7 @@ ${advance.kernel()}
 // another device has the tile, or path[step] is negative, nothing is written.
 KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRICT decision_tiles, i64 most_decisions,
     const GLOBAL i32* RESTRICT counts, const GLOBAL i64* RESTRICT bases, i32 step, i64 weight,
-    GLOBAL i64* RESTRICT path, GLOBAL u8* RESTRICT choice)
-{
+    GLOBAL i64* RESTRICT path, GLOBAL u8* RESTRICT choice) {
     const i64 c = path[step];
     const i64 number = c / ${tile};
     const i32 j = (i32)(c - number * ${tile});
@@ -143,8 +139,7 @@ KERNEL trace_step(const GLOBAL u32* RESTRICT decisions, const GLOBAL i32* RESTRI
 // What other devices need of this one's tiles, and where theirs are found here.
 
 // slots[number] of `count` tiles that were copied into the slots from `first` on. Launch: a work-item a tile, in strides.
-KERNEL index_tiles(const GLOBAL i32* RESTRICT tiles, GLOBAL i32* RESTRICT slots, i32 first, i32 count)
-{
+KERNEL index_tiles(const GLOBAL i32* RESTRICT tiles, GLOBAL i32* RESTRICT slots, i32 first, i32 count) {
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE)
         slots[tiles[first + i]] = first + (i32)i;
 }
@@ -152,8 +147,7 @@ KERNEL index_tiles(const GLOBAL i32* RESTRICT tiles, GLOBAL i32* RESTRICT slots,
 // The slots of the tiles with numbers from `first` to `last`, or from `low` to `high`: selected_counts[place] of them, from
 // selected[start] on. Launch: a work-item a tile, in strides.
 KERNEL select_tiles(const GLOBAL i32* RESTRICT tiles, i32 count, i64 first, i64 last, i64 low, i64 high,
-    GLOBAL i32* RESTRICT selected, i64 start, GLOBAL i32* RESTRICT selected_counts, i32 place)
-{
+    GLOBAL i32* RESTRICT selected, i64 start, GLOBAL i32* RESTRICT selected_counts, i32 place) {
     for (i64 i = GLOBAL_ID; i < count; i += GLOBAL_SIZE) {
         const i64 number = tiles[i];
         if ((number >= first && number <= last) || (number >= low && number <= high))
@@ -163,8 +157,7 @@ KERNEL select_tiles(const GLOBAL i32* RESTRICT tiles, i32 count, i64 first, i64 
 
 // Numbers and values of `count` selected tiles, from place `to` of the outbox on. Launch: a group a tile, in strides.
 KERNEL pack_tiles(const GLOBAL i32* RESTRICT selected, i64 start, i32 count, const GLOBAL i32* RESTRICT tiles,
-    const GLOBAL value_t* RESTRICT values, GLOBAL i32* RESTRICT packed_tiles, GLOBAL value_t* RESTRICT packed_values, i64 to)
-{
+    const GLOBAL value_t* RESTRICT values, GLOBAL i32* RESTRICT packed_tiles, GLOBAL value_t* RESTRICT packed_values, i64 to) {
     for (i32 i = GROUP_ID; i < count; i += GROUP_COUNT) {
         const i32 slot = selected[start + i];
         if (LOCAL_ID == 0)

@@ -49,8 +49,7 @@ ${vector_kernel()}
 </%def>
 <%def name="lanes_kernel()">
 // Launch: ${block} work-items a group, each with ${tile // block} cells of a candidate; groups take candidates in strides.
-KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()})
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) advance_tiles(${arguments()}) {
     LOCAL_ARRAY(i32, shared, 2);
     LOCAL_ARRAY(u32, flags, ${tile // 4});
     LOCAL u8* flag = (LOCAL u8*)flags;
@@ -127,8 +126,7 @@ ${take_slot()}
 </%def>
 <%def name="vector_kernel()">
 // Launch: groups of one work-item, which walk a candidate in vectors of ${lanes} cells and take candidates in strides.
-KERNEL LAUNCH_BOUNDS(1, 1) advance_tiles(${arguments()})
-{
+KERNEL LAUNCH_BOUNDS(1, 1) advance_tiles(${arguments()}) {
     LOCAL_ARRAY(value_t, taken, ${tile + lanes});
     LOCAL_ARRAY(value_t, result, ${tile + lanes});
     LOCAL_ARRAY(u32, words, ${tile // 32});

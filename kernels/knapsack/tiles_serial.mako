@@ -7,8 +7,7 @@
 ${row.declarations()}
 
 KERNEL LAUNCH_BOUNDS(1, 1) advance_tile(${row.arguments()}, i64 span,
-    const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits, i32 first, i32 count, i32 halo)
-{
+    const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits, i32 first, i32 count, i32 halo) {
     LOCAL_ARRAY(value_t, tile, ${cells + 2 * lanes});
     const i64 start = target_lo + GROUP_ID * span;
     const i64 origin = start - halo;

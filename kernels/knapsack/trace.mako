@@ -15,8 +15,7 @@ ${row.declarations()}
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) trace_items(const GLOBAL value_t* RESTRICT source, const GLOBAL traced_t* RESTRICT groups,
     i32 group_count, const GLOBAL i32* RESTRICT weights, const GLOBAL value_t* RESTRICT profits, GLOBAL u8* taken,
-    GLOBAL i64* capacity, GLOBAL u8* choice)
-{
+    GLOBAL i64* capacity, GLOBAL u8* choice) {
     DYNAMIC_LOCAL_ARRAY(value_t, values, ${2 * reach});
     LOCAL_ARRAY(i64, present, 1);
     LOCAL_ARRAY(value_t, best_value, ${block});

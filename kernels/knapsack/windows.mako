@@ -55,8 +55,7 @@ ${row.cells()}
 </%def>
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance_window(${row.arguments()},
-    i32 items, i32 weight, value_t profit, i32 columns, i32 length)
-{
+    i32 items, i32 weight, value_t profit, i32 columns, i32 length) {
     DYNAMIC_LOCAL_ARRAY(value_t, slots, ${slots * block * lanes});
     const i32 me = (i32)GLOBAL_ID;
     const i64 begin = target_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};

@@ -30,8 +30,7 @@ ${form.kernels(items)}
 KERNEL LAUNCH_BOUNDS(${members}, 1) ${entry}(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,
     const GLOBAL i64* starts, const GLOBAL i32* relative, const GLOBAL i64* panel_at, const GLOBAL i64* update_at,
     const GLOBAL i64* rows_at, const GLOBAL i32* contribution_starts, const GLOBAL i32* contribution_front,
-    const GLOBAL i32* contribution_row, GLOBAL f64* panel, GLOBAL f64* update)
-{
+    const GLOBAL i32* contribution_row, GLOBAL f64* panel, GLOBAL f64* update) {
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 i = tasks[2 * (task + GROUP_ID) + 1];
     const i32 w = widths[f];
@@ -66,8 +65,7 @@ KERNEL LAUNCH_BOUNDS(${members}, 1) ${entry}(const GLOBAL i32* tasks, i64 task, 
 // others: it is replaced by a huge one, so that the row has no part in solutions. A pivot that is clearly negative, or not a
 // number, sets the status.
 KERNEL LAUNCH_BOUNDS(${items}, 1) factor_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* first,
-    const GLOBAL i32* widths, const GLOBAL i64* panel_at, const GLOBAL f64* diagonal, GLOBAL f64* panel, GLOBAL i32* status)
-{
+    const GLOBAL i32* widths, const GLOBAL i64* panel_at, const GLOBAL f64* diagonal, GLOBAL f64* panel, GLOBAL i32* status) {
 % if registers:
     LOCAL_ARRAY(f64, column, ${2 * size});    // the present one, in turn
     LOCAL_ARRAY(f64, inverse, ${size});
@@ -197,8 +195,7 @@ ${loops.unroll(language)}
 
 // The rows below a block of pivots: L21 = A21 L11^-T. Launch: a group of ${items} for ${size} rows.
 KERNEL LAUNCH_BOUNDS(${items}, 1) solve_rows(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* widths,
-    const GLOBAL i32* sizes, const GLOBAL i64* panel_at, GLOBAL f64* panel)
-{
+    const GLOBAL i32* sizes, const GLOBAL i64* panel_at, GLOBAL f64* panel) {
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 w = widths[f];
     const i32 count = MIN(w - ${size} * step, ${size});
@@ -221,8 +218,7 @@ ${product("count", "a[(i64)MIN(i, last) * w + k]", inverse)}
 // A block of columns, from its diagonal down, less the products with all columns to the left of it that are also in the
 // panel. Launch: a group of ${items} for ${size} rows.
 KERNEL LAUNCH_BOUNDS(${items}, 1) update_block(const GLOBAL i32* tasks, i64 task, i32 step, const GLOBAL i32* widths,
-    const GLOBAL i32* sizes, const GLOBAL i64* panel_at, GLOBAL f64* panel)
-{
+    const GLOBAL i32* sizes, const GLOBAL i64* panel_at, GLOBAL f64* panel) {
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 w = widths[f];
     const i32 done = ${size} * step;
@@ -246,8 +242,7 @@ ${product("done", "a[(i64)MIN(i, last) * w + k]", "b[(i64)MIN(i, count - 1) * w 
 // tile is 65536 times its row of tiles, and its column of tiles.
 KERNEL LAUNCH_BOUNDS(${items}, 1) update_rest(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,
     const GLOBAL i32* has_children, const GLOBAL i64* panel_at, const GLOBAL i64* update_at, const GLOBAL f64* panel,
-    GLOBAL f64* update)
-{
+    GLOBAL f64* update) {
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 tile = tasks[2 * (task + GROUP_ID) + 1];
     const i32 w = widths[f];

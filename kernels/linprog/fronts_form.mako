@@ -1,7 +1,6 @@
 // The columns of A D A^T in the panels of linprog/fronts, in which the arrays of a front are described.
 <%def name="kernels(items)">\
-FUNCTION i32 find_row(const GLOBAL i32* rows, i32 count, i32 wanted)
-{
+FUNCTION i32 find_row(const GLOBAL i32* rows, i32 count, i32 wanted) {
     i32 low = 0;
     i32 high = count - 1;
     while (low < high) {
@@ -22,8 +21,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) form_columns(const GLOBAL i32* a_starts, const GLOBA
     const GLOBAL i32* a_place, const GLOBAL i32* b_ends, const GLOBAL i32* b_row, const GLOBAL f64* b_value,
     const GLOBAL f64* theta, const GLOBAL i32* front_of, const GLOBAL i32* first, const GLOBAL i32* widths,
     const GLOBAL i32* sizes, const GLOBAL i64* starts, const GLOBAL i32* below, const GLOBAL i64* panel_at, i32 longest,
-    f64 relative, f64 absolute, GLOBAL f64* panel, GLOBAL f64* diagonal)
-{
+    f64 relative, f64 absolute, GLOBAL f64* panel, GLOBAL f64* diagonal) {
     const i32 j = GROUP_ID;
     if (a_starts[j + 1] - a_starts[j] > longest)
         return;
@@ -55,8 +53,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) form_chunks(const GLOBAL i32* chunk_row, const GLOBA
     const GLOBAL i32* chunk_at, const GLOBAL i32* a_column, const GLOBAL f64* a_value, const GLOBAL i32* a_place,
     const GLOBAL i32* b_ends, const GLOBAL i32* b_row, const GLOBAL f64* b_value, const GLOBAL f64* theta,
     const GLOBAL i32* front_of, const GLOBAL i32* first, const GLOBAL i32* widths, const GLOBAL i32* sizes,
-    const GLOBAL i64* starts, const GLOBAL i32* below, GLOBAL f64* sums)
-{
+    const GLOBAL i64* starts, const GLOBAL i32* below, GLOBAL f64* sums) {
     const i32 f = front_of[chunk_row[GROUP_ID]];
     const i32 w = widths[f];
     const i32 f0 = first[f];
@@ -83,8 +80,7 @@ KERNEL LAUNCH_BOUNDS(32, 1) form_chunks(const GLOBAL i32* chunk_row, const GLOBA
 KERNEL LAUNCH_BOUNDS(${items}, 1) add_chunks(const GLOBAL i32* chunk_rows, const GLOBAL i32* chunk_first,
     const GLOBAL i32* chunk_at, const GLOBAL i32* front_of, const GLOBAL i32* first, const GLOBAL i32* widths,
     const GLOBAL i32* sizes, const GLOBAL i64* panel_at, const GLOBAL f64* sums, f64 relative, f64 absolute, GLOBAL f64* panel,
-    GLOBAL f64* diagonal)
-{
+    GLOBAL f64* diagonal) {
     const i32 j = chunk_rows[GROUP_ID];
     const i32 f = front_of[j];
     const i32 own = j - first[f];

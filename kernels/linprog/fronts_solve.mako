@@ -62,8 +62,7 @@
 
 // Fronts of at most ${size} pivots: y, and work below the pivots. Launch: a group of ${items} for ${size} rows below the pivots, at
 // least one a front.
-KERNEL LAUNCH_BOUNDS(${items}, 1) forward(${layout}, ${given}, GLOBAL f64* work, GLOBAL f64* ys)
-{
+KERNEL LAUNCH_BOUNDS(${items}, 1) forward(${layout}, ${given}, GLOBAL f64* work, GLOBAL f64* ys) {
     LOCAL_ARRAY(f64, right, ${size});
     LOCAL_ARRAY(f64, y, ${size});
     LOCAL_ARRAY(f64, sums, ${items});
@@ -93,8 +92,7 @@ ${gathered("value", "i")}
 }
 
 // Other fronts: the rows before any pivot is eliminated. Launch: a group of ${items} for as many rows.
-KERNEL LAUNCH_BOUNDS(${items}, 1) gather(${layout}, ${given}, GLOBAL f64* work)
-{
+KERNEL LAUNCH_BOUNDS(${items}, 1) gather(${layout}, ${given}, GLOBAL f64* work) {
     const i32 f = tasks[2 * (task + GROUP_ID)];
     const i32 i = tasks[2 * (task + GROUP_ID) + 1] * ${items} + LOCAL_ID;
     const i32 w = widths[f];
@@ -106,8 +104,7 @@ ${gathered("value", "i")}
 
 // Then each span of ${span} pivots, by blocks of ${size}. Launch: a group of ${items} for ${size} rows below the span, at least
 // one a front; each solves for the whole span by itself.
-KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* work, GLOBAL f64* ys)
-{
+KERNEL LAUNCH_BOUNDS(${items}, 1) forward_span(${layout}, i32 step, GLOBAL f64* work, GLOBAL f64* ys) {
     LOCAL_ARRAY(f64, rights, ${span});
     LOCAL_ARRAY(f64, y, ${span});
     LOCAL_ARRAY(f64, sums, ${items});
@@ -170,8 +167,7 @@ ${subtract_rows()}
 // ys, less the products with what is known of x below the pivots; fronts of at most ${size} pivots are then solved. Launch: a
 // group of ${items} for ${size} columns.
 KERNEL LAUNCH_BOUNDS(${items}, 1) backward(${layout}, const GLOBAL i32* order, const GLOBAL i64* starts, const GLOBAL i32* below,
-    GLOBAL f64* ys, GLOBAL f64* xs, GLOBAL f64* x)
-{
+    GLOBAL f64* ys, GLOBAL f64* xs, GLOBAL f64* x) {
     LOCAL_ARRAY(f64, right, ${size});
     LOCAL_ARRAY(f64, y, ${size});
     LOCAL_ARRAY(f64, sums, ${items});
@@ -209,8 +205,7 @@ ${write_x("place")}
 // Other fronts: each span of ${span} pivots, the last one first. Launch: a group of ${items} for ${size} columns before the
 // span, at least one a front; each solves for the whole span by itself.
 KERNEL LAUNCH_BOUNDS(${items}, 1) backward_span(${layout}, i32 step, const GLOBAL i32* order, GLOBAL f64* ys, GLOBAL f64* xs,
-    GLOBAL f64* x)
-{
+    GLOBAL f64* x) {
     LOCAL_ARRAY(f64, rights, ${span});
     LOCAL_ARRAY(f64, ys_here, ${span});
     LOCAL_ARRAY(f64, sums, ${items});

@@ -84,8 +84,7 @@
 // v[behind + g] = the sum of entry times v over the entries starts[g] .. starts[g + 1] - 1: pieces of long lines, whose own entries
 // are then ones at these places. Launch: a group of ${block} for each piece.
 KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces(const GLOBAL i64* starts, const GLOBAL i32* indices,
-    const GLOBAL f64* values, GLOBAL f64* v, i32 behind)
-{
+    const GLOBAL f64* values, GLOBAL f64* v, i32 behind) {
     const i64 end = starts[GROUP_ID + 1];
     f64 sum = 0;
     for (i64 k = starts[GROUP_ID] + LOCAL_ID; k < end; k += ${block})
@@ -100,8 +99,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces(const GLOBAL i64* starts, const GLO
 
 // x -> the next x; reflected = 2 x^ - x. Lines are columns, v is y.
 KERNEL LAUNCH_BOUNDS(${block}, 1) primal_step(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
-    const GLOBAL f64* upper, const GLOBAL f64* anchor, GLOBAL f64* x, GLOBAL f64* reflected, f64 tau, f64 weight)
-{
+    const GLOBAL f64* upper, const GLOBAL f64* anchor, GLOBAL f64* x, GLOBAL f64* reflected, f64 tau, f64 weight) {
 ${each_line("v")}
             const f64 old = x[i];
             const f64 moved = old - tau * (c[i] - sum_v);
@@ -113,8 +111,7 @@ ${end_line()}
 
 // y -> the next y. Lines are rows, v is 2 x^ - x.
 KERNEL LAUNCH_BOUNDS(${block}, 1) dual_step(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* row_lower,
-    const GLOBAL f64* row_upper, const GLOBAL f64* anchor, GLOBAL f64* y, f64 sigma, f64 weight)
-{
+    const GLOBAL f64* row_upper, const GLOBAL f64* anchor, GLOBAL f64* y, f64 sigma, f64 weight) {
 ${each_line("v")}
             const f64 old = y[i];
             const f64 t = old - sigma * sum_v;
@@ -126,8 +123,7 @@ ${end_line()}
 // x^ and 2 x^ - x without a step; |x^ - x|^2 and |x^ - anchor|^2 of each group. Lines are columns, v is y.
 KERNEL LAUNCH_BOUNDS(${block}, 1) primal_check(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
     const GLOBAL f64* upper, const GLOBAL f64* anchor, const GLOBAL f64* x, GLOBAL f64* projected, GLOBAL f64* reflected, f64 tau,
-    GLOBAL f64* results)
-{
+    GLOBAL f64* results) {
     f64 moved = 0.0, travelled = 0.0;
 ${each_line("v")}
             const f64 old = x[i];
@@ -144,8 +140,7 @@ ${write(["moved", "travelled"])}
 // own units, the rows' part of the dual objective of y^, and the greatest violation. Lines are rows, v is 2 x^ - x, w is x^.
 KERNEL LAUNCH_BOUNDS(${block}, 1) dual_check(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* w, const GLOBAL f64* row_lower,
     const GLOBAL f64* row_upper, const GLOBAL f64* scale, const GLOBAL f64* anchor, const GLOBAL f64* y, GLOBAL f64* projected,
-    f64 sigma, GLOBAL f64* results)
-{
+    f64 sigma, GLOBAL f64* results) {
     f64 moved = 0.0, travelled = 0.0, crossed = 0.0, violated = 0.0, objective = 0.0, worst = 0.0;
 ${each_line("v", "w")}
             const f64 old = y[i];
@@ -169,8 +164,7 @@ ${write(["moved", "travelled", "crossed", "violated", "objective"], ["worst"])}
 // For each group: c x, the columns' part of the dual objective, and the squared dual infeasibility in the program's own units: of
 // the reduced costs c - A^T y what prices a bound that is not there; and its greatest entry. Lines are columns, v is y^.
 KERNEL LAUNCH_BOUNDS(${block}, 1) reduced_costs(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
-    const GLOBAL f64* upper, const GLOBAL f64* scale, const GLOBAL f64* x, GLOBAL f64* results)
-{
+    const GLOBAL f64* upper, const GLOBAL f64* scale, const GLOBAL f64* x, GLOBAL f64* results) {
     f64 cost = 0.0, objective = 0.0, violated = 0.0, worst = 0.0;
 ${each_line("v")}
             const f64 reduced = c[i] - sum_v;

@@ -36,8 +36,7 @@
 // Residuals of a point, theta, and the right-hand sides for zero products (`target`, mode 0).
 KERNEL LAUNCH_BOUNDS(${block}, 1) assess(${arguments()}, ${point()}, f64 rho, f64 rho_free, const GLOBAL f64* c,
     const GLOBAL f64* u, const GLOBAL f64* aty, GLOBAL f64* rd, GLOBAL f64* ru, GLOBAL f64* theta, GLOBAL f64* rxs,
-    GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results)
-{
+    GLOBAL f64* rwz, GLOBAL f64* g, GLOBAL f64* weighed, GLOBAL f64* results) {
     f64 products = 0.0, cost = 0.0, above = 0.0, worst_d = 0.0, worst_u = 0.0, least = 1.0e300, most = 0.0;
 ${each_variable()}
         f64 d = c[i] - aty[i];
@@ -77,8 +76,7 @@ ${write([("products", "sum"), ("cost", "sum"), ("above", "sum"), ("worst_d", "ma
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) scale(${arguments()}, ${point()}, f64 rho, f64 rho_free, GLOBAL f64* theta,
-    GLOBAL f64* results)
-{
+    GLOBAL f64* results) {
     f64 least = 1.0e300, most = 0.0;
 ${each_variable()}
         f64 inverse = kind[i] == 2 ? rho_free : rho + s[i] / x[i];
@@ -92,8 +90,7 @@ ${each_variable()}
 ${write([("least", "min"), ("most", "max")])}
 }
 
-FUNCTION f64 toward_centre(f64 v, f64 m)
-{
+FUNCTION f64 toward_centre(f64 v, f64 m) {
     // the change that brings a product v into [0.1 m, 10 m], by at most 10 m downwards (Gondzio)
     const f64 inside = v < 0.1 * m ? 0.1 * m : v > 10.0 * m ? 10.0 * m : v;
     const f64 change = inside - v;
@@ -103,8 +100,7 @@ FUNCTION f64 toward_centre(f64 v, f64 m)
 // mode 0: rxs = m - x s; 1: rxs = m - x s - dx ds; 2: rxs += toward_centre((x + a dx)(s + b ds)); rwz alike.
 KERNEL LAUNCH_BOUNDS(${block}, 1) target(${arguments()}, ${point()}, ${step()}, i32 mode, f64 m, f64 a, f64 b,
     const GLOBAL f64* rd, const GLOBAL f64* ru, const GLOBAL f64* theta, GLOBAL f64* rxs, GLOBAL f64* rwz, GLOBAL f64* g,
-    GLOBAL f64* weighed)
-{
+    GLOBAL f64* weighed) {
 ${each_variable()}
         f64 sum = -rd[i];
         if (kind[i] != 2) {
@@ -127,8 +123,7 @@ ${each_variable()}
 }
 
 // out = theta aty
-KERNEL LAUNCH_BOUNDS(${block}, 1) weigh(${arguments()}, const GLOBAL f64* theta, const GLOBAL f64* aty, GLOBAL f64* out)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) weigh(${arguments()}, const GLOBAL f64* theta, const GLOBAL f64* aty, GLOBAL f64* out) {
 ${each_variable()}
         out[i] = theta[i] * aty[i];
     }
@@ -138,8 +133,7 @@ ${each_variable()}
 // which give the sum of the products after any step.
 KERNEL LAUNCH_BOUNDS(${block}, 1) direct(${arguments()}, ${point()}, const GLOBAL f64* aty, const GLOBAL f64* theta,
     const GLOBAL f64* g, const GLOBAL f64* rxs, const GLOBAL f64* rwz, const GLOBAL f64* ru, GLOBAL f64* dx, GLOBAL f64* ds,
-    GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results)
-{
+    GLOBAL f64* dw, GLOBAL f64* dz, GLOBAL f64* results) {
     f64 primal = 0.0, dual = 0.0, by_primal = 0.0, by_dual = 0.0, by_both = 0.0;
 ${each_variable()}
         const f64 move = theta[i] * (aty[i] + g[i]);
@@ -172,8 +166,7 @@ ${write([("primal", "max"), ("dual", "max"), ("by_primal", "sum"), ("by_dual", "
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) advance(${arguments()}, GLOBAL f64* x, GLOBAL f64* s, GLOBAL f64* w, GLOBAL f64* z,
-    const GLOBAL u8* kind, ${step()}, f64 a, f64 b)
-{
+    const GLOBAL u8* kind, ${step()}, f64 a, f64 b) {
 ${each_variable()}
         if (a != 0.0)
             x[i] += a * dx[i];

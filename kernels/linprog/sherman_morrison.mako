@@ -8,8 +8,7 @@
 
 // W[r] = rows[order[r]] scale[r], or without scale. Launch: a group of ${block} a row.
 KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, const GLOBAL i32* order, const GLOBAL f64* scale,
-    i32 scaled, GLOBAL f64* W)
-{
+    i32 scaled, GLOBAL f64* W) {
     const GLOBAL f64* from = rows + order[GROUP_ID] * m;
     GLOBAL f64* to = W + GROUP_ID * m;
     const f64 factor = scaled ? scale[GROUP_ID] : 1.0;
@@ -19,8 +18,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) gather_rows(i64 m, const GLOBAL f64* rows, con
 
 // Blocks of one: W[r] -= (v . W[r]) / (1 + v . W[l]) W[l] for all r < l, with v = V[l]; and 1 / (1 + v . W[l]) into
 // inverses[l]. Launch: a group of ${block} for each ${rows} rows r, which keeps them in registers between its two passes.
-KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W, GLOBAL f64* inverses)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V, GLOBAL f64* W, GLOBAL f64* inverses) {
     const GLOBAL f64* v = V + l * m;
     const GLOBAL f64* w = W + l * m;
     const i64 first = (i64)GROUP_ID * ${rows};
@@ -91,8 +89,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) update_rows(i64 m, i64 l, const GLOBAL f64* V,
 }
 
 // S <- (I + S)^-1 by Gauss-Jordan steps in order: the pivots are those of the updates one by one. Launch: one group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) invert_block(i32 k, const GLOBAL f64* S, i64 at, GLOBAL f64* inverses)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) invert_block(i32 k, const GLOBAL f64* S, i64 at, GLOBAL f64* inverses) {
     GLOBAL f64* inverse = inverses + at;
     for (i32 e = LOCAL_ID; e < k * k; e += ${block})
         inverse[e] = S[e] + (e / k == e % k ? 1.0 : 0.0);
@@ -119,8 +116,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) invert_block(i32 k, const GLOBAL f64* S, i64 a
 }
 
 // t[j] = V[first + j] . x. Launch: a group of ${block} for each of the k rows.
-KERNEL LAUNCH_BOUNDS(${block}, 1) block_products(i64 m, i64 first, const GLOBAL f64* V, const GLOBAL f64* x, GLOBAL f64* t)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) block_products(i64 m, i64 first, const GLOBAL f64* V, const GLOBAL f64* x, GLOBAL f64* t) {
     LOCAL_ARRAY(f64, part, ${block});
     const GLOBAL f64* v = V + (first + GROUP_ID) * m;
     f64 sum = 0.0;
@@ -133,8 +129,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) block_products(i64 m, i64 first, const GLOBAL 
 
 // x -= W_L (inverse t). Launch: groups of ${block} over m.
 KERNEL LAUNCH_BOUNDS(${block}, 1) take_block(i64 m, i64 first, i32 k, const GLOBAL f64* W, i64 at, const GLOBAL f64* inverses,
-    const GLOBAL f64* t, GLOBAL f64* x)
-{
+    const GLOBAL f64* t, GLOBAL f64* x) {
     const GLOBAL f64* inverse = inverses + at;
     LOCAL_ARRAY(f64, u, 256);
     for (i32 j = LOCAL_ID; j < k; j += ${block}) {

@@ -197,8 +197,7 @@ ${each_row()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) solve_programs(i64 first, i64 count, i64 m, i64 n, i64 matrix_stride, const GLOBAL f64* A,
     const GLOBAL f64* At, const GLOBAL f64* c, const GLOBAL f64* lower, const GLOBAL f64* upper, const GLOBAL f64* row_lower,
     const GLOBAL f64* row_upper, i32 most, i32 patience, f64 goal, i64 scratch_stride, GLOBAL f64* scratch, GLOBAL f64* x_out,
-    GLOBAL f64* y_out, GLOBAL f64* error_out, GLOBAL i32* iterations_out)
-{
+    GLOBAL f64* y_out, GLOBAL f64* error_out, GLOBAL i32* iterations_out) {
     const i64 size = n + m;
 % for place, name in enumerate(vectors):
     GLOBAL f64* ${name} = scratch + GROUP_ID * scratch_stride + ${place} * size;
@@ -256,8 +255,7 @@ ${advance()}\
 % if block > 1:
 
 // Each of `count` matrices by columns: out[p][j][i] = A[p][i][j]. Launch: any.
-KERNEL LAUNCH_BOUNDS(${block}, 1) transpose(i64 count, i64 m, i64 n, const GLOBAL f64* A, GLOBAL f64* out)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) transpose(i64 count, i64 m, i64 n, const GLOBAL f64* A, GLOBAL f64* out) {
     for (i64 e = GLOBAL_ID; e < count * m * n; e += GLOBAL_SIZE) {
         const i64 p = e / (m * n);
         const i64 j = e % (m * n) / m;

@@ -7,8 +7,7 @@ typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
 #define VECTOR(pointer) (*(const GLOBAL unaligned_vec*)(pointer))
 
-FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
-{
+FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b) {
     vec one = 0.0, two = 0.0;
     i64 k = 0;
     for (; k + 8 <= count; k += 8) {
@@ -23,8 +22,7 @@ FUNCTION f64 inner(i64 count, const GLOBAL f64* a, const GLOBAL f64* b)
 }
 
 // out[r] = a b[r * stride ...], for four r
-FUNCTION void inner_by_four(i64 count, const GLOBAL f64* a, const GLOBAL f64* b, i64 stride, GLOBAL f64* out)
-{
+FUNCTION void inner_by_four(i64 count, const GLOBAL f64* a, const GLOBAL f64* b, i64 stride, GLOBAL f64* out) {
 % for r in range(4):
     vec sum${r} = 0.0;
     f64 rest${r} = 0.0;
@@ -51,16 +49,14 @@ FUNCTION void inner_by_four(i64 count, const GLOBAL f64* a, const GLOBAL f64* b,
 
 % for name, operation in (("sum_of", "sum"), ("greatest_of", "max")):
 // Over all work-items of the group; each gets it. A NaN wins.
-FUNCTION_APART f64 ${name}(LOCAL f64* part, f64 value)
-{
+FUNCTION_APART f64 ${name}(LOCAL f64* part, f64 value) {
     ${reduce.group_reduce("part", "f64", block, [("value", operation)])}
     return value;
 }
 
 % endfor
 // out = A v + the slacks' part of v, for v with its signs. Barriers before and after.
-FUNCTION_APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* v, ${space} f64* out)
-{
+FUNCTION_APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* v, ${space} f64* out) {
     SYNCHRONIZE();
     for (i64 i = LOCAL_ID; i < m; i += ${block}) {
 % if block == 1:
@@ -77,8 +73,7 @@ FUNCTION_APART void multiply(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64
 
 // out = A^T y with the signs, and the slacks' part. Barriers before and after.
 FUNCTION_APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* sign, const ${space} f64* y,
-    GLOBAL f64* out)
-{
+    GLOBAL f64* out) {
     SYNCHRONIZE();
 % if block == 1:
     i64 j = 0;
@@ -111,8 +106,7 @@ FUNCTION_APART void multiply_transposed(i64 m, i64 n, const GLOBAL f64* A, const
 
 // M = A diag(theta) A^T + the slacks' theta, lower triangle; `scaled` has room for n numbers.
 FUNCTION_APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At, const GLOBAL f64* theta, GLOBAL f64* scaled,
-    ${matrix_space} f64* M)
-{
+    ${matrix_space} f64* M) {
     SYNCHRONIZE();
 % if block == 1:
     for (i64 i = 0; i < m; ++i) {
@@ -144,8 +138,7 @@ FUNCTION_APART void form(i64 m, i64 n, const GLOBAL f64* A, const GLOBAL f64* At
 
 // M = L L^T in place, lower triangle; inverse = 1 / diagonal of L. Dependent rows get an infinite pivot: their part is zero.
 FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${matrix_space} f64* M,
-    ${space} f64* inverse)
-{
+    ${space} f64* inverse) {
 % if block == 1:
     for (i64 i = 0; i < m; ++i) {
         GLOBAL f64* row = M + i * ${stride};
@@ -182,8 +175,7 @@ FUNCTION_APART void factor(i64 m, f64 relative, f64 absolute, ${matrix_space} f6
 
 // L L^T r = r in place. Barriers before and after.
 FUNCTION_APART void solve(i64 m, const ${matrix_space} f64* L, const ${space} f64* inverse,
-    ${space} f64* r)
-{
+    ${space} f64* r) {
 % if block == 1:
     for (i64 i = 0; i < m; ++i)
         r[i] = (r[i] - inner(i, L + i * ${stride}, r)) * inverse[i];

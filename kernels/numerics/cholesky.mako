@@ -28,8 +28,7 @@
 // matrix, in turn), and one more group of the launch after this puts it into its place; the last launch, which has no tiles,
 // does so itself.
 KERNEL LAUNCH_BOUNDS(${items}, 1) factor_panel(GLOBAL f64* A, i64 n, i64 first, i64 since, i32 groups, GLOBAL f64* diagonal,
-    GLOBAL i32* status)
-{
+    GLOBAL i32* status) {
     LOCAL_ARRAY(double2, store, ${items * chunk_row});     // two strips of ${chunk} columns
     LOCAL f64* strips = (LOCAL f64*)store;
     const i64 batch = GROUP_ID / groups;
@@ -229,8 +228,7 @@ ${loops.unroll(language)}
 typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
 
-FUNCTION f64 dot(const GLOBAL f64* a, const GLOBAL f64* b, i32 count)
-{
+FUNCTION f64 dot(const GLOBAL f64* a, const GLOBAL f64* b, i32 count) {
     vec s = (vec)0.0, t = (vec)0.0;
     i32 i = 0;
     for (; i + 8 <= count; i += 8) {
@@ -245,8 +243,7 @@ FUNCTION f64 dot(const GLOBAL f64* a, const GLOBAL f64* b, i32 count)
 }
 
 // Launch of factor_diagonal: one work-item a matrix.
-KERNEL LAUNCH_BOUNDS(1, 1) factor_diagonal(GLOBAL f64* A, i64 n, i64 first, i32 count, GLOBAL i32* status)
-{
+KERNEL LAUNCH_BOUNDS(1, 1) factor_diagonal(GLOBAL f64* A, i64 n, i64 first, i32 count, GLOBAL i32* status) {
     GLOBAL f64* a = A + (GROUP_ID * n + first) * n + first;
     for (i32 i = 0; i < count; ++i) {
         for (i32 j = 0; j < i; ++j)
@@ -259,8 +256,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) factor_diagonal(GLOBAL f64* A, i64 n, i64 first, i32 
 }
 
 // Launch of solve_panel: one work-item for each ${panel} rows of each matrix, `groups` of them a matrix.
-KERNEL LAUNCH_BOUNDS(1, 1) solve_panel(GLOBAL f64* A, i64 n, i64 first, i32 groups)
-{
+KERNEL LAUNCH_BOUNDS(1, 1) solve_panel(GLOBAL f64* A, i64 n, i64 first, i32 groups) {
     const i64 batch = GROUP_ID / groups;
     const i64 row0 = first + ${size} + (i64)(GROUP_ID % groups) * ${panel};
     const GLOBAL f64* a = A + (batch * n + first) * n + first;

@@ -34,8 +34,7 @@ typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
 % endif
 
-FUNCTION i64 tile_row(i64 t)
-{
+FUNCTION i64 tile_row(i64 t) {
     // the row r of lower tile t: r (r + 1) / 2 <= t
     i64 r = (i64)((sqrt(8.0 * (f64)t + 1.0) - 1.0) * 0.5);
     while (r * (r + 1) / 2 > t)
@@ -48,8 +47,7 @@ FUNCTION i64 tile_row(i64 t)
 KERNEL LAUNCH_BOUNDS(${block}, 1) multiply( const GLOBAL ${value}* A, i64 a_start, i64 a_row, i64 a_batch, const GLOBAL f64* s,
     i64 s_start, i64 s_batch, const GLOBAL ${value}* B, i64 b_start, i64 b_row, i64 b_batch, GLOBAL f64* C, i64 c_start,
     i64 c_row, i64 c_batch, i64 M, i64 N, i64 K, i32 lower, i32 scaled, i32 turned, i64 tiles, i32 splits, i64 part, f64 alpha,
-    f64 beta, GLOBAL f64* partial)
-{
+    f64 beta, GLOBAL f64* partial) {
 <% room = depth * tile if block == 1 else 2 * depth * (tile + 4) %>
     LOCAL_ARRAY(f64, left, ${room});
     LOCAL_ARRAY(f64, right, ${room});
@@ -75,8 +73,7 @@ ${panels.sums()}
 
 // C = alpha (partial[0] + partial[1] + ...) + beta C, in this order, for each matrix of the batch. Launch: a group per row.
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_parts(const GLOBAL f64* RESTRICT partial, i32 splits, f64 alpha, f64 beta,
-    GLOBAL f64* RESTRICT C, i64 c_start, i64 c_row, i64 c_batch, i64 M, i64 N, i32 lower)
-{
+    GLOBAL f64* RESTRICT C, i64 c_start, i64 c_row, i64 c_batch, i64 M, i64 N, i32 lower) {
     const i64 batch = GROUP_ID / M;
     const i64 i = GROUP_ID % M;
     GLOBAL f64* to = C + c_start + batch * c_batch + i * c_row;

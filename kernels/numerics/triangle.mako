@@ -5,8 +5,7 @@
 //
 // check_diagonal sets a status that is 0 to the first place, from 1, where the diagonal is NaN. Launch: a group of 256 a matrix.
 
-KERNEL LAUNCH_BOUNDS(256, 1) mirror(GLOBAL f64* A, i64 n, i64 tiles, i32 upper_to_lower)
-{
+KERNEL LAUNCH_BOUNDS(256, 1) mirror(GLOBAL f64* A, i64 n, i64 tiles, i32 upper_to_lower) {
     LOCAL_ARRAY(f64, tile, 32 * 33);
     const i64 t = GROUP_ID % tiles;
     GLOBAL f64* a = A + GROUP_ID / tiles * n * n;
@@ -31,8 +30,7 @@ KERNEL LAUNCH_BOUNDS(256, 1) mirror(GLOBAL f64* A, i64 n, i64 tiles, i32 upper_t
     }
 }
 
-KERNEL LAUNCH_BOUNDS(256, 1) check_diagonal(const GLOBAL f64* A, i64 n, GLOBAL i32* status)
-{
+KERNEL LAUNCH_BOUNDS(256, 1) check_diagonal(const GLOBAL f64* A, i64 n, GLOBAL i32* status) {
     LOCAL_ARRAY(i32, least, 256);
     const GLOBAL f64* a = A + GROUP_ID * n * n;
     i32 mine = 0x7fffffff;

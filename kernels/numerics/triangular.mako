@@ -27,8 +27,7 @@
 %>
 % for entry, transposed in (("solve_lower", False), ("solve_lower_transposed", True)):
 
-KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups)
-{
+KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups) {
     LOCAL_ARRAY(f64, part, ${block * row});
     LOCAL_ARRAY(f64, y, ${block});
     const i64 of = GROUP_ID / groups;
@@ -265,8 +264,7 @@ ${loops.unroll(language)}
 ${serial.functions()}
 
 % for entry in ("solve_lower", "solve_lower_transposed"):
-KERNEL LAUNCH_BOUNDS(1, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups)
-{
+KERNEL LAUNCH_BOUNDS(1, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups) {
     serial_${entry}(L + GROUP_ID / rows_per_factor * n * n, R + GROUP_ID * n, n);
 }
 

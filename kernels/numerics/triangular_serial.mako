@@ -8,8 +8,7 @@ L y = r and L^T y = r in place by one work-item, row-major lower L, on devices w
 typedef double4 vec;
 typedef double4 unaligned_vec __attribute__((aligned(8)));
 
-FUNCTION void serial_solve_lower(const GLOBAL f64* l, GLOBAL f64* r, i64 n)
-{
+FUNCTION void serial_solve_lower(const GLOBAL f64* l, GLOBAL f64* r, i64 n) {
     for (i64 i = 0; i < n; ++i) {
         const GLOBAL f64* a = l + i * n;
         vec s = (vec)0.0, t = (vec)0.0;
@@ -26,8 +25,7 @@ FUNCTION void serial_solve_lower(const GLOBAL f64* l, GLOBAL f64* r, i64 n)
     }
 }
 
-FUNCTION void serial_solve_lower_transposed(const GLOBAL f64* l, GLOBAL f64* r, i64 n)
-{
+FUNCTION void serial_solve_lower_transposed(const GLOBAL f64* l, GLOBAL f64* r, i64 n) {
     for (i64 i = n - 1; i >= 0; --i) {
         const GLOBAL f64* a = l + i * n;
         const f64 v = r[i] / a[i];

@@ -11,8 +11,7 @@ typedef double4 unaligned_vec __attribute__((aligned(8)));
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL ${value}* RESTRICT A, i64 m, i64 n, const GLOBAL f64* RESTRICT x,
-    f64 alpha, f64 beta, GLOBAL f64* y)
-{
+    f64 alpha, f64 beta, GLOBAL f64* y) {
 % if block > 1:
     LOCAL_ARRAY(f64, part, ${block});
     const i64 row = GROUP_ID;
@@ -52,8 +51,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_rows(const GLOBAL ${value}* RESTRICT 
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL ${value}* RESTRICT A, i64 m, i64 n, const GLOBAL f64* RESTRICT x,
-    i64 parts, i64 span, f64 alpha, f64 beta, GLOBAL f64* partial, GLOBAL f64* y)
-{
+    i64 parts, i64 span, f64 alpha, f64 beta, GLOBAL f64* partial, GLOBAL f64* y) {
 % if block > 1:
     LOCAL_ARRAY(f64, part, ${block});
     const i64 strips = (n + 63) / 64;
@@ -106,8 +104,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply_columns(const GLOBAL ${value}* RESTRI
 }
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) add_columns(const GLOBAL f64* RESTRICT partial, i64 parts, i64 n, i64 total, f64 alpha, f64 beta,
-    GLOBAL f64* y)
-{
+    GLOBAL f64* y) {
     const i64 at = GLOBAL_ID;
     if (at < total) {
         f64 sum = 0.0;
@@ -120,8 +117,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_columns(const GLOBAL f64* RESTRICT partial
 // target[i][j] = A[i][j] factor, with factor = sqrt(s[j]) or s[j], or s[i] if `by_row`, or 1 without s; in float64.
 // Of the columns [first, first + width) of A's `columns`; of the rows from `row0` on. Launch: a work-item an element.
 KERNEL LAUNCH_BOUNDS(${block}, 1) scale_copy(const GLOBAL ${value}* RESTRICT A, i64 row0, i64 columns, i64 first, i64 width,
-    i64 rows, i64 batch_rows, const GLOBAL f64* RESTRICT s, i64 s_batch, i32 mode, i32 by_row, GLOBAL f64* RESTRICT target)
-{
+    i64 rows, i64 batch_rows, const GLOBAL f64* RESTRICT s, i64 s_batch, i32 mode, i32 by_row, GLOBAL f64* RESTRICT target) {
     const i64 total = rows * width;
     for (i64 e = GLOBAL_ID; e < total; e += GLOBAL_SIZE) {
         const i64 i = e / width + row0;
