@@ -11,11 +11,11 @@ import engine
 from engine.errors import OptionError, ProblemError, RunFolderError
 from engine.events import Metric, Notice, Trace
 from engine.solvers.boa.balance import Balance
-from engine.solvers.boa.options import Options, resolve
+from engine.solvers.boa.options import Options
 from engine.solvers.boa.schema import COLUMNS
 from tests.support.needs import several_devices
 from tests.support.paper import PaperEngine, solve_as_paper
-from tests.support.stopped_runs import history, stopped_and_resumed, stopped_at
+from tests.support.stopped_runs import history, stopped_at
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "boa"
 
@@ -112,18 +112,6 @@ def test_all_devices_of_this_machine_together_go_the_way_of_one(islands):
     assert history(alone) == history(solve_as_paper(problem, devices=everyone, **options))
 
 
-def test_shares_follow_the_speed_of_the_devices():
-    balance = Balance(resolve(Options(), 1000, 200_000, 0), 3)
-    speeds = np.array([6.0, 3.0, 1.0])
-    for _ in range(20):
-        learning = [share.pairs / speed for share, speed in zip(balance.shares, speeds, strict=True)]
-        sampling = [share.words / speed for share, speed in zip(balance.shares, speeds[::-1], strict=True)]
-        balance.note(learning, sampling)
-    pairs, words = ([getattr(share, name) for share in balance.shares] for name in ("pairs", "words"))
-    assert np.allclose(np.array(pairs) / sum(pairs), speeds / 10, atol=0.01)
-    assert np.allclose(np.array(words) / sum(words), speeds[::-1] / 10, atol=0.01)
-
-
 def test_unequal_shares_make_no_difference(device, monkeypatch):
     problem, options = engine.BOA("trap-5", 50), {"population": 700, "seed": 4, "max_generations": 6}
     alone = solve_as_paper(problem, devices=[device.info.id], **options)
@@ -135,14 +123,6 @@ def test_unequal_shares_make_no_difference(device, monkeypatch):
 
     monkeypatch.setattr(Balance, "note", wildly)
     assert history(alone) == history(solve_as_paper(problem, devices=[device.info.id] * 3, **options))
-
-
-def test_stopped_run_resumes_to_the_same_end(running, tmp_path):
-    problem, options = engine.BOA("trap-5", 60), {"population": "auto", "seed": 3}
-    whole = running.solve(problem, **options)
-    resumed = stopped_and_resumed(running, problem, tmp_path / "run", 12, **options)
-    assert whole.status is resumed.status is engine.Status.OPTIMAL
-    assert (history(resumed), resumed.counters) == (history(whole), whole.counters)
 
 
 def test_known_individuals_are_part_of_the_first_population(running):

@@ -8,8 +8,7 @@ import pytest
 
 import engine
 from engine.errors import ProblemError
-from engine.generators.boa import NKOptions, generate_nk, write_nk
-from engine.solvers.boa.fitness import Function, Hierarchy, Snippet, landscapes, reduction, tables
+from engine.solvers.boa.fitness import Function, Hierarchy, landscapes, reduction, tables
 from engine.solvers.boa.fitness.autocorrelation import Autocorrelation
 from engine.solvers.boa.fitness.tables import Decomposable, deceptive3, onemax, trap
 from tests.support.strings import every
@@ -84,16 +83,6 @@ def test_a_process_that_has_ended_is_reported_and_its_function_is_not_called_her
     assert calls == []
 
 
-@pytest.mark.parametrize("make", [engine.MaxCut, engine.QUBO, engine.SpinGlass, engine.MaxSAT])
-def test_a_problem_without_terms_is_a_constant(make):
-    assert make([], n=3).evaluate(every(3)).tolist() == [0] * 8
-
-
-def test_targets_beyond_every_value_are_the_farthest():
-    fitness = Decomposable(3, [[0]], [[0.25, 1.5]])
-    assert fitness.key(1e308) == fitness.key(1e20) == -fitness.key(-1e308) > 10**18
-
-
 def test_keys_of_functions_are_ordered_as_their_values():
     numbers = np.array([-1e300, -2.5, -0.0, 0.0, 1e-300, 3.0, 1e300])
     ascending = Function(lambda bits: numbers, 3)
@@ -105,35 +94,6 @@ def test_keys_of_functions_are_ordered_as_their_values():
     assert (np.diff(falling.keys(np.zeros((7, 3), np.uint8))) <= 0).all()
     assert falling.value(falling.key(2.5)) == 2.5
     assert str(falling.value(falling.key(0.0))) == "0.0"  # without a sign
-
-
-@pytest.mark.parametrize(
-    "problem",
-    [
-        engine.BOA("trap-5", 20, seeds=[[1] * 20]),
-        engine.BOA("htrap", 9),
-        engine.BOA.nk(12, seed=3),
-        engine.BOA(tables.qubo(3, [(0, 0, 5), (0, 2, -7)])),
-        engine.BOA.snippet("fitness = 3 * BIT(1);", 4, scale=2, optimum=1.5),
-    ],
-)
-def test_problems_come_back_from_a_run_folder(problem):
-    again = engine.BOA.from_arrays(problem.to_arrays(), problem.name)
-    assert again.describe() == problem.describe()
-    assert (again.optimum, again.sense) == (problem.optimum, problem.sense)
-    assert np.array_equal(again.seeds, problem.seeds)
-    if not isinstance(problem.fitness, Snippet):
-        bits = every(problem.n)[:500] if problem.n < 15 else np.random.default_rng(0).integers(0, 2, (99, problem.n))
-        assert np.array_equal(again.evaluate(bits), problem.evaluate(bits))
-
-
-@pytest.mark.parametrize(("n", "neighbours", "step"), [(12, 4, 1), (13, 3, 2), (9, 1, 5), (6, 0, 1), (3, 2, 7)])
-def test_generated_landscapes_are_read_back(tmp_path, n, neighbours, step):
-    problem = generate_nk(NKOptions(n=n, neighbours=neighbours, step=step, seed=8))
-    write_nk(problem, tmp_path / "landscape")
-    again = engine.BOA.read(tmp_path / "landscape")
-    assert again.optimum == problem.optimum
-    assert np.array_equal(again.evaluate(every(n)), problem.evaluate(every(n)))
 
 
 # --- functions of pairs of genes, reduced -----------------------------------------------------------------------------

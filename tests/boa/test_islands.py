@@ -1,7 +1,5 @@
 """Islands equal their NumPy references, whatever the devices, the slices and the interruptions."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -9,12 +7,11 @@ import engine
 from engine.devices import DevicePool
 from engine.references.boa import ReferenceRun, migrate
 from engine.solvers.boa import islands as islands_module
-from engine.solvers.boa.device.state import MOST_GENERATIONS, STALLED, STATUS, Ending, Slice
-from engine.solvers.boa.division import _advanced
-from engine.solvers.boa.fitness.tables import onemax, trap
+from engine.solvers.boa.device.state import Ending
+from engine.solvers.boa.fitness.tables import trap
 from engine.solvers.boa.islands import ISLAND_STRIDE, Islands
 from engine.solvers.boa.network import individuals
-from engine.solvers.boa.options import Migration, Options, resolve
+from engine.solvers.boa.options import Options, resolve
 from engine.solvers.boa.schema import COLUMNS
 from engine.solvers.boa.validate import migration_for
 from tests.support.paper import PaperEngine, solve_as_paper
@@ -27,14 +24,6 @@ NEVER = Ending(None, 10**6)
 def running(device):
     with PaperEngine(devices=[device.info.id]) as opened:
         yield opened
-
-
-def test_a_long_slice_of_an_island_has_every_generation():
-    slices = SimpleNamespace(
-        reason=0, advance=lambda count: lambda: Slice(np.zeros(count, STATUS.dtype), [0.5] * count)
-    )
-    total = _advanced(slices, 2 * MOST_GENERATIONS + 6)
-    assert len(total.history) == len(total.means) == 2 * MOST_GENERATIONS + 6
 
 
 @pytest.mark.few(1)
@@ -95,25 +84,6 @@ def test_slices_do_not_change_what_islands_do(running, monkeypatch):
         results.append([running.solve(engine.BOA("trap-5", 40), seed=seed, **options) for seed in range(4)])
     for one_by_one, together in zip(*results, strict=True):
         assert (history(one_by_one), one_by_one.counters) == (history(together), together.counters)
-
-
-def test_island_that_has_ended_goes_on_when_it_is_sent_something_better(device):
-    fitness, seen = onemax(40), []
-    parameters = resolve(Options(population=200), 40, 200, seed=1)
-    with (
-        DevicePool([device.info]) as pool,
-        Islands(pool, parameters, fitness, ["popcount"], Ending(None, 2), Migration(2, 5, 10)) as islands,
-    ):
-        best = np.ones((1, 40), np.uint8)
-        best[0, :2] = 0
-        assert ReferenceRun(parameters, fitness.keys).keys.max() < 38  # nobody comes to more for two generations
-        islands.begin(best)
-        while islands.reason == 0 and islands.step < 60:
-            done = islands.advance(1)
-            seen += [(int(island), int(row["reason"])) for island, row in zip(done.islands, done.history, strict=True)]
-    assert any(reason == STALLED for _, reason in seen)
-    ended = {island: seen.index((island, reason)) for island, reason in seen if reason}
-    assert [island for island, at in ended.items() if island in [other for other, _ in seen[at + 1 :]]], seen
 
 
 def test_stopped_islands_resume_to_the_same_end(running, tmp_path):

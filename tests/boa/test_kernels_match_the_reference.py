@@ -4,8 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.references.boa import ReferenceRun, learn, permutation, sample
 from engine.solvers.boa.device.programs import shapes_for
@@ -15,7 +13,6 @@ from engine.solvers.boa.fitness import Hierarchy, Snippet
 from engine.solvers.boa.fitness import tables as functions
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import Parameters
-from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
 
@@ -132,45 +129,6 @@ def test_every_way_of_counting_learns_the_same_network_with_a_table_of_all_pairs
 def test_shapes_that_a_cpu_cannot_compile_are_refused(device):
     with pytest.raises(ValueError, match="minutes for the shapes of GPUs with 4 parents"):
         follow_traps(device, "laplace", shapes=as_gpu(device))
-
-
-@examples(15)
-@given(data=st.data())
-def test_networks_of_awkward_populations_are_those_of_the_reference(device, data):
-    """Sizes that fill no word, constant genes, copies of genes, complements: ties everywhere."""
-    n = data.draw(st.integers(1, 40), "genes")
-    selected = data.draw(st.integers(1, 600), "selected")
-    seed = data.draw(st.integers(0, 2**32 - 1), "seed")
-    k = data.draw(st.sampled_from([1, 2, 3]), "parents")
-    random = np.random.default_rng(seed)
-    bits = (random.random((selected, n)) < random.random(n)).astype(np.uint8)
-    for gene in range(n):
-        kind = random.integers(0, 6)
-        if kind == 0:
-            bits[:, gene] = random.integers(0, 2)
-        elif kind <= 2:
-            bits[:, gene] = bits[:, random.integers(0, n)] ^ (kind == 2)
-    parameters = dataclasses.replace(BASE, n=n, population=selected + 1, selected=selected, max_parents=k, seed=seed)
-    expected = learn(bits, permutation(parameters, 0), k)
-
-    def learned(device):
-        worker = DevicePopulation(
-            device, shapes_for(device.capabilities), parameters, functions.onemax(n), "popcount", parameters.n, 1
-        )
-        try:
-            worker.draw(np.concatenate([bits, np.zeros((1, n), np.uint8)]))
-            worker.set_keys(np.r_[np.ones(selected, np.int64), 0])
-            worker.select_by(permutation(parameters, 0)[None])
-            worker.learner.learn(0, n)
-            return worker.learner.network()
-        finally:
-            worker.close()
-
-    network = device.submit(learned).result()
-    same_network(network, expected.parents, expected.counts)
-    ranks = np.repeat(np.arange(n), network.parent_count)
-    used = np.arange(network.parents.shape[1]) < network.parent_count[:, None]
-    assert (network.parents[used] < ranks).all(), "an edge from a later node could close a cycle"
 
 
 def test_offspring_follow_the_joint_distribution_of_the_network():

@@ -26,7 +26,6 @@ from engine.solvers.boa.fitness.tables import Decomposable
 from engine.solvers.boa.network import individuals
 from engine.solvers.boa.options import STREAM_IMPROVE_INITIAL, Improvement, Options, resolve
 from engine.solvers.boa.population import permutations
-from tests.support.examples import examples
 from tests.support.strings import every
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
@@ -184,23 +183,6 @@ def test_classes_have_every_gene_once_and_no_neighbours_inside(n, density, seed)
         assert (first % 4, len(genes) > 0) == (0, True)
 
 
-@examples(12)
-@given(data=st.data())
-def test_ascents_of_random_functions_end_in_local_optima(device, data):
-    n = data.draw(st.integers(1, 40), "genes")
-    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), "seed"))
-    widest = data.draw(st.sampled_from([1, 2, 3, 5]), "width")
-    scopes = [random.choice(n, random.integers(1, min(n, widest) + 1), replace=False).tolist() for _ in range(3 * n)]
-    values = [random.integers(-20, 21, 1 << len(scope)) for scope in scopes]
-    fitness = Decomposable(n, scopes, values, minimize=bool(random.integers(0, 2)))
-    before, after, keys, _ = device.submit(
-        improved, fitness, Improvement("steepest", 10_000, 1, 1), shapes_for(device.info.capabilities)
-    ).result()
-    for row, key in zip(after, keys, strict=True):
-        assert fitness.keys(row ^ np.eye(n, dtype=np.uint8)).max() <= key
-    assert (keys >= fitness.keys(before)).all()
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["matrix", "cut", "formula", "landscape"])
@@ -237,12 +219,6 @@ def test_published_instances_are_solved_with_nothing_but_defaults(device, shared
         result = engine.solve(problem, devices=[device.info.id], seed=seed, target=optimum, max_evaluations=20_000)
         assert result.objective == optimum
         assert result.counters["flips"] > 0
-
-
-def test_annealing_finds_the_ground_state_of_a_spin_glass(device):
-    problem = engine.BOA.ising(10, seed=3)
-    result = engine.solve(problem, devices=[device.info.id], local_search="anneal", max_evaluations=4000)
-    assert (result.status, result.objective) == (engine.Status.OPTIMAL, problem.optimum)
 
 
 def test_local_search_suits_the_function():
@@ -347,16 +323,3 @@ def test_the_best_of_a_generation_that_is_left_undone_is_kept(device):
     done, keys = device.submit(work).result()
     assert (done.is_interrupted, len(done.history)) == (True, 0)
     assert fitness.keys(done.best[None])[0] == keys.max() > np.median(keys)
-
-
-def test_a_population_that_ended_before_an_undone_generation_has_no_more_history(device):
-    def work(own):
-        with begun(own, FUNCTIONS["glass"]) as (worker, ending):
-            worker.run_slice(0, permutations(worker.parameters, 0, 4), ending)  # rows that are not to come back
-            asked = iter([True, True, False])
-            worker.improve = lambda *_: next(asked)
-            return worker.run_slice(4, permutations(worker.parameters, 4, 3), Ending(-(1 << 62), 1000))
-
-    done = device.submit(work).result()
-    assert done.history[["reason", "generation"]].tolist() == [(1, 5)]
-    assert not done.is_interrupted

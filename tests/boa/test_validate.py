@@ -11,7 +11,7 @@ from engine.devices.kernels.variants import CPU, GPU
 from engine.errors import OptionError, OutOfDeviceMemory
 from engine.solvers.boa.device.memory import PopulationMemory, required_bytes
 from engine.solvers.boa.options import Options
-from engine.solvers.boa.validate import first_population, parameters_for, shares_population, validate
+from engine.solvers.boa.validate import parameters_for, validate
 
 BIG = DeviceInfo("opencl", 0, "a GPU", "a platform", "1", "u", 100 * 10**9, 25 * 10**9, GPU)
 SMALL = dataclasses.replace(BIG, index=1, memory=4 * 10**6, max_allocation=10**6)
@@ -67,27 +67,3 @@ def test_plan_of_memory_is_what_a_population_allocates(device):
         parameters = parameters_for(TRAP, Options(**options), 20_000, 0)
         real = device.submit(allocated, parameters, TRAP.fitness).result()
         assert required_bytes(parameters, 7) == pytest.approx(real, rel=0.02)
-
-
-def test_first_population_is_small_where_local_search_is_thorough():
-    cut, wide = engine.MaxCut([(0, 1, 1.0)], 1000), engine.MaxCut([(0, 1, 1.0)], 20_000)
-    sizes = [first_population(cut, Options(local_search=rule)) for rule in ("auto", "tabu", "none")]
-    assert sizes == [125, 250, 4000]
-    assert [first_population(wide, Options(**own)) for own in ({}, {"mixing": "none"})] == [500, 256]
-    formulas = (engine.MaxSAT([[1, 2], [-1, n]], n=n) for n in (100, 1000, 5000, 20_000))
-    assert [first_population(formula, Options(local_search="walk")) for formula in formulas] == [64, 64, 32, 16]
-    assert [first_population(engine.BOA.nk(n), Options()) for n in (500, 5000)] == [500, 1024]
-
-
-def test_gpus_share_large_populations_where_they_read_each_other():
-    reading = dataclasses.replace(BIG, capabilities=dataclasses.replace(GPU, peer_copies=True, peer_access=True))
-
-    def shares(devices, population, **options):
-        chosen = Options(population=population, **options)
-        problem = engine.BOA("trap-5", 5000)
-        return shares_population(chosen, devices, parameters_for(problem, chosen, population, seed=0))
-
-    assert shares([reading, reading], 1_000_000)
-    assert shares([BIG, BIG], 1000, share="always")
-    for devices, population in (([reading, reading], 900_000), ([BIG, BIG], 10**6), ([reading, BIG], 10**6)):
-        assert not shares(devices, population)

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import numpy as np
@@ -12,18 +11,16 @@ import pytest
 import engine
 from engine.cli import command_line
 from engine.errors import InputError
-from engine.events import Metric, Notice, Progress
+from engine.events import Metric, Progress
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import Units, cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from engine.solvers.branch_and_bound.search import coordinator, progress
-from engine.solvers.branch_and_bound.search.members import WorkerState
 from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for, short_plan_for
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
-from tests.support.searching import as_gpu, load_assignment, posing
-from tests.support.stopping import stop_at
+from tests.support.searching import as_gpu, posing
 
 # Decomposed nodes: queens, and Taillard's instances with the optimum for upper bound.
 KNOWN = [(engine.Queens(15), INFINITY, 90_634_738)]
@@ -125,20 +122,6 @@ def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(de
     assert max(units for _, units in found) > 10
 
 
-def test_stored_intervals_that_are_more_than_ivms_stand_for_those_left_out(device):
-    tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
-
-    def work(running):
-        worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), INFINITY)
-        sampler = TreeSampler(running, tree, FlowshopOptions(), INFINITY, SamplePlan(1, 3, 3))
-        found = sampler.remaining(idle(worker, tree.items), INFINITY, 0, cut(tree.items, 4))
-        worker.close()
-        sampler.close()
-        return float(found[0])
-
-    assert device.submit(work).result() == pytest.approx(sum(math.perm(8, level) for level in range(4, 7)), rel=0.05)
-
-
 def idle(worker, levels):
     """The open nodes as if no IVM had work."""
     frontier = worker.frontier(levels)
@@ -169,58 +152,6 @@ def test_a_run_estimates_its_end(device, monkeypatch, count):
     assert np.mean(within) >= 0.5
     assert nodes / 3 < estimates[-1].total < 3 * nodes
     assert any(isinstance(event, Metric) and event.name == "nodes_left" for event in events)
-
-
-@pytest.mark.full
-def test_a_stopped_search_says_what_is_left(device, monkeypatch):
-    monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.5)
-    monkeypatch.setattr("engine.runs.run.GRACE", 10.0)  # the search returns by itself, on a busy device too
-    events = []
-    stops = stop_at(monkeypatch, lambda event: isinstance(event, Metric) and event.name == "nodes_left")
-    given = {"devices": [device.info.id], "upper_bound": 3679, "on_event": events.append}
-    stopped = engine.solve(engine.Flowshop.taillard(56), **given)
-    assert stops
-    assert stopped.status == "interrupted"
-    assert 1e8 < stopped.counters["nodes_left"] < 1e13
-    assert any(isinstance(event, Notice) and "nodes are left" in event.message for event in events)
-
-
-def with_round(estimate, worker, left, upper=7, coarseness=1.0):
-    """What is left after a round with these estimates of the worker."""
-    estimate._due = 0.0
-    estimate.begin_round([worker], 1.0)
-    assert estimate.sample_for(worker, Units.none(5)) is not None
-    report = SimpleNamespace(remaining=np.array(left, float), nodes=worker.nodes, sampling=0.1, coarseness=coarseness)
-    estimate.take(worker, report, upper, worker.nodes)
-    return estimate.remaining(worker.nodes)
-
-
-def test_an_estimate_averages_its_rounds_by_how_fine_they_are_and_tightens():
-    worker, estimate, spans = WorkerState(SimpleNamespace(info=None), 5, 0), progress.SearchEstimate(0.0, 1, 5), []
-    worker.active = 1
-    assert estimate.remaining(10) is None
-    for worker.nodes, left in ((100, (500, 1300)), (500, (450, 550)), (900, (80, 120))):
-        found = with_round(estimate, worker, left)
-        assert found.low < 1000 - worker.nodes < found.high
-        spans.append(found.high - found.low)
-    assert spans == sorted(spans, reverse=True)
-    assert found.nodes == pytest.approx(100, rel=0.1)
-    # A better solution: only what is estimated since counts.
-    assert with_round(estimate, worker, (20, 30), upper=6).nodes == pytest.approx(25)
-    coarse = with_round(estimate, worker, (900, 1100), upper=5, coarseness=16.0)
-    both = with_round(estimate, worker, (1900, 2100), upper=5)
-    assert both.nodes == pytest.approx((1000 / 16 + 2000) / (17 / 16))
-    assert both.high / both.nodes < coarse.high / coarse.nodes
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_tree_without_a_first_solution_is_estimated_with_what_the_trial_finds(device, count):
-    problem = load_assignment().grid(3, 4, seed=1)
-    with engine.Engine(devices=[device.info.id] * count) as owner:
-        nodes = owner.solve(problem).counters["nodes"]
-        estimate = owner.estimate(problem)
-    assert nodes / 3 < estimate.amount < 3 * nodes
 
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "branch_and_bound" / "ta030.txt"

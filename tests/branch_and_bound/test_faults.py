@@ -2,7 +2,6 @@
 
 import dataclasses
 import threading
-import time
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -19,7 +18,6 @@ from engine.solvers.branch_and_bound.search import coordinator
 from engine.solvers.branch_and_bound.search.members import Store, WorkerState
 from engine.solvers.branch_and_bound.search.sharing import Sharing
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
-from tests.support.engines import engine_of
 from tests.support.faults import failing
 from tests.support.patience import PATIENCE
 from tests.support.searching import as_gpu
@@ -165,76 +163,8 @@ def test_a_checkpoint_with_a_wrong_state_or_of_another_size_is_refused(change, m
         restore(engine.Flowshop(np.ones((3, 7), np.int64)).tree(), arrays, state)
 
 
-LAUNCH = 0.02  # seconds by which every launch of the slow device is longer
-
-
 def is_slow(worker):
     return worker.member.label.endswith("#2")
-
-
-class Slow(SearchWorker):
-    """Rounds of a second device take longer; how many it has done."""
-
-    rounds = 0
-
-    def _search(self):
-        super()._search()
-        if threading.current_thread().name.partition("_")[0].endswith("#2"):
-            Slow.rounds += 1
-            time.sleep(LAUNCH)
-
-
-@pytest.fixture
-def slow_second(monkeypatch):
-    """The second device of a pool is slow, and taken for a CPU beside a GPU."""
-    Slow.rounds = 0
-    monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
-    monkeypatch.setattr(coordinator, "SearchWorker", Slow)
-    monkeypatch.setattr(coordinator, "_SLOW_SLICE", 1.0)  # so that a slice is many launches
-    monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
-
-
-BOARDS = {14: (365_596, 13_496_479), 15: (2_279_184, 90_634_738), 16: (14_772_512, 563_208_896)}  # solutions, nodes
-
-
-def lasting(device):
-    """Boards on which 32 IVMs work longer and longer than a launch of the slow device takes.
-
-    A search may end before what a test waits for. A GPU rounds 32 up to 128 IVMs and needs a few launches for 14
-    queens, so that the slow device may have no turn; a row more makes six times the nodes.
-    """
-    return (14, 15, 15, 16) if device.info.capabilities.simt else (14, 14, 14, 14, *[15] * 8)
-
-
-@pytest.mark.few(1)
-@pytest.mark.usefixtures("slow_second")
-@pytest.mark.parametrize("sharing", ["symmetric", "farmer"])
-def test_a_fast_device_waits_for_a_launch_or_two_of_a_slow_one(device, monkeypatch, sharing):
-    asked, waited = [], []
-    ask, deliver = Sharing.ask, Sharing.deliver
-
-    def noted_ask(self, worker):
-        ask(self, worker)
-        if worker.waiting and not is_slow(worker) and not worker.active:
-            asked.append(Slow.rounds)
-
-    def noted_deliver(self, donor, report):
-        if is_slow(donor) and donor.served and asked:
-            waited.append(Slow.rounds - asked[-1])
-            asked.clear()
-        deliver(self, donor, report)
-
-    monkeypatch.setattr(Sharing, "ask", noted_ask)
-    monkeypatch.setattr(Sharing, "deliver", noted_deliver)
-    for rows in lasting(device):
-        result = engine_of(device, 2).solve(engine.Queens(rows), sharing=sharing, ivms=32)
-        assert (result.objective, result.counters["nodes"]) == BOARDS[rows]
-        if waited:
-            break
-    if not waited and device.info.capabilities.simt:
-        pytest.skip("this GPU's searches ended before the fast device had to wait for the slow one")
-    assert waited
-    assert all(rounds <= 2 for rounds in waited), waited
 
 
 @pytest.mark.parametrize(("nodes_per_second", "is_dropped"), [(1.9e7, True), (2.1e7, False)])
@@ -320,20 +250,3 @@ def test_devices_that_all_fail_before_they_are_ready_fail_the_run(device, monkey
     monkeypatch.setattr(SearchWorker, "open", fail)
     with pytest.raises(DeviceError, match="no such instruction"):
         engine.solve(engine.Queens(9), devices=[device.info.id] * 2)
-
-
-def test_work_goes_on_where_a_device_is_late(device, held_up, tmp_path):
-    """Checkpoints bring a search to rest and set it going; a device that becomes ready meanwhile takes part."""
-    events = []
-    with engine.Engine(devices=[device.info.id] * 2) as running:
-
-        def note(event):
-            events.append(event)
-            if len(events) == 12:
-                held_up.set()
-
-        run = running.start(
-            engine.Queens(14), on_event=note, run_folder=tmp_path / "run", checkpoint_interval=0.01, ivms=32
-        )
-        result = run.wait(PATIENCE)
-    assert (result.objective, result.counters["nodes"]) == (365596, 13496479)

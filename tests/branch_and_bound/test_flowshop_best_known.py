@@ -1,7 +1,6 @@
 """The list of published flowshops: every bound has a source, every schedule its makespan, every proof its row."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +8,7 @@ import pytest
 import engine
 from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound
 from engine.solvers.branch_and_bound.problems.flowshop_best_known import published_flowshops
-from engine.solvers.branch_and_bound.proofs.record import Proof
 
-PROOFS = Path(__file__).parents[2] / "samples" / "proofs"
 TAILLARD = {name: known for name, known in published_flowshops().items() if name.startswith("ta")}
 
 
@@ -39,18 +36,6 @@ def test_every_published_instance_is_there_with_bounds_and_sources():
         assert re.fullmatch(r"20\d\d(-\d\d){0,2}", known.date), name
         if name.startswith("VFR"):
             assert name.startswith(f"VFR{known.jobs}_{known.machines}_")
-
-
-def test_every_proof_file_is_the_source_of_its_row():
-    proved = {name: known for name, known in published_flowshops().items() if known.lower_source.endswith(".json")}
-    assert sorted(proved) == sorted(path.stem for path in PROOFS.glob("*.json"))
-    for name, known in proved.items():
-        proof = Proof.read(PROOFS / f"{name}.json")
-        assert (proof.value, len(proof.instance.times)) == (known.lower, known.machines), name
-        assert not known.schedule, name
-        if proof.schedule:
-            assert sorted(proof.schedule) == list(range(known.jobs)), name
-            assert plain_makespan(np.array(proof.instance.times), proof.schedule) == known.upper, name
 
 
 def test_schedules_have_the_makespans_of_the_list():

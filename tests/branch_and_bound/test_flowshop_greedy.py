@@ -216,18 +216,6 @@ def test_a_device_that_fails_leaves_a_checkpoint_of_the_best_schedule(tmp_path, 
     assert result.objective <= schedules[0].value
 
 
-@pytest.mark.cpu  # GPUs begin with the host's schedule
-@pytest.mark.parametrize("at_launch", [1, pytest.param(6, marks=pytest.mark.full)])
-def test_the_other_devices_go_on_where_one_fails_during_the_first_schedule(device, at_launch):
-    times, events = random_times(5, 9, 2), []
-    name = device.info.id
-    with failing(f"{name}#2", at_launch=at_launch) as failures:
-        result = engine.solve(engine.Flowshop(times), devices=[name] * 2, on_event=events.append)
-    assert failures[0]
-    assert (result.status, result.objective) == ("optimal", optimum(times))
-    assert any("#2 has failed" in event.message for event in events if isinstance(event, Notice))
-
-
 @pytest.mark.parametrize("where", ["at_launch", "at_allocation"])
 def test_many_jobs_get_a_schedule_from_the_other_devices_where_one_fails(device, where):
     problem, events, name = engine.Flowshop(np.arange(1, MANY + 1)[None]), [], device.info.id
@@ -248,10 +236,3 @@ def test_a_beam_of_all_nodes_finds_an_optimum(seed, monkeypatch):
     assert sorted(order.tolist()) == list(range(6))
     assert makespan(times, order) == best
     assert beam_search(times, best, lambda: False) is None
-
-
-@pytest.mark.full
-def test_the_first_schedule_of_many_jobs_is_better_than_by_insertion_alone():
-    flowshop = engine.Flowshop.taillard(41)
-    inserted, improved = (flowshop.evaluate(flowshop.first_solution(how, 0)) for how in ("neh", "iterated_greedy"))
-    assert improved < inserted - 50

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import engine
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import cut, digits_of
-from engine.solvers.branch_and_bound.masks import bits_of, index_of_lowest, lowest_of, masks_of
+from engine.solvers.branch_and_bound.intervals import digits_of
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
@@ -32,28 +31,6 @@ def test_digits_and_numbers_are_inverses(n, data):
     digits = digits_of(number, n)
     assert number_of(digits) == number
     assert all(digit < n - level for level, digit in enumerate(digits)) or number == math.factorial(n)
-
-
-@given(st.integers(1, 20), st.data())
-def test_any_interval_is_made_up_of_aligned_units_in_order(n, data):
-    ends = sorted(data.draw(st.lists(st.integers(0, math.factorial(n)), min_size=2, max_size=2)))
-    units = aligned(*ends, n)
-    assert units.length() == ends[1] - ends[0]
-    assert [number_of(end) for end in units.end[:-1]] == [number_of(begin) for begin in units.begin[1:]]
-    for begin, end in zip(units.begin, units.end, strict=True):
-        parted = int(np.flatnonzero(begin != end)[0])
-        assert begin[parted] < end[parted]
-        assert not end[parted + 1 :].any()
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_a_tree_cut_anywhere_has_the_same_nodes(device, depth):
-    tree = Queens(9).tree("auto", "auto")
-    reference = search(tree)
-    for capabilities in (None, as_gpu(device)):
-        found = explore(device, tree, units=cut(9, depth), capabilities=capabilities)
-        assert counts(found) == counts(reference)
 
 
 @pytest.mark.parametrize("places", [[100], [1, 2, 3], [5039, 5040, 20000], [7, 4000, 4001, 39999]])
@@ -88,9 +65,6 @@ def test_the_papers_hypercube_is_fours_and_an_eight():
     assert radices(1 << 15) == [4] * 6 + [8]
 
 
-UPPER = 4892
-
-
 def flowshop(jobs, machines=20, seed=1):
     return Flowshop(np.random.default_rng(seed).integers(1, 100, (machines, jobs)))
 
@@ -109,28 +83,6 @@ def ring(n, seed, gap=100):
     return ATSP(costs), 0
 
 
-@pytest.mark.parametrize("items", [1, 32, 33, 65, 128, 129, 1024])
-def test_sets_of_one_item_say_which(items):
-    every = np.arange(items)
-    masks = masks_of(every, items)
-    assert index_of_lowest(masks).tolist() == every.tolist()
-    assert np.array_equal(bits_of(masks)[:, :items], np.eye(items, dtype=np.bool_))
-    together = np.bitwise_or.reduce(masks, axis=0)[None]
-    assert bits_of(together).sum() == items
-    assert np.array_equal(lowest_of(together), masks[:1])
-    assert np.array_equal(lowest_of(together ^ masks[0]), masks[1:2] if items > 1 else together ^ masks[0])
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("gpu", [None, "packed", "plain"])
-def test_a_wide_flowshop_visits_the_nodes_of_the_reference(device, gpu):
-    tree = flowshop(70).tree("one_machine", "min_branch")
-    capabilities = gpu and dataclasses.replace(as_gpu(device), packed_i16=gpu == "packed")
-    found = explore(device, tree, UPPER, capabilities=capabilities or None)
-    assert counts(found) == counts(search(tree, UPPER))
-    assert found.nodes > 500
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("number", "nodes"), [(91, 10), (114, 4), (98, 97), (112, 458)])
 @pytest.mark.parametrize("gpu", [None, "packed", "plain"])
@@ -146,16 +98,6 @@ def test_a_known_schedule_of_200_jobs_is_proved_optimal():
     proof = Proof.read(Path(__file__).parents[2] / "samples/proofs/ta094.json")
     result = engine.solve(Flowshop.taillard(94), initial=tuple(proof.schedule))
     assert (result.status, result.objective) == ("optimal", 10889)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("jobs", [129, 300])
-def test_parts_of_the_tree_of_many_jobs_are_searched_whole(device, jobs):
-    tree = flowshop(jobs, 3, seed=jobs).tree("one_machine", "max_sum")
-    begin = math.factorial(jobs) // 3
-    for capabilities in (None, as_gpu(device)):
-        found = explore(device, tree, units=aligned(begin, begin + 40, jobs), capabilities=capabilities)
-        assert found.explored == 40
 
 
 @pytest.mark.full

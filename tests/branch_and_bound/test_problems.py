@@ -19,7 +19,6 @@ from engine.generators.branch_and_bound import ATSPFamily, FlowshopFamily, gener
 from engine.generators.ordering import LinearOrderingFamily, generate_linear_ordering
 from engine.solvers import recognize
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
-from engine.solvers.branch_and_bound.problems.atsp_assignment import AssignmentTree
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_best_known import SIZES
 from engine.solvers.branch_and_bound.problems.queens import Queens
@@ -72,7 +71,6 @@ BROKEN_FLOWSHOPS = [
     ("2 2 0 0 0\nprocessing times :\n1 2\n3\n", "the file ends where the processing time of job 1 on machine 1"),
     ("2 2 0 0 0\nprocessing times :\n1 2\n3 4\n5\n", "there is more than 2 x 2 processing times: '5'"),
     ("2 2 0 0 0\nprocessing times :\n1 2\n3 -4\n", "job 1 on machine 1 must be at least 0; got -4, line 5"),
-    ("0 2 0 0 0\nprocessing times :\n", "the number of jobs must be 1 to 100000; got 0"),
     ("2 2 0 0 0\n1 2\n3 4\n", "lacks its line 'processing times :'"),
 ]
 
@@ -95,37 +93,26 @@ REFUSED = [
     (lambda: Flowshop([[1, 2], [3, -1]]), "must be at least 0; got -1 at machine 1, job 1"),
     (lambda: Flowshop([[1.5]]), "must be integers; got 1.5 at machine 0, job 0"),
     (lambda: Flowshop([1, 2]), r"must be a matrix with at least one entry; got an array of shape \(2,\)"),
-    (lambda: Flowshop([["a"]]), "must be integers; got an array of"),
     (lambda: Flowshop([[2**30]]), r"must stay below 2\^30"),
     (lambda: Flowshop([[1, 2], [3]]), "must be a matrix of integers"),
     (lambda: Flowshop(ONES((2, 1025), int)).tree(), "at most 1024 jobs here; .* has 1025"),
     (lambda: Flowshop([[3, 1, 2]]).evaluate([0, 1, 1]), "an order must list each of the jobs 0 to 2 once"),
-    (lambda: Flowshop([[3, 1, 2]]).evaluate(["a", 1, 2]), "an order must list each of the jobs 0 to 2 once"),
     (lambda: Flowshop.taillard(1).tree("partial"), "bound must be one_machine, two_machine or mixed"),
     (lambda: engine.FlowTime([[2**25] * 8]), r"must stay below 2\^30"),
-    (lambda: engine.BlockingFlowshop(ONES((2, 129), int)).tree(), "at most 128 jobs"),
     (lambda: ATSP([[0, 1, 2], [1, 0, 2]]), r"must be a square matrix; got the shape \(2, 3\)"),
     (lambda: ATSP([[0, -1], [1, 0]]), "costs must be at least 0; got -1 at row 0, column 1"),
-    (lambda: ATSP([[0, 2**30], [1, 0]]), r"they must stay below 2\^30"),
     (lambda: ATSP(ONES((130, 130))).tree(), "at most 129 cities here; .* has 130"),
     (lambda: ATSP(ONE).tree("mixed"), "bound must be subtour, assignment, cheapest_arcs or partial"),
     (lambda: ATSP(np.full((5, 5), 2**22 + 1)).tree("assignment"), "takes costs up to 4,194,304"),
     (lambda: Queens(33), "n must be 0 to 32; got 33"),
-    (lambda: Queens("8"), "n must be an integer; got '8'"),
-    (lambda: Queens(5).tree("mixed"), "no choice of bounds"),
-    (lambda: QAP([[1, 2]], [[1, 2]]), "must be a square matrix"),
     (lambda: QAP([[0, -1], [1, 0]], ONE), "flows must be at least 0; got -1 at row 0, column 1"),
     (lambda: QAP(np.full((9, 9), 2000), np.full((9, 9), 2000)), r"must stay below 2\^28"),
-    (lambda: QAP(ONE, ONE).evaluate([0, 0]), "must be taken once"),
     (lambda: QAP(ONES((65, 65)), ONES((65, 65))).tree(), "at most 64 facilities"),
     (lambda: TARDINESS([1, 2], [1, 2, 3], [1, 2]), "vectors of one length"),
     (lambda: TARDINESS([1, 2], [1, -2], [1, 2]), "weights must be at least 0; got -2 of job 1"),
     (lambda: TARDINESS([1], [1], np.array(["2026-01-01"], "datetime64[D]")), "must be integers; got arrays of int64"),
-    (lambda: TARDINESS([10**5] * 9, [10**5] * 9, [1] * 9), r"must stay below 2\^28"),
     (lambda: ORDERING([[0, 0.5], [1, 0]]), "must be integers; got 0.5 at row 0, column 1"),
-    (lambda: ORDERING([[0, -(2**29)], [2**29, 0]]), r"must stay below 2\^30"),
     (lambda: ORDERING(ONE).superdiagonal([0]), "must list each of the items 0 to 1 once"),
-    (lambda: ORDERING(ONES((129, 129))).tree(), "at most 128 items"),
 ]
 
 
@@ -235,26 +222,6 @@ def test_first_solutions_are_good_keep_the_seed_and_end_when_time_is_up(problem,
     ended = problem.first_solution(method, 1, lambda: asked.append(None) or len(asked) > 5)
     assert sorted(ended.tolist()) == list(range(n))
     assert len(asked) < 30
-
-
-def test_costs_too_large_for_the_assignment_bound_take_another_one():
-    assert not isinstance(ATSP(np.full((5, 5), 2**22 + 1)).tree(), AssignmentTree)
-    assert isinstance(ATSP(np.full((5, 5), 2**22)).tree(), AssignmentTree)
-
-
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        (b"queens 6\n", Queens),
-        (b"a title\n2\n0 1\n4 0\n", ORDERING),
-        (b"mckp 1 3\n0 1 2\n", engine.MultipleChoiceKnapsack),
-    ],
-)
-def test_a_file_with_a_byte_order_mark_is_recognised(tmp_path, content, kind):
-    path = tmp_path / "windows.txt"
-    path.write_bytes(b"\xef\xbb\xbf" + content)
-    assert recognize(path) is kind
-    assert kind.read(path).name == "windows"
 
 
 def test_lists_of_items_are_not_taken_for_matrices(tmp_path):

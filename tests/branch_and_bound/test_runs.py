@@ -82,24 +82,6 @@ def test_all_optimal_schedules_are_counted(device, options):
     assert problem.evaluate(result.solution) == min(spans)
 
 
-@pytest.mark.full
-def test_a_stopped_count_of_optimal_schedules_goes_on(device, tmp_path):
-    problem = engine.Flowshop(np.random.default_rng(5).integers(1, 4, (3, 9)))
-    folder = tmp_path / "run"
-    options = {"all_solutions": True, "branching": "forward", "ivms": 8}
-    whole = solve(device, problem, **options)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coordinator, "SLICE_SECONDS", 1e-4)
-        stops = stop_at(patch, lambda event: isinstance(event, Metric))
-        first = solve(device, problem, run_folder=folder, **options)
-    assert stops
-    assert first.status == "interrupted"
-    assert 0 < first.counters["nodes"] < whole.counters["nodes"]
-    resumed = resume(device, folder)
-    assert (resumed.status, resumed.objective) == ("optimal", whole.objective)
-    assert [resumed.counters[name] - whole.counters[name] for name in ("solutions", "nodes")] == [0, 0]
-
-
 def test_the_command_line_tells_a_proved_bound_from_an_optimum(device, tmp_path, capsys):
     file, certificate = tmp_path / "two.txt", tmp_path / "s.txt"
     file.write_text("2 2\n0 3 1 5\n0 4 1 6\n")

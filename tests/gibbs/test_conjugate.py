@@ -1,19 +1,13 @@
 """The kernel cg: its draws are exact to the stated tolerance, and its posterior is that of other kernels."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-import engine
 from engine.numerics.philox import uniform_float64_wide, uniform_words
-from engine.solvers.gibbs.design.matrix import Design, stored_values
-from engine.solvers.gibbs.device.memory import validate_memory
+from engine.solvers.gibbs.design.matrix import stored_values
 from engine.solvers.gibbs.moves.conjugate import STREAM_ROWS
 from engine.solvers.gibbs.moves.latent import STREAM_NOISE
-from engine.solvers.gibbs.options import Options
-from engine.solvers.gibbs.validate import settings_for
 from tests.support.samplers import sampling, state_of
 
 
@@ -69,20 +63,3 @@ def test_a_draw_is_that_of_the_cholesky_factor_within_the_tolerance(device, slab
     loose, tight = (errors_of_a_draw(device, tolerance, slab, storage) for tolerance in (0.5, 1e-6))
     assert max(tight) < 1e-6
     assert 1e-6 < max(loose) < 0.5  # it was not solved further than asked for
-
-
-@pytest.mark.full
-def test_the_memory_plan_is_what_is_taken(device):
-    X = sparse.random_array((4000, 3000), density=0.01, rng=np.random.default_rng(2), format="csr")
-    problem = engine.HorseshoeLogit(X, np.arange(4000) % 2)
-    options = Options(kernel="cg")
-    design = Design.of(problem, options)
-    with sampling(device, X, problem.y, family="logit", kernel="cg") as sampler:
-        sampler.set_small(np.ones(design.layout.columns, bool))
-        sampler.set_state(state_of(np.zeros((4, design.layout.columns)), tau=0.01))
-        sampler.advance(0, 1, 0)
-        taken = sampler.workers.first(lambda worker: sum(buffer.nbytes for buffer in worker._memory._buffers))
-    settings = settings_for(design, options, 1)
-    validate_memory(design, settings, [replace(device.info, memory=int(1.3 * taken))])
-    with pytest.raises(engine.OutOfDeviceMemory, match=r"needs .*use fewer chains or more devices"):
-        validate_memory(design, settings, [replace(device.info, memory=int(0.95 * taken))])

@@ -11,7 +11,7 @@ import engine
 from engine.base.context import Checkpoint
 from engine.solvers.gibbs.choice import kernel_costs, with_kernel
 from engine.solvers.gibbs.costs import Shape, Traits, predicted_cost
-from engine.solvers.gibbs.design.matrix import Design, storage_for
+from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.memory import required_bytes
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.validate import settings_for, validate
@@ -50,16 +50,6 @@ def test_the_cheapest_kernel_and_storage(rows, columns, share, expected, traits)
     assert best(Shape(rows, columns, 4, entries), traits, "hmc", "cg") == expected
 
 
-@pytest.mark.parametrize("traits", [CPU, GPU])
-@pytest.mark.parametrize(("rows", "columns"), [(500, 9000), (100_000, 10_000)])
-def test_a_dense_design_is_never_cheaper_as_entries(traits, rows, columns):
-    shape = Shape(rows, columns, 4, rows * columns)
-    for kernel in ("hmc", "cg"):
-        dense, entries = (predicted_cost(kernel, how, shape, traits) for how in ("float32", "sparse"))
-        assert dense.seconds < entries.seconds
-        assert dense.bytes < entries.bytes
-
-
 def test_few_rows_are_for_matrices_of_the_rows():
     few = Shape(30, 9000, 4)
     assert best(few, CPU, "hmc", "cg", "px")[0] == "px"
@@ -69,20 +59,6 @@ def test_few_rows_are_for_matrices_of_the_rows():
 
 def dense(rows, columns):
     return np.random.default_rng(1).standard_normal((rows, columns), np.float32)
-
-
-def test_dense_data_with_very_many_columns_are_not_stored_as_entries():
-    """The shape in small: more rows than 4096 are not needed for it."""
-    X, y = dense(60, 8300), np.arange(60) % 2
-    for family, options in (("probit", Options()), ("logit", Options()), ("logit", Options(kernel="cg"))):
-        problem = engine.HorseshoeRegression(X, y, family=family)
-        chosen = with_kernel(problem, options)
-        assert storage_for(problem.X, chosen)[0] == "float32"
-        assert Design.of_sizes(problem, chosen).storage == "float32"
-    thin = sparse.random_array((60, 8300), density=0.02, rng=np.random.default_rng(2), format="csr")
-    few = engine.HorseshoeLogit(thin, y)
-    chosen = with_kernel(few, Options())
-    assert (chosen.kernel, storage_for(few.X, chosen)[0]) == ("cg", "sparse")
 
 
 def test_a_limit_decides_for_a_kernel_that_makes_draws_within_it():
@@ -142,14 +118,6 @@ def test_the_kernel_of_very_many_columns_makes_no_matrix_of_them(rows, columns, 
         settings = settings_for(design, chosen, 1)
         assert settings.wide == (kernel in ("px", "gibbs"))
         assert required_bytes(design.layout, settings, design.storage, 1, with_rows=False) < 4 * columns**2
-
-
-def test_constant_columns_do_not_count_for_the_kernel():
-    X = sparse.random_array((300, 9000), density=0.01, rng=np.random.default_rng(2), format="csr")
-    for varying, kernel in ((290, "hmc"), (400, "gibbs")):
-        kept = X @ sparse.diags_array((np.arange(9000) < varying).astype(float))
-        for features in (kept.tocsr(), kept.toarray() + 3.0):
-            assert with_kernel(engine.HorseshoeRegression(features, np.arange(300.0)), Options()).kernel == kernel
 
 
 @pytest.mark.parametrize(

@@ -73,18 +73,6 @@ def test_draws_that_do_not_fit_are_thinned_evenly():
     assert draws.overall()[0] == pytest.approx([99.0, 100.0])
 
 
-def test_draws_that_are_thinned_do_not_count_for_more_than_they_are():
-    rows = chains((4, 4000), 0.99)[:, :, :1].transpose(1, 0, 2)
-    found = []
-    for room in (1 << 30, rows.nbytes // 8):
-        draws, statistics = Draws(4, 1, None, room), Draws(4, 8, None, 1 << 30)
-        draws.add(rows)
-        statistics.add(np.exp(np.tile(rows, (1, 1, 8))))
-        found.append(mixing_of(draws, statistics).ess)
-    assert draws.every == 8
-    assert found[1] < 1.2 * found[0]
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_results_go_to_arviz_with_their_names(arviz, monkeypatch):
     random = np.random.default_rng(3)
@@ -145,15 +133,6 @@ def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta
     prior = 0.5 * (arrays["beta"] ** 2 * np.exp(log_precision) - log_precision).sum(axis=2)
     momenta = 2.0 * (arrays["energy"] + arrays["lp"] - prior)  # the squares of four standard normal variates
     assert kstest(momenta[:, ::5].ravel(), chi2(4).cdf).pvalue > 1e-3
-
-
-def test_a_summary_marks_what_survives():
-    random = np.random.default_rng(3)
-    X = random.standard_normal((400, 3))
-    problem = engine.HorseshoeProbit(X, 2 * X[:, 1] + random.standard_normal(400) > 0, names=["a", "b", "c"])
-    result = engine.solve(problem, draws=800, warmup=200, backend="opencl", seed=1)
-    assert [row.name for row in result.summary if row.survives] == ["b"]
-    assert [row[0] for row in result.display().rows if row[5]] == ["b"]
 
 
 @pytest.mark.parametrize("apart", [False, True])  # the same number in all chains, or one of its own in each

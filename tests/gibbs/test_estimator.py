@@ -7,7 +7,6 @@ import pytest
 from scipy.special import ndtr
 
 import engine
-from tests.support.needs import package
 
 pytest.importorskip("sklearn")
 
@@ -67,16 +66,6 @@ def test_a_fit_warns_in_the_classes_of_scikit_learn():
     with pytest.warns(engine.DataWarning, match="a combination of columns separates the classes") as caught:
         engine.HorseshoeClassifier(draws=20, warmup=20, random_state=1).fit(X, X[:, 0] > 0)
     assert [one.category for one in caught].count(engine.ConvergenceWarning) == 0
-
-
-def test_names_of_a_data_frame_are_in_the_summary_and_logarithms_agree():
-    pandas = package("pandas")
-    random = np.random.default_rng(5)
-    frame = pandas.DataFrame(random.standard_normal((80, 2)), columns=["age", "dose"])
-    fitted = engine.HorseshoeClassifier(draws=60, warmup=30, chains=2, kernel="px", random_state=0)
-    fitted.fit(frame, frame["dose"] + random.standard_normal(80) > 0)
-    assert [row.name for row in fitted.result_.summary] == ["intercept", "age", "dose", "log_tau"]
-    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(frame)), fitted.predict_proba(frame))
 
 
 @pytest.mark.parametrize("base", [engine.HorseshoeClassifier, engine.HorseshoeRegressor])

@@ -1,28 +1,15 @@
-"""The likelihoods beside probit and logit: formulas, parameters, and that iterations leave the posterior as it is."""
+"""The likelihoods beside probit and logit: formulas, parameters, and targets that are refused."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import engine
-from engine.devices import DevicePool
 from engine.solvers.gibbs.begin import find_mode
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.families import FAMILIES
-from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeRegression
-from engine.solvers.gibbs.validate import settings_for
 from tests.support.engines import engine_of
-from tests.support.invariance import mutate, targets
-from tests.support.samplers import sampling_of, state_of
-
-LEVEL = 1e-6
-REPLICATES, ITERATIONS = 1200, 3
-INTERCEPT_SCALE = 1.5
-X = np.array([[1.2, -0.4], [-0.7, 0.9], [0.5, 1.1], [-1.4, -0.2], [0.3, 0.6]])
-WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
-"""More columns than rows, for the kernel ``gibbs``."""
+from tests.support.samplers import sampling_of
 
 
 def test_an_ordinal_target_of_two_categories_is_probit():
@@ -39,129 +26,6 @@ def test_counts_have_a_negative_binomial_distribution():
         assert found == pytest.approx(stats.nbinom.logpmf(y, size, size / (size + np.exp(margins))), rel=1e-9)
     limit = FAMILIES["counts"].log_likelihood(margins, y, np.array([-9.0]), 4.0)
     assert limit[:20] == pytest.approx(stats.poisson.logpmf(y, np.exp(margins))[:20], rel=1e-3)
-
-
-def p_values(member, family, seed, replicates=REPLICATES, columns=X, ridge=None, kernel="gibbs"):
-    """Gandy and Scott's test: every replicate has data of its own, so a chain of its own.
-
-    With ``ridge`` the prior is a ridge of this scale of tau.
-    """
-    random = np.random.default_rng(seed)
-    ends = {"tau": [], "intercept": [], "beta": [], "auxiliary": [], "error": []}
-    rows, p = columns.shape
-    first = np.arange(rows, dtype=float) if family != "ordinal" else np.array([0, 1, 2, 0, 1])
-    # counts of a heavy-tailed prior would often be too large for float32
-    tau_scale, options = 1.0, {"chains": 1, "kernel": "hmc", "provider": "kernels", "intercept_scale": INTERCEPT_SCALE}
-    ridge = 0.2 if family == "counts" else ridge
-    if ridge is not None:
-        tau_scale, options = ridge, options | {"prior": "ridge", "tau_scale": ridge}
-    if p > rows:
-        options["kernel"] = kernel
-    problem = HorseshoeRegression(columns, first, family)
-    design = Design.of(problem, Options(standardize=False, **options))
-    with (
-        DevicePool([member.info]) as pool,
-        Sampler(pool, design, settings_for(design, Options(standardize=False, **options), seed)) as sampler,
-    ):
-        sampler.set_auxiliary(np.zeros(1))
-        assert sampler.settings.wide == (p > rows and kernel == "gibbs")
-        assert sampler.settings.latent == (p > rows and kernel == "hmc")
-        if not sampler.settings.wide:
-            sampler.weigh_at(np.zeros(1 + p))
-            sampler.make_gram(weighted=True)
-        for number in range(replicates):
-            tau, lam = tau_scale * abs(random.standard_cauchy()), np.abs(random.standard_cauchy(p))
-            lam = np.ones(p) if "prior" in options else lam
-            beta = np.append(INTERCEPT_SCALE * random.standard_normal(), random.standard_normal(p) * lam * tau)
-            law = random.standard_normal if family == "ordinal" else random.standard_cauchy
-            auxiliary = [2.0 * law() if family == "ordinal" else np.log(abs(law()))]
-            y = targets(family, beta[0] + columns @ beta[1:], auxiliary, random)
-            state = state_of(beta[None], tau, np.append(1.0, lam)[None])
-            state["auxiliary"][:, 0] = auxiliary
-            sampler.workers.each(_put_target, y)
-            sampler.set_state(state)
-            for step in range(ITERATIONS):
-                sampler.workers.each(lambda worker, at=ITERATIONS * number + step: worker.moves.iterate(at))
-            found = sampler.state()
-            precision = float(found["chain_state"][0, 0])
-            ends["tau"].append(precision**-0.5)
-            ends["intercept"].append(found["beta"][0, 0] / INTERCEPT_SCALE)
-            local = found["local_precision"][0, 1]
-            ends["beta"].append(found["beta"][0, 1] * np.sqrt(local * precision))
-            ends["auxiliary"].append(float(found["auxiliary"][0, 0]))
-            margin = found["beta"][0, 0] + columns[1] @ found["beta"][0, 1:]
-            ends["error"].append((y[1] - margin) * np.exp(-ends["auxiliary"][-1]))
-    of_auxiliary = stats.norm(scale=2.0).cdf if family == "ordinal" else lambda x: stats.halfcauchy.cdf(np.exp(x))
-    of_tau = stats.halfcauchy(scale=tau_scale).cdf
-    laws = {"tau": of_tau, "intercept": "norm", "beta": "norm", "auxiliary": of_auxiliary}
-    if family in ("normal", "student"):
-        laws["error"] = "norm" if family == "normal" else stats.t(4.0).cdf
-    return {name: float(stats.kstest(ends[name], law).pvalue) for name, law in laws.items()}
-
-
-def _put_target(worker, y):
-    worker.device.put(y.astype(np.float32), worker.rows.target)
-    if worker.design.problem.family == "counts":
-        worker.device.put(y, worker.hamiltonian.auxiliary.values)
-
-
-WIDER = np.column_stack([WIDE, [-0.6, 0.5, 0.2]])
-"""Twice as many columns as rows: the kernel hmc moves sigma and tau with beta integrated out."""
-
-CASES = [
-    *((family, {"seed": 5}) for family in ("normal", "student", "ordinal", "counts")),
-    *((family, {"columns": WIDE}) for family in ("normal", "student")),
-    *(("student", {"columns": WIDE, "ridge": ridge}) for ridge in (0.3, 3.0)),
-    *((family, {"columns": WIDER, "kernel": "hmc"}) for family in ("normal", "student")),
-]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("family", "options"), CASES)
-def test_an_iteration_leaves_the_posterior_as_it_is(device, family, options):
-    found = p_values(device, family, **{"seed": 6, **options})
-    assert {name: p for name, p in found.items() if p < LEVEL} == {}
-
-
-MUTANTS = {
-    "prior of sigma": ("normal", "auxiliary", "density += point->value[k] -", "density += 4.0 * point->value[k] -"),
-    "prior of the thresholds": ("ordinal", "auxiliary", "density -= 0.5 * point->", "density -= -0.4 * point->"),
-    "log sigma in the likelihood": ("student", "auxiliary", "(f32)(log_peak - point->value[0])", "(f32)log_peak"),
-    "threshold of the category above": ("ordinal", "likelihoods", "shape->threshold[(i32)(y + 0.5f)] - x", "30.0f"),
-    "small sizes of counts": ("counts", "auxiliary", "y * log(from / r)", "0.0"),
-    "repeated counts": ("counts", "auxiliary", "sum${i} += times *", "sum${i} += 0.5 * times *"),
-    "logarithm of the size": ("counts", "auxiliary", "log_size = (f32)(-2.0 *", "log_size = (f32)(-1.0 *"),
-    "density of the points": ("normal", "auxiliary", "density += partial[", "density -= 0.5 * partial["),
-}
-
-
-WIDE_MUTANTS = {
-    "prior of sigma beside wide X": ("normal", "wide_scales", " - log(1.0 + exp(2.0 * log_sigma))", ""),
-    "prior of tau": ("normal", "wide_scales", " - 0.5 * log(precision)", ""),
-    "intercept's variance with tau": ("normal", "wide_scales", "variance) + intercept_variance)", "variance))"),
-    "determinant": ("normal", "wide_scales", "0.5 * x * x + log(", "0.5 * x * x + 0.0 * log("),
-    "variances of the old tau": ("normal", "wide", "s *= sqrt(trial", "s += 0.0 * sqrt(trial"),
-    "factor of another point": ("normal", "wide_scales", "].accepted)", "].accepted > 2)"),
-    "sigma missing in the noise": ("normal", "wide", "* exp(LOG_SIGMA(auxiliary[chain]));", "* 1.0;"),
-    "all proposals taken": ("normal", "wide_scales", "density - t->log_density;", "1.0;"),
-    "residuals missing in variances": ("student", "wide_scales", "0.5 * (degrees + apart * apart)", "0.5 * degrees"),
-    "variances as deviations of the noise": ("student", "wide", "d *= sqrt(spread[at]) *", "d *= spread[at] *"),
-    "variances missing in the matrix": ("student", "wide_scales", "? spread[line] *", "?"),
-}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("mutant", "wide"), [(name, name in WIDE_MUTANTS) for name in (*MUTANTS, *WIDE_MUTANTS)])
-def test_a_wrong_formula_is_found(device, mutant, wide, tmp_path, monkeypatch):
-    family, *change = (WIDE_MUTANTS if wide else MUTANTS)[mutant]
-    mutate(*change, tmp_path, monkeypatch)
-    ridge = None if family == "normal" or not wide else 0.3 if "matrix" in mutant else 3.0
-    columns, most = (WIDE, 8) if wide else (X, 1)  # most are found with the fewer replicates
-    assert any(
-        min(p_values(device, family, 5 + wide, number * REPLICATES, columns, ridge).values()) < LEVEL
-        for number in (1, 4, 8)
-        if number <= most
-    )
 
 
 def linear(rows=600, seed=2):

@@ -88,13 +88,6 @@ def test_one_two_and_four_devices_make_the_same_draws(device, kernel, storage, m
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kernel", ["gibbs", "hmc"])
-def test_devices_that_share_the_factorisations_out_make_the_same_draws(device, kernel):
-    one, *others = (draws_of(device, problem_of(400, 270), of, kernel=kernel, draws=6) for of in (1, 2, 4))
-    assert all(np.array_equal(other, one) for other in others)
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(("kernel", "columns"), [("gibbs", 9), ("hmc", 9), ("cg", 9), ("gibbs", 270), ("hmc", 270)])
 def test_devices_that_read_each_others_memory_make_the_same_draws(device, kernel, columns, monkeypatch):
     if not device.submit(lambda running: running.shared_array(running.empty(1, np.float64)) is not None).result():
@@ -173,39 +166,6 @@ def test_backends_agree_over_the_first_iterations():
         assert (np.abs(start - starts[0][0]) < 0.05 * starts[0][1]).all()
 
 
-GIBBS, HMC = {"kernel": "gibbs"}, {"kernel": "hmc"}
-AGREEING = {
-    "conjugate probit": ("probit", 200, 12, {}, {"kernel": "cg", "storage": "sparse"}),
-    "conjugate logit": ("logit", 200, 12, {}, {"kernel": "cg", "storage": "sparse"}),
-    "regularized": ("probit", 300, 6, {"prior": "regularized"}, {"kernel": "cg"}),
-    **{prior: ("probit", 300, 6, {"prior": prior}, {"kernel": "px"}) for prior in ("half_t", "lasso", "ridge")},
-    "beta itself": ("probit", 8, 12, {"slab": 1.0, "standardize": False, "chains": 8}, {"storage": "float16", **HMC}),
-    "normal": ("normal", 60, 80, {"tau_scale": 0.05}, GIBBS),
-    "student": ("student", 60, 80, {"tau_scale": 0.05, "prior": "half_t"}, GIBBS),
-    # a matrix of entries about 1e6; tau is not moved with beta integrated out
-    "shift": ("normal", 60, 80, {"tau_scale": 0.05, "standardize": False, "intercept_scale": 1e3}, GIBBS),
-    "slab": ("student", 60, 80, {"tau_scale": 0.05, "intercept": False, "slab": 1.0}, GIBBS),
-}
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
-@pytest.mark.parametrize("case", AGREEING)
-def test_two_exact_samplers_agree(device, case):
-    family, rows, columns, options, other = AGREEING[case]
-    random = np.random.default_rng(7)
-    X = np.round(16.0 * random.standard_normal((rows, columns))) / 16.0  # which half precision holds exactly
-    y = X[:, :3] @ ([1.2, -0.8, 0.4] if rows > columns else [3.0, -2.0, 1.0]) + random.standard_normal(rows)
-    y = y + 500.0 * (case == "shift") if family in ("normal", "student") else y > 0
-    problem = engine.HorseshoeRegression(X, y, family)
-    first = solve_on(device, problem, draws=1000, seed=3, **HMC, **options)
-    second = solve_on(device, problem, draws=1200, seed=4, **other, **options)
-    for one, two in zip(first.summary, second.summary, strict=True):
-        error = one.sd * np.sqrt(1.0 / one.ess_bulk + 1.0 / two.ess_bulk)
-        assert one.mean == pytest.approx(two.mean, abs=5.0 * error), one.name
-        assert 0.6 < one.sd / two.sd < 1.67, one.name
-
-
 # --- controls -------------------------------------------------------------------------------------------------------
 
 
@@ -282,16 +242,3 @@ def test_a_chain_keeps_its_coefficients_where_a_factorisation_fails(device, kern
         failed = failed[:, 1:] / np.linalg.norm(failed[:, 1:], axis=1, keepdims=True)  # the intercept is not rescaled
     assert np.ptp(failed, axis=0).max() < 1e-12
     assert any(message in event.message for event in notices if event.type == "notice")
-
-
-@pytest.mark.full
-def test_columns_may_have_the_names_of_other_quantities(device):
-    nameless = problem_of(200, 4)
-    problem = engine.HorseshoeProbit(nameless.X, nameless.y, names=["intercept", "log_tau", "x2", "x3"])
-    result = solve_on(device, problem, intercept=False, coefficients=["log_tau", "intercept"], draws=20, warmup=20)
-    assert result.arrays["kept"].tolist() == [1, 0]
-    assert result.arrays["beta"].mean(axis=(0, 1)) == pytest.approx(result.arrays["mean"][[1, 0]])
-    whole = solve_on(device, problem, intercept=False, draws=20, warmup=20)
-    assert engine.log_likelihood(problem, whole).sum(axis=2) == pytest.approx(whole.arrays["lp"], rel=1e-4)
-    with pytest.raises(engine.OptionError, match="no coefficient 'intercept'"):
-        solve_on(device, nameless, intercept=False, coefficients=["intercept"])

@@ -4,12 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import engine
 from engine.cli import command_line
-from engine.solvers.gibbs.design.matrix import Design
-from engine.solvers.gibbs.options import Options
 from tests.support.engines import engine_of
 
 
@@ -115,39 +112,6 @@ def test_the_command_line_prints_constant_and_rare_columns_by_name(tmp_path, cap
     errors = capsys.readouterr().err
     for text in ("warning: 1 column is constant ('const')", "warning: 1 column ('flag') has an unusual value"):
         assert errors.count(text) == 1
-
-
-@pytest.mark.full
-def test_a_unit_that_the_prior_does_not_fit_is_a_warning_where_rows_are_few(device):
-    random = np.random.default_rng(3)
-    X = random.standard_normal((20, 30))
-    y = 1000 * X[:, 0] + 300 * random.standard_normal(20)
-    (found,) = warnings_of(device, engine.HorseshoeRegression(X, y), standardize=False)
-    assert "use standardize = true or another unit" in found
-    assert warnings_of(device, engine.HorseshoeRegression(X, y)) == []
-    assert warnings_of(device, engine.HorseshoeRegression(X, y / 1000), standardize=False) == []
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("prior", ["horseshoe", "regularized"])
-def test_columns_of_tiny_numbers_are_not_constant(device, kind, prior):
-    random = np.random.default_rng(4)
-    X = np.round(random.standard_normal((100, 3)), 1)
-    y = X[:, 0] + random.standard_normal(100)
-    unit = 2.0**-660  # about 1e-199
-    made = sparse.csr_array if kind == "sparse" else np.asarray
-    plain, tiny = (engine.HorseshoeRegression(made(X * u), y * u) for u in (1.0, unit))
-    options = Options(kernel="hmc", prior=prior)
-    usual, small = Design.of(plain, options), Design.of(tiny, options)
-    assert small.active.tolist() == [0, 1, 2]
-    assert small.scale == pytest.approx(usual.scale * unit, rel=1e-12, abs=0.0)
-    assert small.target() == pytest.approx(usual.target(), rel=1e-6)
-    assert small.rows(0, 100) == pytest.approx(usual.rows(0, 100), rel=1e-6)
-    result = engine_of(device).solve(tiny, prior=prior, **SHORT)
-    assert result.arrays["mean"][1] == pytest.approx(1.0, abs=0.4)
-    with pytest.raises(engine.ProblemError, match="column 'x0' has values whose inverses are beyond float64"):
-        Design.of(engine.HorseshoeRegression(X * 1e-300, y), Options(kernel="hmc"))
 
 
 @pytest.mark.parametrize("apart", [1e-4, 1e-5])  # the second is collinear in float32

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 import engine
-from engine.errors import ProblemError
 from engine.runs.run import Run
 from engine.solvers.gibbs import reporting as reporting_module
 from engine.solvers.gibbs import solve as solve_module
-from engine.solvers.gibbs import validate as validate_module
 from engine.solvers.gibbs.design.entries import Entries
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.sampler import Sampler
@@ -109,19 +107,6 @@ def test_a_limit_leaves_half_of_the_iterations_for_draws(device, kernel, monkeyp
     longer = owner.resume(folder).wait()
     assert (longer.status, longer.counters["draws"]) == ("complete", 200)
     assert np.isfinite(longer.arrays["mean"]).all()
-
-
-def test_columns_of_a_large_design_are_looked_at_in_the_run(device, monkeypatch, tmp_path):
-    monkeypatch.setattr(validate_module, "_SEEN_FIRST", 0)
-    owner = engine_of(device)
-    run = owner.start(engine.HorseshoeProbit(np.ones((20, 2)), np.arange(20) % 2), run_folder=tmp_path / "run")
-    with pytest.raises(ProblemError, match="every column of X is constant"):
-        run.wait(PATIENCE)
-    assert not (tmp_path / "run").exists()
-    chosen = owner.solve(problem_of(), seed=1, draws=4, warmup=4)
-    monkeypatch.undo()
-    seen_first = owner.solve(problem_of(), seed=1, draws=4, warmup=4)
-    assert np.array_equal(chosen.arrays["beta"], seen_first.arrays["beta"])
 
 
 @pytest.mark.parametrize("options", [{"streaming": "never"}, {"streaming": "always"}, {"storage": "sparse"}])

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.benchmarks.gibbs.mixing import KINDS, mixing_problems
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
@@ -77,10 +76,3 @@ def test_the_result_names_the_causes_of_slow_mixing(device):
     messages = [event.message for event in notices if event.type == "notice"]
     assert any("'a1', 'a2', 'a3' are exactly collinear" in message for message in messages)
     assert any("('rare')" in message and "one class only" in message for message in messages)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_data_for_the_benchmark_of_mixing_are_the_same_each_time_and_have_two_classes(kind):
-    first, again = mixing_problems([kind, kind])
-    assert np.array_equal(first.X, again.X)
-    assert 0.001 < first.y.mean() < 0.999

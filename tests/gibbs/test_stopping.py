@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 
 import engine
-from engine.errors import DeviceError, DeviceLost, OutOfDeviceMemory, RunFolderError
+from engine.errors import DeviceError, RunFolderError
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.gibbs import solve as solve_module
 from engine.solvers.gibbs.checkpoint import Convergence, checkpoint_of, snapshot_of
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.matrices import Matrices
-from engine.solvers.gibbs.device.sampler import Sampler
 from engine.solvers.gibbs.draws.diagnostics import check_points
-from engine.solvers.gibbs.moves.conjugate import ConjugateMoves
-from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.posterior import verdict
 from engine.solvers.gibbs.solve import new_state
@@ -103,16 +100,6 @@ def test_the_chains_go_on_without_a_device_that_fails(device, kernel, lost, laun
     assert ("begin again" if launch == 1 else "go on from iteration") in notices[0]
 
 
-@pytest.mark.full
-def test_too_little_memory_on_a_device_is_an_error_of_the_run(device, monkeypatch):
-    def full(self, weighted):
-        raise DeviceLost("x", 0, OutOfDeviceMemory("no memory left")) from OutOfDeviceMemory("no memory left")
-
-    monkeypatch.setattr(Sampler, "make_gram", full)
-    with pytest.raises(OutOfDeviceMemory, match="no memory left"):
-        engine_of(device, 2).solve(problem_of(100, 4), draws=10, warmup=10, chains=2)
-
-
 def as_of_conjugate_gradients(arrays, state):
     state["kernel"] = "cg"
     for name in ("weight", "curvature", "control", "mode_auxiliary"):
@@ -171,27 +158,3 @@ def test_a_time_limit_ends_the_large_products_and_factors_of_the_start(device, m
     assert engine_of(device).solve(problem_of(), time_limit=0.2).status == "time_limit"
     monkeypatch.undo()
     assert engine_of(device).solve(problem_of(), draws=5, warmup=5).status == "complete"
-
-
-@pytest.mark.parametrize("kernel", ["hmc", "cg"])
-def test_a_stop_ends_an_iteration_that_takes_long_and_keeps_the_draws_before(device, monkeypatch, kernel):
-    problem, options = problem_of(), {"seed": 4, "chains": 2, "warmup": 20, "kernel": kernel}
-    whole, runs = engine_of(device).solve(problem, draws=40, **options), []
-    moves = HamiltonianMoves if kernel == "hmc" else ConjugateMoves
-    iterate = moves.iterate
-
-    def stopped(self, step):
-        if step == 60:
-            runs[0].stop()
-            until_stopped(self._rows)
-        iterate(self, step)
-
-    monkeypatch.setattr(moves, "iterate", stopped)
-    monkeypatch.setattr("engine.runs.run.is_overdue", lambda overdue, cpu, patience: overdue > PATIENCE)
-    monkeypatch.setattr("engine.runs.run.OFFERED_GRACE", PATIENCE)
-    runs.append(engine_of(device).start(problem, draws=5000, **options))
-    result = runs[0].outcome(PATIENCE)
-    assert result.status == "interrupted"
-    kept = result.counters["draws"]
-    assert 0 < kept <= 40
-    assert np.array_equal(result.arrays["beta"], whole.arrays["beta"][:, :kept])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine import Knapsack
 from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
-from engine.solvers.knapsack.core import Core, search_core
+from engine.solvers.knapsack.core import search_core
 from engine.solvers.knapsack.ordering import by_efficiency, by_weight
 from engine.solvers.knapsack.presolve import presolve
 from tests.support.examples import examples
@@ -90,33 +90,6 @@ def test_presolving_and_the_core_find_the_optimum(problem):
     profit, weight = problem.evaluate(reduced.best)
     assert profit == reduced.objective == reduced.bound == best
     assert weight <= problem.capacity
-
-
-@examples(50)
-@given(problem=problems())
-def test_a_search_without_time_claims_no_proof_and_loses_no_solution(problem):
-    profits, weights = problem.profits, np.maximum(problem.weights, 1)
-    order = by_efficiency(profits, weights)
-    core = Core(profits, weights, problem.capacity, order, 0, 2**40)
-    core.run(-1.0)
-    if core.solution is not None:
-        assert int(profits[core.solution].sum()) == core.objective <= optimal_value(problem)
-        assert int(weights[core.solution].sum()) <= problem.capacity
-    if core.proved:
-        assert core.objective == optimal_value(problem)
-
-
-@examples(100)
-@given(problem=problems())
-def test_bounds_with_a_number_of_items_hold_for_every_better_solution(problem):
-    fits = problem.weights <= problem.capacity
-    profits, weights = problem.profits[fits], problem.weights[fits]
-    if not len(profits) or int(weights.sum()) <= problem.capacity or not profits.all():
-        return
-    order, best = by_efficiency(profits, weights), optimal_value(problem)
-    for objective in (int(profits[greedy(profits, weights, problem.capacity, order)].sum()), best - 1):
-        found = Relaxation.with_cardinality(profits, weights, problem.capacity, objective)
-        assert found is None or best <= max(objective, found.bound)
 
 
 def test_an_exchange_takes_the_best_of_all_small_changes():

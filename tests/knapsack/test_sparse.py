@@ -18,9 +18,7 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
-from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse.host import HostDecisions
-from engine.solvers.knapsack.sparse.items import SparseItems
 from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.engines import engine_of
 from tests.support.examples import examples
@@ -56,27 +54,6 @@ def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
             patch.setattr(buffers, "_FIRST_SLOTS", 1)
             patch.setattr(buffers, "_FIRST_DECISIONS", 1)
         assert_optimal(one_device, problem, variant="sparse", reduce=reduce, keep_memory=keep)
-
-
-@given(problem=problems(), entries=st.sampled_from([1 << 22, 40]))
-@examples(60)
-def test_every_relaxation_bounds_the_best_of_the_items_left(monkeypatch, problem, entries):
-    """Prefix sums of gains, interpolated, against Bellman's recurrence over the items still to come."""
-    indices = np.arange(problem.n)
-    items = SparseItems.of(indices, problem.weights, problem.profits, problem.capacity)
-    with monkeypatch.context() as patch:
-        patch.setattr(sparse_items, "_TABLE_ENTRIES", entries)  # with few, several steps share one
-        relaxations = items.relaxations
-    for step in {0, 1, len(items) // 2, len(items)}:
-        first, count = int(relaxations.first[step]), int(relaxations.count[step])
-        weights = relaxations.weights[first : first + count + 1]
-        gains = relaxations.gains[first : first + count + 1]
-        assert (np.diff(gains)[:-1] * np.diff(weights)[1:] >= np.diff(gains)[1:] * np.diff(weights)[:-1]).all()
-        residual = problem.capacity // 2
-        left = Knapsack(items.profits[step:], items.weights[step:], max(1, residual))
-        fitting = min(residual, int(weights[-1]))
-        bound = np.interp(fitting, weights, gains) + items.multiplier * fitting
-        assert bound >= optimal_value(left) - 1e-6 * abs(bound) or residual < 1
 
 
 @pytest.mark.few(1)
@@ -191,25 +168,6 @@ def test_items_are_found_however_few_decisions_devices_and_host_keep(
         patch.setattr(HostDecisions, "close", closed)
         result = engine_of(device, devices).solve(problem, variant="sparse", reduce=False, keep_memory=keep)
     assert_solved(result, problem)
-
-
-def test_the_route_says_where_the_table_was(device):
-    problem = even(1)
-    expected = engine_of(device).solve(problem, variant="sparse", reduce=False)
-    small = engine_of(device, 3).solve(even(2), variant="sparse", reduce=False)  # stays on one device
-    assert small.counters["exchanged_bytes"] == 0
-    assert not any("shared" in str(one.arrays["route"]) for one in (expected, small))
-    with small_devices():
-        result = engine_of(device, 3).solve(problem, variant="sparse", reduce=False)
-    assert str(result.arrays["route"]).endswith("shared by 3 devices")
-    assert result.counters["exchanged_bytes"] > 0
-    assert_same(problem, result, expected)
-    events = []
-    with small_devices(slots=40):
-        result = engine_of(device, 2).solve(problem, variant="sparse", reduce=False, on_event=events.append)
-    assert str(result.arrays["route"]).endswith("shared by 2 devices, partly in the host's memory")
-    assert any(isinstance(event, Notice) and "no longer fits the devices" in event.message for event in events)
-    assert_same(problem, result, expected)
 
 
 def test_a_table_that_fits_neither_devices_nor_host_is_refused(device, monkeypatch):

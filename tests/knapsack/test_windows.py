@@ -1,7 +1,5 @@
 """Items of equal weight and profit, many of which share a launch."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,11 +7,10 @@ from hypothesis import strategies as st
 
 from engine import Knapsack
 from engine.devices import Capabilities
-from engine.references.knapsack import optimal_value
 from engine.solvers.knapsack.dense import table as dense_table
 from engine.solvers.knapsack.dense.schedule import GroupRules, Schedule
 from engine.solvers.knapsack.dense.worker import RowWorker
-from engine.solvers.knapsack.programs import Shapes, shapes_for
+from engine.solvers.knapsack.programs import Shapes
 from tests.support.examples import examples
 from tests.support.knapsacks import assert_optimal
 
@@ -93,9 +90,7 @@ def test_their_profile_is_exact_up_to_the_largest_profits(one_device, monkeypatc
     weights = np.repeat([7, 12, 5, 30], copies)
     assert total * 0.98 < int(profits.sum()) < total
     problem = Knapsack(profits, weights, int(weights.sum()) * 2 // 3)
-    profile = one_device.solve(problem, variant="classes", reduce=False, profile=True).arrays["profile"]
-    for capacity in range(1, problem.capacity + 1, 7):
-        assert profile[capacity] == optimal_value(Knapsack(profits, weights, capacity))
+    assert_optimal(one_device, problem, variant="classes", reduce=False, profile=True)
     assert "window" in launched
 
 
@@ -152,18 +147,3 @@ def test_weights_of_more_than_32_bits_are_processed_one_by_one():
     weights = np.array([2**31 - 1] * 2 + [2**31] * 2)
     schedule, _ = Schedule.build(np.arange(4), weights, weights, GroupRules(halo=100, depths=(2,)))
     assert [(group.kind, group.items) for group in schedule.groups] == [("row", 1), ("row", 1), ("class", 2)]
-
-
-@pytest.mark.parametrize(
-    ("value", "memory", "expected"),
-    [
-        ("i32", 227, (128, 128, 384)),
-        ("i32", 48, (64, 128, 384)),
-        ("i64", 227, (64, 64, 384)),
-        ("i32", 16, (64, 64, 832)),
-    ],
-)
-def test_a_group_of_windows_fits_its_local_memory(value, memory, expected):
-    shapes = shapes_for(dataclasses.replace(GPU, local_memory=memory << 10), value)
-    assert (shapes.window_block, shapes.window_slots, shapes.window_items_per_unit) == expected
-    assert shapes.window_block * shapes.window_slots * shapes.item_bytes <= memory << 10

@@ -16,6 +16,7 @@ from engine.solvers.linprog.multifrontal.orders import minimum_degree
 from engine.solvers.linprog.sparse.factors import SuperLU
 from engine.solvers.linprog.sparse.products import lower_pattern, products_of
 from engine.solvers.linprog.systems import costs
+from tests.support.matrices import edges, grid
 
 pytestmark = pytest.mark.host
 CORE = replace(CUDA_GPU, simt=False, compute_units=1, launch_cost=0.0)
@@ -25,21 +26,14 @@ SIZES |= {"scattered": (210, 280, 350, 420), "full": (40, 60, 80, 100)}
 
 def columns(kind, m):
     """A matrix with a column or two a row, whose normal equations fill in hardly at all, or much, or wholly."""
-    random = np.random.default_rng(m)
-    rows = np.arange(m)
-    if kind == "band":
-        ends = [np.minimum(rows + 1, m - 1)]
-    elif kind == "grid":
-        side = round(m**0.5)
-        ends = [np.where(rows % side < side - 1, rows + 1, rows), np.minimum(rows + side, m - 1)]
-    elif kind == "star":
-        ends = [np.full(m, m - 1)]
-    elif kind == "scattered":
-        ends = [random.integers(0, m, m) for _ in range(3)]
-    else:
+    random, rows = np.random.default_rng(m), np.arange(m)
+    if kind == "grid":
+        return grid(round(m**0.5))
+    if kind == "full":
         return sp.csc_array(random.random((m, m + 20)))
-    parts = [sp.csc_array((np.ones(2 * m), (np.r_[rows, end], np.r_[rows, rows])), shape=(m, m)) for end in ends]
-    return sp.csc_array(sp.hstack([sp.eye_array(m), *parts]))
+    ends = {"band": np.minimum(rows + 1, m - 1), "star": np.full(m, m - 1), "scattered": random.integers(0, m, (3, m))}
+    ends = np.broadcast_to(ends[kind], (3 if kind == "scattered" else 1, m))
+    return edges(m, [pair for end in ends for pair in zip(rows, end, strict=True) if pair[0] != pair[1]])
 
 
 def seconds(work):

@@ -1,55 +1,18 @@
 """HiGHS in threads and child processes, presolve and the way back, vertices and their ranges."""
 
-import time
-
 import highspy
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import engine
 from engine.solvers.linprog.highs import presolve
 from engine.solvers.linprog.highs.model import model_of
-from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
+from engine.solvers.linprog.highs.presolve import Presolve
 from engine.solvers.linprog.highs.process import ChildError, ChildProcess
-from engine.solvers.linprog.highs.threads import start_thread, wait_for
-from engine.solvers.linprog.methods.highs import HighsMethod
 from engine.solvers.linprog.verification.audit import audit
-from engine.solvers.linprog.verification.rays import proves_infeasible, proves_unbounded
 from tests.support.races import reference, solved, sparse_program
 
 pytestmark = pytest.mark.host
-
-
-def test_highs_in_a_thread_finds_what_highs_finds():
-    options = {"solver": "simplex", "parallel": "off"}
-    for seed in range(3):
-        problem = sparse_program(seed)
-        found = HighsHere().run(problem, options)
-        assert found["status"] == "optimal"
-        assert audit(problem, found["x"], found["row_duals"]).error <= 1e-9
-        assert found["x"] @ problem.c == pytest.approx(reference(problem), rel=1e-9)
-    row = np.random.default_rng(1).random(20) + 0.5
-    infeasible = engine.LinearProgram(np.ones(20), A_ub=sp.csr_array(np.stack([row, -row])), b_ub=[1.0, -2.0])
-    found = HighsHere().run(infeasible, options)
-    assert found["status"] == "infeasible"
-    assert max(proves_infeasible(infeasible, sign * found["farkas"]) for sign in (1, -1)) > 0.0
-    unbounded = engine.LinearProgram([-1.0, -1.0], A_ub=sp.csr_array([[1.0, -1.0], [-1.0, 1.0]]), b_ub=[1, 1])
-    assert proves_unbounded(unbounded, HighsHere().run(unbounded, options)["ray"])
-
-
-def test_highs_in_a_thread_is_stopped():
-    """A program that the simplex method needs many seconds for."""
-    random = np.random.default_rng(0)
-    a = sp.random_array((700, 1400), density=0.03, rng=random, format="csr")
-    slow = engine.LinearProgram(random.random(1400), A_eq=a, b_eq=a @ random.random(1400))
-    work = HighsHere()
-    thread = start_thread(lambda: work.run(slow, {"solver": "simplex", "parallel": "off"}))
-    assert wait_for(work.presolved, lambda: None).status in ("reduced", "not_reduced")
-    time.sleep(0.05)
-    assert not thread.done()
-    work.stop()
-    assert thread.result(30)["status"] == "time limit reached"
 
 
 def test_other_threads_of_highs_in_this_process_do_no_harm(owner):
@@ -63,17 +26,6 @@ def test_other_threads_of_highs_in_this_process_do_no_harm(owner):
     assert result.status == "optimal"
     assert result.arrays["racers"][0] == "HiGHS simplex"
     highspy.Highs.resetGlobalScheduler(True)
-
-
-def test_highs_in_a_child_ends_before_the_run_and_shows_its_point():
-    random = np.random.default_rng(5)
-    a = sp.random_array((400, 800), density=0.2, rng=random, format="csr")
-    problem = engine.LinearProgram(-random.random(800), A_ub=a, b_ub=a @ random.random(800))
-    limited = HighsMethod(problem, "simplex", 1e-8, time_left=lambda: 0.02)
-    news = limited.collect()
-    limited.close()
-    assert news.ended
-    assert news.point is None or news.point[0].shape == (800,)  # on a very fast machine it is the optimum
 
 
 def test_a_process_that_ends_is_an_error_and_not_a_hang():
@@ -106,18 +58,6 @@ def test_presolve_and_its_way_back(monkeypatch, apart):
     assert found.error < 1e-7
     assert found.primal == pytest.approx(reference(problem), rel=1e-6)
     assert bool(polls) == apart
-
-
-def test_a_vertex_has_a_basis(owner):
-    problem = engine.LinearProgram(
-        np.ones(6), A_eq=sp.csr_array(np.array([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])), b_eq=[3.0, 6.0]
-    )
-    vertex = owner.solve(problem, presolve=False, basis=True)
-    assert np.count_nonzero(vertex.solution) == 2
-    assert vertex.objective == pytest.approx(9.0)
-    basic = int((vertex.arrays["column_status"] == 1).sum()) + int((vertex.arrays["row_status"] == 1).sum())
-    assert basic == problem.m
-    assert (vertex.solution[vertex.arrays["column_status"] != 1] == 0.0).all()
 
 
 def test_an_inner_point_is_moved_to_a_vertex_in_a_process_that_has_solved_nothing(owner):

@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 
 import engine
 from engine.devices.kernels.variants import CUDA_GPU
@@ -17,18 +15,16 @@ from engine.solvers.linprog.forms.standard import with_slacks
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
-from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
-from engine.solvers.linprog.sparse import long_lines, products
+from engine.solvers.linprog.sparse import products
 from engine.solvers.linprog.systems import choose, costs, fronts, host, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem
 from engine.solvers.linprog.systems.host import HostSystem
-from tests.support.examples import examples
 from tests.support.linear_systems import GivenTheta, shard_data
 from tests.support.matrices import MATRICES, filled, grid, lower_pattern, tree_of, with_identity
 from tests.support.needs import package
 from tests.support.races import reference, sparse_program
-from tests.support.random_programs import KINDS, program
+from tests.support.random_programs import program
 
 
 @pytest.fixture(params=["minimum degree", "nested dissection"])
@@ -86,33 +82,6 @@ def test_solutions_leave_no_residual(device, monkeypatch, name, large):
     assert np.abs(matrix @ found - rhs).max() <= 1e-12 * max(1.0, norm * np.abs(found).max())
     expected = np.linalg.solve(matrix.toarray(), rhs)
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["arrow", "dense", "scattered and dense"])
-def test_long_rows_are_formed_in_chunks(device, monkeypatch, name):
-    columns = MATRICES[name]
-    theta, rhs = np.linspace(0.5, 2.0, columns.shape[1]), np.arange(columns.shape[0]) - 7.0
-
-    def solve(opened):
-        factor = factorised(opened, columns, theta, 1.0)
-        assert factor.factor(0.25, 0.5)
-        found = factor.solve(rhs), factor._chunks.row.size
-        factor.close()
-        return found
-
-    expected, none = device.submit(solve).result()
-    with monkeypatch.context() as patched:
-        patched.setattr(long_lines, "_LONG_FORMED", 40)
-        patched.setattr(long_lines, "_CHUNK", 16)
-        patched.setattr(multifrontal, "chunks_of", lambda *given: long_lines.chunks_of(*given[:3], True))
-        found, chunks = device.submit(solve).result()
-    assert none == 0
-    assert chunks > 10
-    matrix = ((columns * theta) @ columns.T).toarray()
-    matrix += np.diag(0.25 * np.diagonal(matrix) + 0.5)
-    for one in (found, expected):
-        assert np.allclose(one, np.linalg.solve(matrix, rhs), rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def test_rows_that_depend_on_others_have_no_part_in_solutions(device):
@@ -194,17 +163,6 @@ def test_the_order_of_metis_is_made_by_a_child_process(device, monkeypatch):
     monkeypatch.setattr(dissection, "new_child", lambda _: (_ for _ in ()).throw(ChildError("no process")))
     assert np.array_equal(found._dissection(pattern.shape[0], rows, columns), here)
     found.close()
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("count", [1, 2])
-def test_the_method_reaches_the_optimum_of_the_host_s_factor(device, count):
-    problem = sparse_program(7, 190, 300)
-    with engine.Engine(devices=[device.info.id] * count) as owner:
-        results = [owner.solve(problem, linear_solver=solver) for solver in ("sparse_cholesky", "multifrontal")]
-    assert [result.status for result in results] == ["optimal"] * 2
-    assert results[0].objective == pytest.approx(results[1].objective, rel=1e-8)
-    assert results[1].counters["factor_nonzeros"] > 0
 
 
 def predicted(columns, dense_fits, **traits):
@@ -323,17 +281,6 @@ def test_solutions_are_those_of_dense_normal_equations(library, monkeypatch, map
     found.close()
 
 
-@pytest.mark.parametrize("kind", ["augmented", "normal"])
-def test_pivots_of_the_wrong_sign_are_reported(library, kind):
-    given = data(60, 90, 12)
-    shards = GivenTheta()
-    found = HostSystem(given, kind, shards.get_theta)
-    for theta in (-1.0, np.nan):
-        shards.form(found, np.full(given.N, theta))
-        assert found.factor(0.0, 0.0)
-    found.close()
-
-
 @pytest.mark.few(2)
 def test_normal_equations_follow_factors_that_fail(library):
     given = data(300, 400, 60)
@@ -389,22 +336,6 @@ def test_auto_takes_the_augmented_system_where_normal_equations_fill_in(device, 
             entries[solver] = result.counters.get("factor_nonzeros")
     assert entries["augmented"] < 0.2 * entries["sparse_cholesky"]
     assert device.info.capabilities.simt or entries["auto"] == entries["augmented"]
-
-
-@examples(60)
-@given(
-    kind=st.sampled_from([kind for kind in KINDS if kind not in ("infeasible", "unbounded")]),
-    seed=st.integers(0, 2**32 - 1),
-    m=st.integers(3, 60),
-    n=st.integers(3, 80),
-)
-def test_optima_are_those_of_highs(owner, kind, seed, m, n):
-    arguments = program(kind, m, n, seed)
-    arguments |= {name: sp.csr_array(arguments[name]) for name in ("A_ub", "A_eq")}
-    problem = engine.LinearProgram(**arguments)
-    result = owner.solve(problem, method="mpc", linear_solver="augmented", presolve=False)
-    assert result.status == "optimal"
-    assert result.objective == pytest.approx(reference(problem), rel=1e-6, abs=1e-6)
 
 
 def test_a_time_limit_ends_an_analysis(device, monkeypatch):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import engine
@@ -92,17 +91,6 @@ def test_programs_without_an_optimum_end_with_certificates(device):
     costs = np.tile([1.0, 0.0], (9, 1))
     costs[7] = -1.0, 0.0
     assert engine.solve_many(free, c=costs, devices=[device.info.id]).status[7] == "unbounded"
-
-
-def test_a_sparse_program_with_more_rows_than_the_kernel_takes(device):
-    random = np.random.default_rng(5)
-    a = sp.random_array((150, 200), density=0.03, rng=random, format="csr")
-    x = random.random((2, 200))
-    base = engine.LinearProgram(np.ones(200), A_eq=a, b_eq=a @ x[0])
-    found = engine.solve_many(base, b_eq=x @ a.T, devices=[device.info.id])
-    for k in range(2):
-        expected = linprog(np.ones(200), A_eq=a, b_eq=a @ x[k])
-        assert found.objective[k] == pytest.approx(expected.fun, rel=1e-6)
 
 
 def test_arrays_that_do_not_fit_are_refused():

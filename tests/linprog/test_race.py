@@ -1,10 +1,8 @@
 """Races of methods, and their time limits."""
 
-import dataclasses
 import threading
 import time
 from concurrent.futures import Future, wait
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +17,9 @@ from engine.solvers.linprog.highs.model import model_of
 from engine.solvers.linprog.highs.presolve import HighsHere, Presolve
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.highs.threads import start_thread
-from engine.solvers.linprog.methods import at_once, interior, race, start
+from engine.solvers.linprog.methods import at_once, interior, start
 from engine.solvers.linprog.methods import highs as racer
-from engine.solvers.linprog.methods.base import MethodUpdate, unchanged
+from engine.solvers.linprog.methods.base import MethodUpdate
 from engine.solvers.linprog.methods.highs import HighsMethod
 from engine.solvers.linprog.methods.race import Race
 from engine.solvers.linprog.options import Options
@@ -58,41 +56,6 @@ def test_a_race_ends_with_an_audited_optimum_and_its_winner(owner):
         assert children() <= before
 
 
-def slow_simplex(monkeypatch):
-    """HiGHS's simplex method ends only when it is stopped."""
-
-    def solve_late(work):
-        while not work._stopped:
-            time.sleep(0.005)
-        return {"status": "time limit reached", "iterations": 0}
-
-    monkeypatch.setattr(child.Presolved, "solve", solve_late)
-
-
-@pytest.mark.cpu  # HiGHS has no threads beside a GPU
-@pytest.mark.parametrize("shift", [0.0, 1.0])
-def test_on_two_cores_the_interior_point_method_of_highs_works_on_what_the_simplex_method_has_presolved(
-    owner, device, monkeypatch, shift
-):
-    """With crossover, in a child process, if its point is not exact."""
-    no_interior_point(monkeypatch)
-    slow_simplex(monkeypatch)
-    solve_interior = child.Presolved.solve_interior
-
-    def shifted(*given):
-        found = solve_interior(*given)
-        return found | {"x": found["x"] + shift}
-
-    monkeypatch.setattr(child.Presolved, "solve_interior", shifted)
-    monkeypatch.setattr(start, "host_cores", lambda: 2)
-    before = children()
-    result = solved(owner, sparse_program(3))
-    assert result.arrays["racers"][0] == "HiGHS ipm"
-    assert result.counters["highs_iterations"] > 0
-    settle(owner)
-    assert children() <= before
-
-
 @pytest.mark.parametrize("patience", [60.0, 0.0])
 def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(monkeypatch, patience):
     monkeypatch.setattr(at_once, "_NONZEROS", -1)
@@ -102,67 +65,6 @@ def test_devices_are_opened_only_for_what_highs_has_not_solved_meanwhile(monkeyp
         assert closed.is_open == (patience == 0.0)
     assert (result.backend == "host") == (patience > 0.0)
     assert patience == 0.0 or result.arrays["racer_outcomes"][0] == "won"
-
-
-@pytest.mark.cpu  # HiGHS has no threads beside a GPU
-def test_what_highs_begins_before_devices_are_opened_goes_on_in_the_race(monkeypatch):
-    """Each of its methods is started once, whoever wins."""
-    made = []
-    for kind in (start.HighsThread, start.HighsInteriorThread):
-        monkeypatch.setattr(kind, "__init__", counted(kind.__init__, made, kind.__name__))
-    no_interior_point(monkeypatch)
-    monkeypatch.setattr(at_once, "_PATIENCE", 0.0)
-    monkeypatch.setattr(at_once, "method_for", lambda *_: "race")
-    monkeypatch.setattr(solve, "method_for", lambda *_: "race")
-    monkeypatch.setattr(start, "SOON_NONZEROS", 0)
-    monkeypatch.setattr(start, "host_cores", lambda: 2)
-    monkeypatch.setattr(child, "simplex", lambda *_: pytest.fail("the simplex method was started once more"))
-    with engine.Engine() as owner:
-        solved(owner, sparse_program(3), method="auto")
-    assert sorted(made) == ["HighsInteriorThread", "HighsThread"]
-    assert not start.Begun._offered
-
-
-def counted(function, calls, name):
-    def call(*given, **named):
-        calls.append(name)
-        return function(*given, **named)
-
-    return call
-
-
-@pytest.mark.cpu
-def test_hipo_takes_the_place_of_the_older_interior_point_method(owner, monkeypatch):
-    """Where it is installed: here the older one stands for it."""
-    no_interior_point(monkeypatch)
-    slow_simplex(monkeypatch)
-    solve_interior = child.Presolved.solve_interior
-    asked = []
-
-    def solve_it(work, options, stopped):
-        asked.append(options["solver"])
-        if options["solver"] == "hipo":
-            return solve_interior(work, options | {"solver": "ipm"}, stopped)
-        assert stopped.wait(30.0)
-        return {"status": "interrupted by user", "iterations": 0}
-
-    monkeypatch.setattr(child.Presolved, "solve_interior", solve_it)
-    monkeypatch.setattr(start, "host_cores", lambda: 2)
-    monkeypatch.setattr(start, "has_hipo", lambda: True)
-    result = solved(owner, sparse_program(3))
-    assert (asked, result.arrays["racers"][0]) == (["ipm", "hipo"], "HiGHS hipo")
-    settle(owner)
-
-
-@pytest.mark.parametrize("solver", ["simplex", "ipm"])
-@pytest.mark.usefixtures("no_head_start")
-def test_highs_may_win(owner, monkeypatch, solver):
-    no_interior_point(monkeypatch)
-
-    monkeypatch.setattr(solve, "start_highs_simplex", lambda problem, *_: [HighsMethod(problem, solver, 1e-8)])
-    racers = solved(owner, sparse_program(3)).arrays["racers"].tolist()
-    assert f"HiGHS {solver}" in racers
-    assert all(name.startswith("HiGHS") for name in racers)
 
 
 @pytest.mark.usefixtures("no_head_start")
@@ -373,25 +275,6 @@ def test_a_proof_ends_a_race_that_highs_has_given_up(owner, monkeypatch):
     assert (result.status, result.counters["highs_iterations"]) == ("infeasible", 7)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("error", "times"), [(1e-3, 3), (0.9, 1)])
-def test_presolve_is_given_up_at_once_where_duals_are_lost(owner, monkeypatch, error, times):
-    seen, real = [], race.Race._audited
-
-    def judged(self, one, news):
-        found = real(self, one, news)
-        if isinstance(one, interior.InteriorMethod) and found.point is not None:
-            seen.append(one.restore is not unchanged)
-            if len(seen) <= times:
-                worse = dataclasses.replace(found.point.audit, dual_infeasibility=error)
-                found = dataclasses.replace(found, point=dataclasses.replace(found.point, audit=worse))
-        return found
-
-    monkeypatch.setattr(race.Race, "_audited", judged)
-    assert owner.solve(sparse_program(12, 300, 500), method="mpc").status == "optimal"
-    assert seen == [True] * times + [False]
-
-
 @pytest.mark.parametrize("kind", ["transport", "multicommodity"])
 def test_lost_duals_are_found_again_from_the_values(kind):
     problem = generate(GeneratorOptions(type=kind, m=120, n=400, seed=3))
@@ -402,33 +285,3 @@ def test_lost_duals_are_found_again_from_the_values(kind):
     assert lost.audit.error > 1e-3
     assert mended(problem, lost, 1e-6).audit.error <= 1e-6
     assert mended(problem, lost, np.inf) is lost
-
-
-def test_presolve_is_kept_where_its_way_back_loses_duals(owner, monkeypatch):
-    real = solve.Presolve.restore
-
-    def losing(self, *point):
-        x, y = real(self, *point)
-        return x, np.where(np.abs(y) >= np.partition(np.abs(y), -4)[-4], 0.0, y)
-
-    monkeypatch.setattr(solve.Presolve, "restore", losing)
-    monkeypatch.setattr(solve._Solving, "_start_without_presolve", lambda _: pytest.fail("presolve is given up"))
-    problem = generate(GeneratorOptions(type="multicommodity", m=120, n=400, seed=3))
-    assert owner.solve(problem, method="mpc").status == "optimal"
-
-
-@pytest.mark.parametrize(("left", "until"), [(np.inf, 0.5), (3.0, 2.0), (1.0, 6.0)])
-def test_few_cores_are_left_to_highs_while_its_interior_point_will_end_sooner(monkeypatch, left, until):
-    clock, member = [0.0], SimpleNamespace(info=SimpleNamespace(capabilities=None))
-    thread = object.__new__(racer.HighsInteriorThread)
-    monkeypatch.setattr(racer.HighsInteriorThread, "seconds_left", left)
-    monkeypatch.setattr(start, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    monkeypatch.setattr(start, "own_seconds", lambda *_: 2.0)
-    monkeypatch.setattr(start, "has_hipo", lambda: False)
-    monkeypatch.setattr(start, "head_start", lambda _, __, seconds: max(0.3, min(seconds, 5.0)))
-    pool, run, options = SimpleNamespace(members=[member]), SimpleNamespace(time_left=np.inf), Options()
-    raced = SimpleNamespace(
-        pool=pool, run=run, options=options, methods=[thread], is_decided=False, run_concurrently=lambda call: call()
-    )
-    start.leave_cores_to_highs(raced, None, 0.0, lambda time: clock.__setitem__(0, max(clock[0], time)), True)
-    assert clock[0] == pytest.approx(until, abs=0.06)

@@ -6,20 +6,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import engine
 from engine.devices import DevicePool
 from engine.numerics.groups import group_size
 from engine.numerics.linear_algebra import linear_algebra
 from engine.references.linprog import HostShard
-from engine.solvers.linprog.forms.standard import Prepared, ShardData, prepare
+from engine.solvers.linprog.forms.standard import ShardData
 from engine.solvers.linprog.interior import sparse_matrix
 from engine.solvers.linprog.interior.host_memory import make_shard
 from engine.solvers.linprog.interior.sparse_matrix import SparseMatrix
 from engine.solvers.linprog.interior.system import PoolSystem, System
 from engine.solvers.linprog.interior.worker import DeviceShard
 from engine.solvers.linprog.sparse import long_lines
-from engine.solvers.linprog.systems.updates import ShermanMorrison
-from engine.solvers.linprog.verification.audit import audit
 from tests.support.searching import posing
 
 
@@ -91,48 +88,6 @@ def test_directions_of_several_devices_are_those_of_numpy(device, sparse):
     make = lambda running, part: make_shard(running, part, None)  # noqa: E731
     with DevicePool([device.info] * 3) as pool, PoolSystem(data, pool.members, make) as system:
         require_alike(directions(system), directions(System(data, [HostShard(data)])))
-
-
-@pytest.mark.parametrize(("m", "n", "block"), [(3, 5, 1), (30, 75, 7), (70, 200, 64)])
-def test_updates_solve_with_any_diagonal(device, m, n, block):
-    random = np.random.default_rng([m, n])
-    columns = random.standard_normal((n, m))
-    rhs = random.standard_normal(m)
-
-    def run(running):
-        with linear_algebra(running) as algebra:
-            updates = ShermanMorrison(running, algebra, columns, block)
-            assert updates.sound
-            out = []
-            for spread in (0.0, 1.0, 4.0):
-                d = 10.0 ** random.uniform(-spread, spread, n)
-                updates.update(d)
-                x = updates.solve(rhs)
-                normal = columns.T @ (d[:, None] * columns)
-                x = x + updates.solve(rhs - normal @ x)  # refined once, as the solver does
-                out.append(np.abs(normal @ x - rhs).max())
-            updates.close()
-        return out
-
-    assert max(device.submit(run).result()) < 1e-8
-
-
-def test_standard_form_leaves_out_what_needs_no_solving():
-    problem = engine.LinearProgram(
-        [1.0, 2.0, -1.0, 4.0, 0.5],
-        A_ub=[[1, 1, 0, 0, 0], [0, 0, 3, 0, 0], [0, 0, 0, 0, 0]],
-        b_ub=[4.0, 6.0, 1.0],
-        A_eq=sp.csr_array([[1.0, 0, 1, 0, 1], [0, 1, 1, 0, 1]]),
-        b_eq=[3.0, 4.0],
-        bounds=[(0, None), (0, None), (0, None), (1, None), (0.5, 0.5)],
-    )
-    prepared = prepare(problem)
-    assert isinstance(prepared, Prepared)
-    assert prepared.removed == {"fixed variables": 1, "empty rows": 1, "empty columns": 1}
-    assert (prepared.standard.m, prepared.standard.n) == (4, 3)
-    for presolve, scale in ((True, True), (False, True), (False, False)):
-        result = engine.solve(problem, backend="opencl", presolve=presolve, scale=scale)
-        assert audit(problem, result.solution, result.arrays["row_duals"]).error < 1e-8
 
 
 def uneven(m, count):

@@ -12,14 +12,6 @@ def test_a_curved_valley_is_followed_to_its_end(size):
     assert found == pytest.approx(np.ones(size), abs=1e-6)
 
 
-def test_a_quadratic_of_more_dimensions_than_are_remembered_has_the_least_value_of_its_equations():
-    random = np.random.default_rng(1)
-    root, right = random.standard_normal((40, 40)), random.standard_normal(40)
-    matrix = root @ root.T + np.eye(40)
-    found = minimize(lambda x: (0.5 * x @ matrix @ x - right @ x, matrix @ x - right), np.zeros(40), 1000, 1e-9, 0.0)
-    assert found == pytest.approx(np.linalg.solve(matrix, right), abs=1e-7)
-
-
 @pytest.mark.parametrize("evaluations", range(1, 12))
 def test_a_search_that_is_stopped_returns_no_point_worse_than_its_start(evaluations):
     taken = []

@@ -31,17 +31,12 @@ def matrices():
     random = np.random.default_rng(3)
     scattered = with_identity(sp.random_array((400, 500), density=0.004, rng=random))
     block = sp.csc_array(random.standard_normal((170, 200)))
-    cliques = np.zeros((575, 640))  # of rows 0 ... 299 and 280 ... 574
-    cliques[:300, :320], cliques[280:, 320:] = random.standard_normal((300, 320)), random.standard_normal((295, 320))
     return {
         "one row": sp.csc_array(random.standard_normal((1, 4))),
         "no entries": with_identity(sp.csc_array((5, 2))),
         "grid": grid(23),
         "arrow": edges(301, [(0, i) for i in range(1, 301)]),
-        "path": edges(500, [(i, i + 1) for i in range(499)]),
-        "tree": edges(255, [(i, (i - 1) // 2) for i in range(1, 255)]),
         "dense": block,
-        "two cliques": with_identity(sp.csc_array(cliques)),
         "disconnected": sp.csc_array(sp.block_diag([grid(7), block[:90], sp.eye_array(3), grid(4)])),
         "scattered": scattered,
         "scattered and dense": sp.csc_array(sp.block_array([[scattered, None], [scattered[:170], block]])),

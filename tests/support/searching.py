@@ -93,21 +93,6 @@ def counts(found):
     return (found.nodes, found.leaves, found.pushed, found.solutions, found.explored)
 
 
-def held_karp(costs):
-    """The cheapest tour by dynamic programming over subsets (Held and Karp 1962)."""
-    n = len(costs) - 1
-    best = {(1 << city, city): int(costs[0, city + 1]) for city in range(n)}
-    for size in range(2, n + 1):
-        for chosen in itertools.combinations(range(n), size):
-            subset = sum(1 << city for city in chosen)
-            for city in chosen:
-                rest = subset ^ 1 << city
-                best[subset, city] = min(
-                    best[rest, before] + int(costs[before + 1, city + 1]) for before in chosen if before != city
-                )
-    return min(best[(1 << n) - 1, city] + int(costs[city + 1, 0]) for city in range(n))
-
-
 def brute_force(tree):
     """The best objective over all permutations, by the tree's own evaluation of whole solutions."""
     depth = tree.leaf_depth
