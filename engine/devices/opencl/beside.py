@@ -2,8 +2,9 @@
 
 PoCL (3.0) compiles under one lock of the process, and an unoptimised kernel in a third of the time. Both give the same
 bits. That process puts a kernel into PoCL's cache by launching it in three dimensions, in which kernels return at once
-(see :func:`guarded`); kernels with barriers cannot, and are optimised in this process before they run. It ends soon
-after it has done what it was asked; once this process has ended, with the kernel that it is at.
+(see :func:`guarded`); where groups of several work-items have barriers they cannot, and are optimised in this process
+before they run. It ends soon after it has done what it was asked; once this process has ended, with the kernel that it
+is at.
 """
 
 from __future__ import annotations
@@ -31,19 +32,24 @@ _KERNEL = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _BARRIER = re.compile(r"(?<!#define )\bBARRIER\(")
+_SEVERAL = re.compile(r"^\s*KERNEL\s+(?!LAUNCH_BOUNDS\s*\(1,)", re.MULTILINE)
 _IDLE_SECONDS = 2.0
 _DUMMY_BYTES = 128
 
 
 def can_be_guarded(text: str) -> bool:
     """Whether kernels may return at once: with barriers behind the return PoCL makes false code of them."""
-    return _BARRIER.search(text) is None
+    return _SEVERAL.search(text) is None or _BARRIER.search(text) is None
 
 
 def guarded(text: str) -> str:
-    """A source whose kernels do nothing if they are launched in three dimensions, where they can be guarded."""
+    """A source whose kernels do nothing if they are launched in three dimensions, where they can be guarded.
+
+    A work-item that is alone in its group waits for nobody: its barriers go.
+    """
     if not can_be_guarded(text):
         return text
+    text = text.replace("#define BARRIER() ", "#define BARRIER() //")
     return _KERNEL.sub(r"\1 if (get_work_dim() == 3) return;", text)
 
 
