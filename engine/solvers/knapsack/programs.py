@@ -75,7 +75,7 @@ class Shapes:
 
     def constants(self, template: str, depth: int = 0) -> dict[str, Any]:
         """What a template of this solver is rendered with."""
-        each, walking = self.tile_cells_each, 64 if self.serial else 256
+        each, walking = self.tile_cells_each, 1 if self.serial else 256
         own: dict[str, dict[str, Any]] = {
             "rows": {"block": self.block},
             "tiles": {
