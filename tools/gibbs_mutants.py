@@ -56,6 +56,10 @@ MUTANTS = {
     "intercept's prior missing in a jump": ("lines", "lines", "change -= 0.5 *", "change -= 0.0 *"),
     "intercept moved against a jump": ("lines", "lines", "b[0] += shift", "b[0] -= shift"),
     "likelihood missing in a jump": ("lines", "lines", "mine += likelihood;", ""),
+    "column left in the matrix": ("local", "wide_local", "s = line[k] * without", "s = line[k]"),
+    "score of the column": ("local", "wide_local", "line[count] * without", "0.5 * line[count] * without"),
+    "prior of lambda": ("local", "wide_local", "- apart - log1p(", "- 0.5 * apart - log1p("),
+    "change of the matrix": ("local", "wide_local", "+ k] = variance - before;", "+ k] = 0.0;"),
     "normals of the prior": ("cg", "conjugate", "f64 sum = sqrt(prior[", "f64 sum = 2.0 * sqrt(prior["),
     "normals of the rows": ("cg", "sparse_rows", "(f64)sign * sqrt(drawn) * d", "2.0 * (f64)sign * sqrt(drawn) * d"),
     "size of the latent variables": ("cg", "polya_gamma", "return 0.25 * x;", "return 0.5 * x;"),
@@ -111,7 +115,7 @@ FAMILY_MUTANTS = {
 WIDE_MUTANTS = {
     "prior of sigma beside wide X": ("normal", "wide_scales", " - log(1.0 + exp(2.0 * log_sigma))", ""),
     "prior of tau": ("normal", "wide_scales", " - 0.5 * log(precision)", ""),
-    "intercept's variance with tau": ("normal", "wide_scales", "variance) + intercept_variance)", "variance))"),
+    "intercept's variance with tau": ("normal", "wide_scales", " + fixed) + error", ") + error"),
     "determinant": ("normal", "wide_scales", "0.5 * x * x + log(", "0.5 * x * x + 0.0 * log("),
     "variances of the old tau": ("normal", "wide", "s *= sqrt(trial", "s += 0.0 * sqrt(trial"),
     "factor of another point": ("normal", "wide_scales", "].accepted)", "].accepted > 2)"),
@@ -131,7 +135,7 @@ def runs():
         return [lambda member, number=number: found_in(member, kernel, number, **model) for number in (most // 4, most)]
 
     for name, (kernel, *change) in MUTANTS.items():
-        wide = kernel in ("wide", "latent")
+        wide = kernel in ("wide", "latent", "local")
         model = {"intercept": "intercept" in name or kernel in ("lines", "cg")}
         model |= {"family": "logit"} if kernel == "cg" else {}
         most = (2 if "intercept" in name and not wide else 3 if kernel == "independent" else 1) * REPLICATES

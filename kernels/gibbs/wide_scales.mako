@@ -58,9 +58,10 @@ KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL auxiliary_t* RESTRICT auxili
     t->accepted = 0;
 }
 
-// M of the proposed point, from X D X' in `kernel`
+// M of the proposed point, from X D X' in `product`; the intercept's column is the first, which has the signs of probit's rows
 KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT product, const GLOBAL f64* RESTRICT spread,
-    const GLOBAL trial_t* RESTRICT trial, GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains, f64 intercept_variance) {
+    const GLOBAL f32* RESTRICT design, i32 stride, const GLOBAL trial_t* RESTRICT trial, GLOBAL f64* RESTRICT matrix,
+    i64 row_count, i32 chains, f64 intercept_variance) {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT) {
         const i64 chain = line / row_count;
         const i64 i = line % row_count;
@@ -69,7 +70,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) build_matrix(const GLOBAL f64* RESTRICT produc
         GLOBAL f64* to = matrix + line * row_count;
         for (i64 j = LOCAL_ID; j <= i; j += ${block}) {
             const f64 error = j == i ? spread[line] * exp(2.0 * trial[chain].proposed_log_sigma) : 0.0;
-            to[j] = (factor == 1.0 ? from[j] : factor * (from[j] - intercept_variance) + intercept_variance) + error;
+            const f64 fixed = intercept_variance * (f64)(design[i * stride] * design[j * stride]);
+            to[j] = (factor == 1.0 ? from[j] : factor * (from[j] - fixed) + fixed) + error;
         }
     }
 }

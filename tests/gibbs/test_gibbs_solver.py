@@ -11,7 +11,7 @@ import engine
 from engine.benchmarks.gibbs.command import follow
 from engine.devices import Device, DevicePool
 from engine.numerics.linear_algebra import providers
-from engine.solvers.gibbs import SOLVER
+from engine.solvers.gibbs import SOLVER, choice
 from engine.solvers.gibbs.device import matrices, programs
 from engine.solvers.gibbs.device.matrices import Matrices
 from engine.solvers.gibbs.draws.diagnostics import diagnose
@@ -170,7 +170,7 @@ def test_backends_agree_over_the_first_iterations():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kernel", ["gibbs", "hmc", "cg", "student", "latent"])
+@pytest.mark.parametrize("kernel", ["gibbs", "hmc", "cg", "student", "latent", "local"])
 def test_a_stopped_run_resumes_to_the_same_draws(device, kernel, tmp_path, monkeypatch):
     monkeypatch.setattr(independence, "_FEWEST_COLUMNS", 1)
     problem = problem_of(3000, 20)
@@ -180,6 +180,10 @@ def test_a_stopped_run_resumes_to_the_same_draws(device, kernel, tmp_path, monke
         options |= {"kernel": "hmc"}
     if kernel == "latent":
         problem, options = problem_of(20, 40), options | {"kernel": "hmc", "draws": 100, "warmup": 120, "thin": 1}
+    if kernel == "local":
+        monkeypatch.setattr(choice, "_MOST_COLUMNS", 30)
+        problem = engine.HorseshoeRegression(problem_of(20, 40).X, np.arange(20.0), "student")
+        options |= {"kernel": "gibbs", "draws": 100, "warmup": 120, "thin": 1}
     if kernel == "cg":
         problem, options = problem_of(200), options | {"draws": 100, "warmup": 120, "thin": 2, "keep_scales": True}
     folder = tmp_path / "run"

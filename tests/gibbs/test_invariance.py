@@ -7,10 +7,12 @@ every kernel and family. Chains with the same data share a run. ``tools/gibbs_mu
 import numpy as np
 import pytest
 
+from engine.solvers.gibbs import choice
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit
 from tests.support.invariance import COLLINEAR, LEVEL, WIDE, family_p_values, found_in, lines_of
+from tests.support.samplers import sampling, state_of
 
 
 def case(kernel, **model):
@@ -26,7 +28,7 @@ def full(kernel, **model):
 CASES = [
     *(
         case(kernel, intercept=intercept)
-        for kernel in ("wide", "latent", "hmc", "lines", "independent")
+        for kernel in ("wide", "latent", "local", "hmc", "lines", "independent")
         for intercept in (False, True)
     ),
     *(case("gibbs", intercept=False), case("px"), case("hmc", intercept=False, family="logit")),
@@ -67,6 +69,37 @@ FAMILIES = [
 def test_an_iteration_of_another_family_leaves_the_posterior_as_it_is(device, family, options):
     found = family_p_values(device, family, **{"seed": 6, **options})
     assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("family", ["normal", "student"])
+def test_a_move_of_lambda_leaves_the_posterior_as_it_is(device, family, monkeypatch):
+    monkeypatch.setattr(choice, "_MOST_COLUMNS", 1)
+    found = family_p_values(device, family, 6, columns=WIDE)
+    assert {name: p for name, p in found.items() if p < LEVEL} == {}
+
+
+def test_products_with_the_factor_follow_the_moves_of_lambda(device, monkeypatch):
+    monkeypatch.setattr(choice, "_MOST_COLUMNS", 1)
+    random = np.random.default_rng(1)
+    data = random.standard_normal((12, 1)) + random.standard_normal((12, 40))
+    with sampling(device, data, np.arange(12) % 2, chains=2, kernel="px", standardize=False) as sampler:
+
+        def work(worker):
+            columns = 1 + random.permutation(40)
+            worker.wide.set_promising(columns)
+            worker.moves.iterate(1)
+            local = worker.wide.local
+            return columns, *map(worker.device.get, (local._products, worker.wide._product, worker.wide._latent))
+
+        sampler.set_state(state_of(random.standard_normal((2, 41)), lam=random.uniform(0.1, 3.0, (2, 41))))
+        ((columns, found, products, latent),) = sampler.workers.each(work)
+        rows = sampler.design.rows(0, 12)[:, columns].astype(np.float64)
+    for chain in range(2):
+        product = np.tril(products[chain]) + np.tril(products[chain], -1).T
+        sides = np.vstack([rows.T, latent[chain]])
+        expected = sides @ np.linalg.solve(product + np.eye(12), sides.T)
+        assert np.tril(found[chain]) == pytest.approx(np.tril(expected), rel=1e-6, abs=1e-9 * np.abs(expected).max())
 
 
 def test_the_lines_of_the_collinear_columns_are_of_all_sorts():

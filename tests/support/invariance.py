@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from engine.solvers.gibbs import choice
 from engine.solvers.gibbs.design.lines import find_lines
 from engine.solvers.gibbs.design.matrix import Design
 from engine.solvers.gibbs.device.records import CHAIN
-from engine.solvers.gibbs.moves import independence
+from engine.solvers.gibbs.moves import independence, local
 from engine.solvers.gibbs.moves.hamiltonian import HamiltonianMoves
 from engine.solvers.gibbs.options import Options
 from engine.solvers.gibbs.problem import HorseshoeProbit, HorseshoeRegression
@@ -33,8 +34,9 @@ COLLINEAR = np.column_stack(
 WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
 """More columns than rows: the kernels ``gibbs`` and ``px`` take another path to beta."""
 
-COLUMNS = {"lines": COLLINEAR, "wide": WIDE, "latent": WIDE}
-"""``latent`` is the kernel ``hmc`` where it moves latent normals, ``independent`` where it draws coefficients anew."""
+COLUMNS = {"lines": COLLINEAR, "wide": WIDE, "latent": WIDE, "local": WIDE}
+"""``latent`` is the kernel ``hmc`` where it moves latent normals, ``independent`` where it draws coefficients anew,
+``local`` the kernel ``px`` where it moves lambda with beta integrated out."""
 
 MOVES_BEFORE = 6
 OFFSET = np.array([0.8, -0.5, 0.3, -1.1, 0.4, 0.9])
@@ -132,6 +134,8 @@ def advance(sampler, draws, y, first, with_lines):
             signs[: len(X)] = targets if design.intercept else 0.0
             worker.device.put(signs, worker.hamiltonian.signs)
             worker.hamiltonian.rescale.set_small(set_of(design))
+        if worker.settings.wide:
+            worker.wide.set_promising(design.first + np.arange(3))  # gathered from these rows
         if lines is not None:
             worker.hamiltonian.set_lines(lines)
 
@@ -178,11 +182,12 @@ def p_values(
     ends = []
     options = {"standardize": False, "intercept": intercept, "intercept_scale": INTERCEPT_SCALE, "provider": "kernels"}
     options |= {"prior": kind, "local_degrees": 3.0, "slab": 0.5 if kind == "regularized" else slab, "chains": chains}
-    options["kernel"] = {"lines": "hmc", "wide": "px", "latent": "hmc", "independent": "hmc"}.get(kernel, kernel)
+    of_parts = {"wide": "px", "local": "px", **dict.fromkeys(("lines", "latent", "independent"), "hmc")}
+    options["kernel"] = of_parts.get(kernel, kernel)
     if kernel == "cg":
         options["storage"] = "sparse"  # its signs are set apart from the entries
     with sampling(member, columns, np.arange(rows) % 2, seed, 1, family, problem, **options) as sampler:
-        assert sampler.settings.wide == (kernel == "wide")
+        assert sampler.settings.wide == (kernel in ("wide", "local"))
         assert sampler.settings.latent == (kernel == "latent")
         run = 0
         for number in range(1 << rows):
@@ -246,7 +251,7 @@ def targets(family, margins, auxiliary, random):
 
 def found_in(member, kernel, replicates=None, seed=2, offset=False, **model):
     """The p-values of a case; wide X take a matrix product a chain, cg launches: fewer replicates."""
-    columns, slow = COLUMNS.get(kernel, X), kernel in ("wide", "latent", "cg", "lines", "independent")
+    columns, slow = COLUMNS.get(kernel, X), kernel not in ("gibbs", "px", "hmc")
     model |= {"offset": OFFSET[: len(columns)]} if offset else {}
     model |= {"replicates": replicates or (WIDE_REPLICATES if slow else REPLICATES)}
     with pytest.MonkeyPatch.context() as patch:
@@ -254,6 +259,9 @@ def found_in(member, kernel, replicates=None, seed=2, offset=False, **model):
             patch.setattr(independence, "_FEWEST_COLUMNS", 1)
             patch.setattr(HamiltonianMoves, "restart_control", with_half_a_share)
             patch.setattr(HamiltonianMoves, "iterate", with_more_drawn_anew)
+        if kernel == "local":
+            patch.setattr(choice, "_MOST_COLUMNS", 1)
+            patch.setattr(local, "MOST_LOCAL", 3)  # of four
         return p_values(member, kernel, seed, columns=columns, **model)
 
 
@@ -278,7 +286,7 @@ def family_p_values(member, family, seed, replicates=FAMILY_REPLICATES, columns=
     With ``ridge`` the prior is a ridge of this scale of tau.
     """
     random = np.random.default_rng(seed)
-    ends = {"tau": [], "intercept": [], "beta": [], "auxiliary": [], "error": []}
+    ends = {"tau": [], "intercept": [], "beta": [], "lambda": [], "auxiliary": [], "error": []}
     rows, p = columns.shape
     first = np.arange(rows, dtype=float) if family != "ordinal" else np.array([0, 1, 2, 0, 1])
     # counts of a heavy-tailed prior would often be too large for float32
@@ -292,6 +300,8 @@ def family_p_values(member, family, seed, replicates=FAMILY_REPLICATES, columns=
     with sampling_of(member, problem, seed, standardize=False, **options) as sampler:
         assert sampler.settings.wide == (p > rows and kernel == "gibbs")
         assert sampler.settings.latent == (p > rows and kernel == "hmc")
+        if sampler.settings.wide:
+            sampler.workers.each(lambda worker: worker.wide.set_promising(1 + np.arange(p)))
         for number in range(replicates):
             tau, lam = tau_scale * abs(random.standard_cauchy()), np.abs(random.standard_cauchy(p))
             lam = np.ones(p) if "prior" in options else lam
@@ -309,14 +319,17 @@ def family_p_values(member, family, seed, replicates=FAMILY_REPLICATES, columns=
             precision = float(found["chain_state"][0, 0])
             ends["tau"].append(precision**-0.5)
             ends["intercept"].append(found["beta"][0, 0] / INTERCEPT_SCALE)
-            local = found["local_precision"][0, 1]
-            ends["beta"].append(found["beta"][0, 1] * np.sqrt(local * precision))
+            inverse = found["local_precision"][0, 1]
+            ends["beta"].append(found["beta"][0, 1] * np.sqrt(inverse * precision))
+            ends["lambda"].append(inverse**-0.5)
             ends["auxiliary"].append(float(found["auxiliary"][0, 0]))
             margin = found["beta"][0, 0] + columns[1] @ found["beta"][0, 1:]
             ends["error"].append((y[1] - margin) * np.exp(-ends["auxiliary"][-1]))
     of_auxiliary = stats.norm(scale=2.0).cdf if family == "ordinal" else lambda x: stats.halfcauchy.cdf(np.exp(x))
     of_tau = stats.halfcauchy(scale=tau_scale).cdf
     laws = {"tau": of_tau, "intercept": "norm", "beta": "norm", "auxiliary": of_auxiliary}
+    if p > rows and ridge is None:
+        laws["lambda"] = "halfcauchy"
     if family in ("normal", "student"):
         laws["error"] = "norm" if family == "normal" else stats.t(4.0).cdf
     return {name: float(stats.kstest(ends[name], law).pvalue) for name, law in laws.items()}

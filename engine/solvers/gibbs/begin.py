@@ -82,6 +82,8 @@ def begin(
             sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
     given = initial_point(sampler.design, options)
     first = _start_state(sampler, mode if given is None else given)
+    if sampler.settings.wide:
+        _set_promising(sampler, mode)
     sampler.set_state(first)
     run.progress("mode", 1, 1, "steps")
 
@@ -97,7 +99,20 @@ def restore_chains(
         sampler.restore(arrays, saved)
     if options.kernel in ("hmc", "cg"):
         sampler.set_small(state.adaptation.small > MOSTLY)
+    if sampler.settings.wide:
+        _set_promising(sampler, state.start.mode)
     sampler.set_state({name: arrays[name] for name in STATE})
+
+
+def _set_promising(sampler: Sampler, mode: Floats) -> None:
+    """Columns in the order of what each explains of the mode's residuals and its own effect, the most first."""
+    design, auxiliary = sampler.design, np.zeros(len(sampler.design.auxiliary_names()))
+    if design.family.targeted:
+        sampler.set_auxiliary(auxiliary)  # until the state is set: a checkpoint has none of the mode
+    information = design.family.information_at(auxiliary) * design.layout.rows  # columns of mean square 1
+    size = np.abs(sampler.score(mode)[0] + information * mode)[design.first :]
+    columns = design.first + np.argsort(-size, kind="stable")
+    sampler.workers.first(lambda worker: worker.wide.set_promising(columns))
 
 
 def _with_lines(run: RunContext, sampler: Sampler, state: RunState) -> Start:

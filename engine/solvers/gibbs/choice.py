@@ -143,6 +143,12 @@ def is_wide(design: Design, options: Options) -> bool:
     return usable and design.layout.columns > design.layout.rows
 
 
+def moves_local(design: Design, options: Options) -> bool:
+    """Whether ``gibbs`` and ``px`` move lambda of some columns with beta integrated out too; see moves/local.py."""
+    plain = options.prior == "horseshoe" and not design.slab.any() and not design.unpenalized
+    return plain and is_wide(design, options) and design.layout.columns > _MOST_COLUMNS
+
+
 def moves_latent(design: Design, options: Options) -> bool:
     """Whether the kernel ``hmc`` moves latent normals, or sigma, with beta integrated out and matrices of N x N."""
     usable = design.storage == "float32" and options.streaming != "always" and options.kernel == "hmc"

@@ -159,6 +159,7 @@ class Settings:
     tau_scale: float  # of the half-Cauchy
     wide: bool  # more columns than rows, without X'X
     latent: bool  # few rows, where hmc moves latent normals, or sigma, with beta integrated out
+    local: bool = False  # wide, where lambda of some columns is moved with beta integrated out
     first_chain: int = 0  # of that part; random numbers are those of the run
 
     @property

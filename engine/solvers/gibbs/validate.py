@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...devices import DeviceInfo
 from ...errors import OptionError
-from .choice import is_wide, moves_latent, validate_kernel, with_kernel
+from .choice import is_wide, moves_latent, moves_local, validate_kernel, with_kernel
 from .design.matrix import Design
 from .device.memory import validate_memory
 from .options import Options, Settings
@@ -39,8 +39,8 @@ def settings_for(design: Design, options: Options, seed: int) -> Settings:
     tau_scale = options.tau_scale
     if options.par_ratio is not None:
         tau_scale = options.par_ratio / math.sqrt(design.total_weight)
-    wide, latent = is_wide(design, options), moves_latent(design, options)
-    return Settings(options, seed, options.chains, tau_scale, wide, latent)
+    wide, latent, local = (rule(design, options) for rule in (is_wide, moves_latent, moves_local))
+    return Settings(options, seed, options.chains, tau_scale, wide, latent, local)
 
 
 def initial_point(design: Design, options: Options) -> NDArray[np.float64] | None:

@@ -9,7 +9,7 @@ from ..design.entries import SEGMENT, entry_bytes
 from ..design.layout import SHARDS, Layout, share_of_chains
 from ..design.matrix import Design
 from ..options import REFRESH, Settings
-from .programs import TWICE
+from .programs import MOST_LOCAL, TWICE
 
 
 def required_bytes(layout: Layout, settings: Settings, storage: str, devices: int, with_rows: bool) -> int:
@@ -31,6 +31,8 @@ def required_bytes(layout: Layout, settings: Settings, storage: str, devices: in
     matrices = 8 * columns * columns * (owned + 3)
     if settings.wide:
         matrices = 8 * rows * rows * (chains + 1)
+    if settings.local:
+        matrices += 8 * MOST_LOCAL * (2 * rows + MOST_LOCAL * (chains + 1))
     if settings.latent:
         matrices += 8 * rows * rows * (3 * chains + 1)
     sums = 64 * chains * width
@@ -50,7 +52,7 @@ def validate_memory(design: Design, settings: Settings, devices: list[DeviceInfo
     sparse, linear = design.storage == "sparse", design.problem.family in ("normal", "student")
     with_rows = not sparse and (settings.options.streaming == "never" or settings.single_device)
     needed = required_bytes(layout, settings, design.storage, share, with_rows)
-    if settings.wide and linear:
+    if settings.wide and (linear or settings.local):
         needed += 2 * 8 * layout.rows**2 * settings.chains
     if sparse:
         entries = -(-design.entries.total // share)

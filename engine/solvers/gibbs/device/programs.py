@@ -33,6 +33,9 @@ LONG = 4096
 TWICE = 21_000
 """Sums of a pass, columns times vectors, from which GPUs read dense rows twice: registers hold no more."""
 
+MOST_LOCAL = 512
+"""Columns beside wide X whose lambda is moved with beta integrated out: more take longer than they are worth."""
+
 _MOST_REGISTERS = 96
 _QUEUE_BYTES = 16
 _SPARED, _SPARED_SMALL = 8, 24  # a long pass leaves one in so many multiprocessors to the factorisations beside it ...
@@ -180,6 +183,7 @@ class Programs:
             "wide": _wide_constants(block, family),
             "wide_latent": {"block": block},
             "wide_scales": {"block": block, **_of_family(family)},
+            "wide_local": {"block": block, "most": MOST_LOCAL, "records": records_of(family)},
             "lines": {"block": block, **of_rows, **of_prior},
             "independence": {"block": block, **of_prior},
             "rescale": {"block": block, **of_rows, **of_prior},
@@ -209,7 +213,11 @@ class Programs:
 
     def with_long_block(self, name: str) -> Program:
         """A template for groups of :attr:`long_block` work-items."""
-        return self._device.program(f"gibbs/{name}", **self._constants[name] | {"block": self.long_block})
+        return self.variant(name, block=self.long_block)
+
+    def variant(self, name: str, **own: Any) -> Program:
+        """A template with constants of its own in place of the usual ones."""
+        return self._device.program(f"gibbs/{name}", **self._constants[name] | own)
 
     def spread(self, items: int) -> int:
         """Groups of ``block`` work-items that share so many items."""
@@ -337,9 +345,11 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     yield "gibbs/precision", {"block": block}
     yield "gibbs/wide_latent", {"block": block}
     for wide_family in WIDE_FAMILIES:
-        yield "gibbs/wide", _wide_constants(block, wide_family)
-        if wide_family != "probit":
-            yield "gibbs/wide_scales", {"block": block, **_of_family(wide_family)}
+        for collapsed in (False, True):
+            yield "gibbs/wide", _wide_constants(block, wide_family) | {"linear": collapsed or wide_family != "probit"}
+        yield "gibbs/wide_scales", {"block": block, **_of_family(wide_family)}
+    for size in (block, _long_block(capabilities)):
+        yield "gibbs/wide_local", {"block": size, "most": MOST_LOCAL, "records": records_of("normal")}
     horseshoe = Prior().constants()
     priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
     for constants in (horseshoe, *priors):

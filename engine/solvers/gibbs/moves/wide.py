@@ -26,6 +26,7 @@ from ..device.rows import Rows
 from ..options import Settings
 from .auxiliary import STREAM_AUXILIARY, AuxiliaryMoves
 from .latent import STREAM_LATENT, STREAM_NOISE, STREAM_SCALES
+from .local import LocalMoves
 
 STREAM_VELOCITY, STREAM_VELOCITY_NOISE = 10, 11
 """Streams of random numbers, which the kernel ``hmc`` needs for nothing else where it moves latent normals."""
@@ -76,6 +77,8 @@ class WideMoves:
         self._device, layout, count = memory.device, rows.layout, settings.chains
         q, n, stride = layout.columns, layout.rows, layout.stride
         self._linear = rows.design.family.targeted
+        self.local = LocalMoves(memory, rows, chains, settings) if settings.local else None
+        self._collapsed = self._linear or settings.local
         self._algebra = linear_algebra(memory.device, settings.provider)
         self._algebra.between = rows.between
         self._margins, self._prior_draw = memory.zeros((count, n)), memory.empty((count, q))
@@ -86,7 +89,8 @@ class WideMoves:
         self._one_matrix, self._one_variance = memory.empty((n, n)), memory.empty(stride)
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, None)
         programs = rows.programs
-        if self._linear:
+        self._wide = programs.variant("wide", linear=self._collapsed)
+        if self._collapsed:
             self._draw_scales = programs.with_long_block("scales").draw_scales  # tau with lambda integrated out
         else:
             self._draw_scales = programs.with_long_block("conditionals").update_scales
@@ -108,17 +112,19 @@ class WideMoves:
                 "count": count,
             }
         )
-        if self._linear:
+        if self._collapsed:
             self._product, self._trial = memory.empty((count, n, n)), memory.empty((count, n, n))
             self._trial_status = memory.empty(count, np.int32)
             unit = {_SIGMA: 1.7 * n**-0.5, _TAU: 1.0}
             moves_tau = not rows.design.slab.any() and not rows.design.unpenalized
             self._scale_moves = [
-                (which, min(1.0, size * unit[which])) for which, size in _MOVES if which == _SIGMA or moves_tau
+                (which, min(1.0, size * unit[which]))
+                for which, size in _MOVES
+                if (self._linear if which == _SIGMA else moves_tau)
             ]
             self._launch.share(
-                target=rows.target,
-                spread=memory.empty((count, n)),
+                target=rows.target if self._linear else None,
+                spread=memory.put(np.ones((count, n))),
                 trial=memory.zeros(count, TRIAL.dtype),
                 product=self._product,
                 trial_matrix=self._trial,
@@ -147,17 +153,19 @@ class WideMoves:
 
     def _iterate(self) -> None:
         """Draw lambda and tau, then z, or sigma and tau once more, then beta by the factor of M."""
-        wide, latent, chains = self._rows.programs.wide, self._rows.programs.wide_latent, self._chains
+        wide, latent, chains = self._wide, self._rows.programs.wide_latent, self._chains
         one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
         launch(self._draw_scales, chains.count, self._rows.programs.long_block, stream=stream(STREAM_SCALES))
         self._each(wide.spread_variance, chains.count * self._rows.layout.stride)
-        if self._linear:
+        if self._collapsed:
             self._draw_errors()
             self._make_products(self._product)
+            if self.local is not None:
+                self._factorise_present()
+                self.local.move(launch, self._algebra, self._matrix, self._latent, self._product, self._one_matrix)
             self._move_scales()
         else:
-            self._multiply(chains.beta)
-            self._each(latent.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
+            self._draw_latent()
             self._make_products(self._matrix)
             launch(latent.add_identity, *one)
             self._factorise(self._matrix, self._status)
@@ -165,7 +173,7 @@ class WideMoves:
         self._draw_coefficients()
 
     def _draw_coefficients(self) -> None:
-        wide, stream = self._rows.programs.wide, self._settings.stream(STREAM_NOISE)
+        wide, stream = self._wide, self._settings.stream(STREAM_NOISE)
         self._each(wide.draw_prior, self._prior_draw.size, stream=stream)
         self._multiply(self._prior_draw)
         self._launch(wide.prepare_wide, self._chains.count, self._rows.programs.block, stream=stream)
@@ -211,36 +219,64 @@ class WideMoves:
 
     # --- linear regressions ---------------------------------------------------------------------------------------
 
+    def _draw_latent(self) -> None:
+        """The latent normals given beta."""
+        self._multiply(self._chains.beta)
+        kernel, stream = self._rows.programs.wide_latent.spread_latent, self._settings.stream(STREAM_LATENT)
+        self._each(kernel, self._latent.size, stream=stream)
+
     def _draw_errors(self) -> None:
-        """The targets, and how much larger the variance of each row's error is than sigma^2."""
+        """The targets, or latent normals, and how much larger the variance of each row's error is than sigma^2."""
+        if not self._linear:
+            self._draw_latent()
+            return
         if self._rows.design.problem.family == "student":
             self._multiply(self._chains.beta)
         stream = self._settings.stream(STREAM_LATENT)
         self._each(self._rows.programs.wide_scales.spread_target, self._latent.size, stream=stream)
 
+    def _build(self, matrix: Buffer) -> None:
+        """M of the proposed points."""
+        programs, groups = self._rows.programs, self._rows.layout.rows * self._chains.count
+        self._launch(programs.wide_scales.build_matrix, groups, programs.block, design=self._design, matrix=matrix)
+
+    def _factorise_present(self) -> None:
+        """M and its factor where the chains are."""
+        self._launch(self._rows.programs.wide_scales.begin_trial, self._chains.count, 1)
+        self._build(self._matrix)
+        self._factorise(self._matrix, self._status)
+
     def _move_scales(self) -> None:
-        """M and its factor where the chains are; then sigma and tau with beta integrated out."""
+        """Sigma and tau with beta integrated out, and the factor of M where the chains are then."""
         scales, launch, count = self._rows.programs.wide_scales, self._launch, self._chains.count
         block = self._rows.programs.block
         numbers = {"stream": self._settings.stream(STREAM_AUXILIARY)}
-        groups = self._rows.layout.rows * count, block
-        launch(scales.begin_trial, count, 1)
-        launch(scales.build_matrix, *groups, matrix=self._matrix)
-        self._factorise(self._matrix, self._status)
+        self._factorise_present()
         self._algebra.solve_lower(self._matrix, self._solution)
         first = {"which": -1, "number": 0, **numbers}
         launch(scales.weigh_scale, count, block, matrix=self._matrix, status=self._status, **first)
         for number, (which, size) in enumerate(self._scale_moves):
             own = {"which": which, "number": number, **numbers}
             launch(scales.propose_scale, count, 1, size=size, **own)
-            launch(scales.build_matrix, *groups, matrix=self._trial)
-            self._device.copy(self._solution, self._latent, 0, 0, self._latent.size)
+            self._build(self._trial)
+            self._restart_solution()
             self._factorise(self._trial, self._trial_status)
             self._algebra.solve_lower(self._trial, self._solution)
             launch(scales.weigh_scale, count, block, matrix=self._trial, status=self._trial_status, **own)
-            launch(scales.take_trial, *groups)
+            launch(scales.take_trial, self._rows.layout.rows * count, block)
+        if self._settings.options.kernel == "px":  # the expansion takes that of the point that was taken
+            self._restart_solution()
+            self._algebra.solve_lower(self._matrix, self._solution)
+
+    def _restart_solution(self) -> None:
+        self._device.copy(self._solution, self._latent, 0, 0, self._latent.size)
 
     # --- the start ------------------------------------------------------------------------------------------------
+
+    def set_promising(self, columns: NDArray[np.int64]) -> None:
+        """The columns in the order in which their lambda deserves moves of its own."""
+        if self.local is not None:
+            self.local.set_columns(columns, self._design, self._launch)
 
     def margins_at(self, beta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The margins of all rows at one beta; shape (rows,)."""

@@ -1,0 +1,64 @@
+"""lambda of the most promising columns, with beta integrated out, beside wide X: ``kernels/gibbs/wide_local.mako``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....devices import Buffer, Launcher
+from ....numerics.linear_algebra import LinearAlgebra
+from ....numerics.memory import Memory
+from ..device.chains import Chains
+from ..device.programs import MOST_LOCAL
+from ..device.rows import Rows
+from ..options import Settings
+
+STREAM_LOCAL = 18
+
+
+class LocalMoves:
+    """Moves of all chains, from the factors of their M and what there is to solve for, z."""
+
+    def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
+        n, inside = rows.layout.rows, rows.layout.columns - rows.design.first
+        self.count = count = min(MOST_LOCAL, inside)
+        self._device, self._programs, self._chains = memory.device, rows.programs, chains.count
+        self._program, self._stream = rows.programs.with_long_block("wide_local"), settings.stream(STREAM_LOCAL)
+        self._columns = memory.put(rows.design.first + np.arange(count, dtype=np.int32))
+        self._gathered, self._sides = memory.empty((count, n)), memory.empty((count + 1, n))
+        self._product = memory.empty((count + 1, count + 1))
+        self._products = memory.empty((chains.count, count + 1, count + 1))
+        self._change = memory.empty((chains.count, count))
+
+    def set_columns(self, columns: NDArray[np.int64], design: Buffer, launch: Launcher) -> None:
+        """The columns whose lambda is moved: the first :attr:`count` of these."""
+        self._device.put(columns[: self.count].astype(np.int32), self._columns)
+        own = {"design": design, "columns": self._columns, "sides": self._gathered, "count": self.count}
+        launch(self._program.gather_columns, *self._spread(), **own)
+
+    def move(
+        self, launch: Launcher, algebra: LinearAlgebra, factors: Buffer, latent: Buffer, products: Buffer, one: Buffer
+    ) -> None:
+        """Move lambda, and add what comes of it to the ``products`` X D X'; ``one`` is scratch for a chain's."""
+        n, count, device = self._gathered.shape[1], self.count, self._device
+        size = (count + 1) ** 2
+        for chain in range(self._chains):
+            device.copy(one, factors, 0, chain * n * n, n * n)
+            device.copy(self._sides, self._gathered, 0, 0, count * n)
+            device.copy(self._sides, latent, count * n, chain * n, n)
+            algebra.solve_lower(one, self._sides)
+            algebra.gram(self._sides, None, self._product)
+            device.copy(self._products, self._product, chain * size, 0, size)
+        own = {"products": self._products, "columns": self._columns, "change": self._change, "count": count}
+        launch(self._program.move_scales, self._chains, self._programs.long_block, stream=self._stream, **own)
+        own = {"gathered": self._gathered, "change": self._change, "sides": self._sides, "count": count}
+        for chain in range(self._chains):
+            launch(self._program.scale_columns, *self._spread(), own_chain=chain, **own)
+            device.copy(one, products, 0, chain * n * n, n * n)
+            scaled = Buffer(self._sides.handle, self._sides.argument, (count, n), self._sides.dtype)
+            algebra.matmul(scaled, self._gathered, one, transpose_a=True, beta=1.0)
+            device.copy(products, one, chain * n * n, 0, n * n)
+
+    def _spread(self) -> tuple[int, int]:
+        block = self._programs.long_block
+        return self._programs.spread(self._gathered.size), block
