@@ -73,26 +73,21 @@ def test_changes_that_do_not_fit_are_refused(changes, message):
         engine.LinearProgram(**PLAIN).with_changes(**changes)
 
 
-def similar(problem, size, seed):
-    """The same program with other costs."""
-    random = np.random.default_rng(seed)
-    arrays = dict(problem.to_arrays())
-    arrays["c"] = arrays["c"] * (1.0 + size * random.standard_normal(problem.n))
-    return engine.LinearProgram.from_arrays(arrays, "similar")
-
-
-@pytest.mark.parametrize("kind", ["dense", "inequalities", "transport"])
-def test_the_optimum_of_a_similar_program_saves_iterations(owner, kind):
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "transport"])
+def test_the_optimum_of_a_similar_program_saves_iterations(owner, kind, maximize):
     m, n = (6, 8) if kind == "transport" else (40, 90)
-    problem = generate(GeneratorOptions(type=kind, m=m, n=n, seed=2))
+    arrays = generate(GeneratorOptions(type=kind, m=m, n=n, seed=2)).to_arrays() | {"maximize": np.array(maximize)}
+    costs = (-1.0 if maximize else 1.0) * arrays["c"]
+    others = costs * (1.0 + 1e-3 * np.random.default_rng(3).standard_normal(costs.size))
+    problem, other = (engine.LinearProgram.from_arrays(arrays | {"c": c}, "similar") for c in (costs, others))
     first = owner.solve(problem)
-    other = similar(problem, 1e-3, 3)
     point = {"initial": first.solution, "initial_duals": first.arrays["row_duals"]}
     cold = owner.solve(other, method="mpc", presolve=False)
     warm = owner.solve(other, method="mpc", **point)
     assert cold.status == warm.status == "optimal"
     assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
-    assert warm.counters["iterations"] < cold.counters["iterations"]
+    assert 1.7 * warm.counters["iterations"] <= cold.counters["iterations"]
     by_pdhg = owner.solve(other, method="pdhg", **point)
     assert by_pdhg.status == "optimal"
     assert by_pdhg.objective == pytest.approx(cold.objective, rel=1e-6)

@@ -77,6 +77,8 @@ def test_iterations_and_measures_are_those_of_numpy(device, m, n, density):
         return found
 
     x, y, residual, measures = device.submit(on_device).result()
+    again = scaled(problem).scale_point(x, y)
+    assert np.allclose(scaled(problem).unscale_point(*again)[1], y, rtol=1e-12, atol=0.0)
     expected_x, expected_y, expected_residual = reference_iterations(problem, 40)
     assert np.allclose(x, expected_x, rtol=1e-9, atol=1e-9)
     assert np.allclose(y, expected_y, rtol=1e-9, atol=1e-9)

@@ -8,6 +8,7 @@ import pytest
 import engine
 from engine.cli.tables import describe_result
 from engine.solvers.gibbs.posterior import Posterior
+from engine.solvers.knapsack import SOLVER as KNAPSACK
 
 pytestmark = pytest.mark.smoke
 
@@ -91,3 +92,10 @@ def test_what_is_no_saved_result_is_refused(tmp_path):
         assert engine.load(path) == RESULT, "the damage was not noticed"
     with pytest.raises(engine.RunFolderError, match="is not a run folder"):
         engine.load(tmp_path)
+
+
+def test_a_counter_that_the_solver_does_not_declare_is_a_fault_of_the_program(monkeypatch):
+    first, *others = KNAPSACK.schema.counters
+    monkeypatch.setitem(vars(KNAPSACK.schema), "counters", tuple(others))
+    with pytest.warns(RuntimeWarning, match=f"a counter '{first.name}' is not declared"):
+        engine.solve(engine.Knapsack([3, 4], [1, 2], 2))

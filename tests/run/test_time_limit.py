@@ -7,6 +7,7 @@ import pytest
 
 import engine
 from engine.base.result import Result, Status
+from engine.runs.attempt import is_overdue
 from tests.support.counting import Counting, start_function
 from tests.support.patience import PATIENCE
 
@@ -42,6 +43,14 @@ def owner(phase):
     with engine.Engine() as owner:
         yield owner
         phase.set()
+
+
+@pytest.mark.parametrize(
+    ("overdue", "cpu", "patience", "is_left"),
+    [(0.19, 9, 0.2, False), (0.2, 0.2, 0.2, True), (4.9, 0.19, 0.2, False), (5, 0, 0.2, True), (6, 0, 7, False)],
+)
+def test_a_solver_is_left_once_it_had_its_processor_time_or_five_seconds(overdue, cpu, patience, is_left):
+    assert is_overdue(overdue, cpu, patience) is is_left
 
 
 def test_a_phase_that_cannot_be_interrupted_does_not_hold_the_run(owner, phase):

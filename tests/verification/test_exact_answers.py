@@ -63,6 +63,15 @@ def test_duals_that_price_a_bound_which_is_not_there_prove_nothing():
     assert "the largest dual infeasibility 1," in found.refuted[0]
 
 
+def test_a_point_better_than_its_duals_allow_is_refuted():
+    """Every figure is within its tolerance but the gap, which is below 0."""
+    problem = engine.LinearProgram([1.0], A_ub=[[-1.0]], b_ub=[-1.0], bounds=(None, None))
+    x = 1.0 - 2.5e-6
+    arrays = {"row_duals": -np.ones(1), "reduced_costs": np.zeros(1), "activities": np.array([-x])}
+    found = engine.verify(Result(Status.OPTIMAL, x, 1.0, np.array([x]), arrays=arrays), problem)
+    assert [text.partition(" optimal")[0] for text in found.refuted] == ["the duals do not prove the objective"]
+
+
 def test_maximization_and_sparse_data_are_verified(tmp_path):
     (tmp_path / "two.lp").write_text("max\n obj: x + 3 y + 2\nst\n a: x + y <= 4\n b: x - y >= -2\nend\n")
     problem = engine.LinearProgram.read(tmp_path / "two.lp")
