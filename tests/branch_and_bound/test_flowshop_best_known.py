@@ -1,11 +1,13 @@
 """The list of published flowshops: every bound has a source, every schedule its makespan, every proof its row."""
 
 import re
+import tarfile
 
 import numpy as np
 import pytest
 
 import engine
+from engine.formats import taillard
 from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound
 from engine.solvers.branch_and_bound.problems.flowshop_best_known import published_flowshops
 
@@ -49,3 +51,11 @@ def test_schedules_have_the_makespans_of_the_list():
 @pytest.mark.parametrize("name", [name for name, known in TAILLARD.items() if known.lower_source == "root"])
 def test_the_bounds_of_roots_are_computed_again(name):
     assert flowshop_bound(engine.Flowshop.taillard(int(name[2:])).times) == TAILLARD[name].lower
+
+
+def test_the_bounds_of_roots_of_small_instances_are_computed_again(shared_data):
+    with tarfile.open(shared_data / "vfr" / "vfr_small.tar.xz") as archive:
+        for name, known in published_flowshops().items():
+            if name.startswith("VFR") and known.jobs < 100 and known.lower_source == "root":
+                text = archive.extractfile(f"{name}_Gap.txt").read().decode()
+                assert flowshop_bound(taillard.parse(text)[0].times) == known.lower, name
