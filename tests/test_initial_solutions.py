@@ -32,18 +32,6 @@ def test_a_bit_string_is_in_the_initial_population():
     assert engine.solve(engine.BOA("trap-5", 60), initial=[1] * 60, **fields).objective == 60
 
 
-def test_chains_begin_about_the_given_point():
-    random = np.random.default_rng(7)
-    X = random.normal(size=(300, 3)) + np.array([5.0, 0.0, -2.0])
-    problem = engine.HorseshoeProbit(X, X[:, 0] - 5 + random.normal(size=300) > 0)
-    point = [-30.0, 6.0, 4.0, -3.0]
-    fields = {"kernel": "gibbs", "warmup": 0, "draws": 4, "seed": 1}
-    far = engine.solve(problem, backend="opencl", initial=point, **fields).arrays["beta"][:, 0]
-    near = engine.solve(problem, backend="opencl", **fields).arrays["beta"][:, 0]
-    assert np.abs(far.mean(axis=0) - point).max() < np.abs(near.mean(axis=0) - point).max()
-    assert np.abs(far.mean(axis=0) - near.mean(axis=0)).max() > 1
-
-
 @pytest.mark.parametrize(
     ("problem", "initial", "message"),
     [
@@ -64,14 +52,6 @@ def test_chains_begin_about_the_given_point():
 def test_what_is_no_solution_is_refused(problem, initial, message):
     with pytest.raises(OptionError, match=message):
         engine.solve(problem, backend="opencl", initial=initial)
-
-
-def test_an_initial_solution_has_the_value_of_the_upper_bound():
-    problem = engine.Flowshop(TIMES)
-    value = problem.evaluate(np.arange(9))
-    message = rf"must be the value of initial where both are given; got 400 and a solution of {value}"
-    with pytest.raises(OptionError, match=message):
-        engine.solve(problem, backend="opencl", initial=list(range(9)), upper_bound=400)
 
 
 def test_the_command_line_takes_lists_and_written_solutions(tmp_path, monkeypatch, capsys):

@@ -117,12 +117,9 @@ def test_result_names_the_algorithm_and_the_bits_that_belong_together() -> None:
     assert engine.maximize_bits(trap, 5, budget=50).status is engine.Status.OPTIMAL, "there are 32 strings"
 
 
-def test_the_suite_reports_runs_as_the_problems_count_them(
-    device: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_suite_reports_runs_as_the_problems_count_them(device: Member, tmp_path: Path) -> None:
     ioh = package("ioh")
     from engine.adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
-    from engine.benchmarks.boa import command as bench
 
     found = run_suite(16, 400, 2, [1, 18], tmp_path, devices=[device.info.id])
     assert len(found) == 2 * 2 * len(ALGORITHMS)
@@ -138,13 +135,6 @@ def test_the_suite_reports_runs_as_the_problems_count_them(
     for bits, number, message in ((16, 26, "from 1 to 25; got 26"), (15, 21, "perfect square")):
         with pytest.raises(OptionError, match=message):
             run_suite(bits, 400, 1, [number])
-    (bits,) = (option.default for option in bench._command.params if option.name == "bits")
-    suite = [ioh.get_problem(number, 1, bits, ioh.ProblemClass.PBO) for number in range(1, 26)]
-    (trap,) = (problem for problem in suite if problem.meta_data.name == "ConcatenatedTrap")
-    assert trap.optimum.y == bits / 5  # the default is a number of bits that all its optima are right for
-    few = ["--suite", "pbo", "--problem", "24", "--repeat", "1", "--budget", "300", "--devices", device.info.id]
-    assert bench.bench([*few, "--bits", "16"]) == 0
-    assert "right optimum of ConcatenatedTrap for multiples of 5 bits only" in capsys.readouterr().out
     sphere = ioh.get_problem("Sphere", instance=1, dimension=5, problem_class=ioh.ProblemClass.BBOB)
     with pytest.raises(ProblemError, match="not a problem of bits"):
         engine.IOHAlgorithm(budget=100, devices=[device.info.id])(sphere)

@@ -133,14 +133,6 @@ def test_functions_that_return_no_numbers_are_refused(function: Any, message: st
         engine.minimize_bits(function, 8, budget=100, backend="opencl", **options)
 
 
-def test_target_is_a_value_of_the_function_whichever_way_it_is_optimised(device: Member) -> None:
-    for optimize, target in ((engine.maximize_bits, 20), (engine.minimize_bits, 0)):
-        function = Counted()
-        result = optimize(function, 20, budget=2000, target=target, devices=[device.info.id])
-        assert result.value == target
-        assert function.evaluations < 2000, "the run must end at its target"
-
-
 @pytest.mark.full
 def test_workers_end_where_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "killed.py"

@@ -186,17 +186,3 @@ def test_the_command_on_standard_input_is_run_and_its_controls_are_obeyed(waitin
 
 def test_without_a_command_it_ends(waiting):
     assert (*waiting.communicate("", PATIENCE), waiting.returncode) == ("", "", 0)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("line", "said", "types"),
-    [
-        ('["solve", "missing.txt", "--events", "-"]\n', "missing.txt", ["failed"]),
-        ("solve it\n", "standard input must begin with a JSON list", None),
-    ],
-)
-def test_a_command_that_fails_or_is_none_is_reported(waiting, line, said, types):
-    output, errors = waiting.communicate(line, PATIENCE)
-    assert (waiting.returncode, said in errors) == (2, True)
-    assert types is None or event_types(output) == types

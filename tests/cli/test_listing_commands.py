@@ -183,13 +183,6 @@ def test_demo_fails_for_an_answer_that_is_wrong_or_missing(content, settings, wo
     assert good.endswith("answered")
 
 
-def test_demo_without_samples_or_devices_says_so(quintet, sample_folder):
-    assert quintet("demo") == (2, "", "error: the samples are missing from this installation\n")
-    add_sample(sample_folder, "one", "count 5")
-    code, output, errors = quintet("demo", "--devices", "cuda:0")
-    assert (code, output, errors.startswith("error: no CUDA device 0")) == (2, "", True)
-
-
 def test_generate_writes_an_instance_that_solve_takes(quintet, monkeypatch):
     assert quintet("generate", "counting", "--target", "30") == (0, "count 30\n", "")
     assert quintet("generate", "--target=30", "--no-loud", "counting", "--output", "-")[1] == "count 30\n"
@@ -200,10 +193,3 @@ def test_generate_writes_an_instance_that_solve_takes(quintet, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     needed = "error: a file is needed for the instance: --output FILE; or --output - to see it here\n"
     assert quintet("generate", "counting") == (2, "", needed)
-
-
-def test_bench_hands_its_arguments_on_and_takes_a_backend_and_several_devices(quintet):
-    assert quintet("bench", "counting", "--quick", "a", "--help")[0] == 3
-    for name in (name for name, solver in discover().items() if solver.bench is not None and name != "counting"):
-        code, text, _ = quintet("bench", name, "--help")
-        assert (code, "--backend [auto|cuda|opencl]" in text, "--devices NAME" in text) == (0, True, True)

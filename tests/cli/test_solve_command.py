@@ -242,9 +242,3 @@ def test_options_of_another_solver_are_refused_with_its_name(words, message, qui
     code, output, errors = quintet("solve", *words)
     assert (code, output) == (2, "")
     assert errors.startswith(f"error: {message}")
-
-
-@pytest.mark.usefixtures("_sixth_solver")
-def test_solvers_describes_the_options_of_each_class(quintet):
-    output = quintet("solvers", "tallying")[1]
-    assert [word for word in ("options for Tally", "options for Score", "Which board.") if word not in output] == []

@@ -41,6 +41,18 @@ def coordinated(problem, options, workers, compute, timing=TIMING, **transport):
     return Coordinator(way, owner, parts, timing, clock=way.clock), owner, way
 
 
+def test_slices_that_are_lost_delayed_or_answered_twice_count_once(cpu, alone):
+    problem, options = engine.Queens(13), Options(ivms=16)
+    with DevicePool(alone.device_infos) as pool:
+        mishaps = Mishaps(killed=0.25, frozen=0.01, twice=0.2, restart=0.02)
+        compute = Tasks(problem, options, pool).compute
+        coordinator, _, transport = coordinated(problem, options, 5, compute, mishaps=mishaps)
+        result = coordinator.solve()
+    expected = alone.solve(problem)
+    assert (result.objective, result.counters["nodes"]) == (expected.objective, expected.counters["nodes"])
+    assert transport.killed + coordinator.statistics.repeated > 0  # how many tasks there are depends on the processor
+
+
 def test_an_answer_that_does_not_add_up_is_computed_again_and_then_an_error(cpu, alone):
     problem = engine.Queens(8)
     wrong = [0]

@@ -35,14 +35,8 @@ COMMON = 'cores = 8\nmemory = "32GB"\nproject = "abc"\nprologue = ["module load 
             ["#SBATCH -p gpu", "#SBATCH -A abc", "#SBATCH -t 26:30:00", "#SBATCH --gres=gpu:2"],
         ),
         (
-            'kind = "pbs"\nqueue = "gpu"\ngpus = 2\ndirectives = ["-m n"]',
-            [
-                "#PBS -q gpu",
-                "#PBS -A abc",
-                "#PBS -l walltime=26:30:00",
-                "#PBS -l select=1:ncpus=8:mem=30GB:ngpus=2",
-                "#PBS -m n",
-            ],
+            'kind = "pbs"\ngpus = 2\ndirectives = ["-m n"]',
+            ["#PBS -l walltime=26:30:00", "#PBS -l select=1:ncpus=8:mem=30GB:ngpus=2", "#PBS -m n"],
         ),
         (
             'kind = "htcondor"\ngpus = 2\ndirectives = ["+Big = true"]\ndisk = "20GB"',

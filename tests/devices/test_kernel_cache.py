@@ -1,6 +1,5 @@
 """Kernels on disk: damaged ones are found and compiled again, and a cache that cannot be written is replaced."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -187,20 +186,6 @@ def test_a_damaged_binary_is_as_none(tmp_path, monkeypatch):
     for content in (b"", b"short", b"x" + (tmp_path / "one.cubin").read_bytes()[1:]):
         (tmp_path / "one.cubin").write_bytes(content)
         assert kernel_cache.kept("one.cubin") is None
-
-
-def test_files_of_ones_own_that_were_used_longest_ago_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
-    monkeypatch.setenv("QUINTET_CACHE_MB", "5")
-    kernel_cache._shrink_own.cache_clear()
-    for number, name in enumerate(("old", "new")):
-        path = tmp_path / name
-        path.write_bytes(hashlib.sha256(bytes(400_000)).digest() + bytes(400_000))
-        os.utime(path, (number, number))
-    assert kernel_cache.kept("old") == bytes(400_000)  # which is a use of it
-    kernel_cache.keep("newest", bytes(400_000))
-    kernel_cache._shrink_own.cache_clear()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["newest", "old"]
 
 
 def test_a_text_is_rendered_again_only_when_a_template_or_a_constant_is_another(

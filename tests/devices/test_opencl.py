@@ -14,33 +14,15 @@ from engine.errors import BackendUnavailable
 from engine.numerics.scan import Scanner
 
 
-class FakePyOpenCL:
-    """As much of PyOpenCL as listing devices uses."""
+def package_with(*platforms):
+    """As much of PyOpenCL as listing devices uses; without a platform no driver is registered."""
 
-    Error = RuntimeError
-    device_type = SimpleNamespace(CPU=2, GPU=4)
+    def get_platforms():
+        if not platforms:
+            raise RuntimeError("PLATFORM_NOT_FOUND_KHR")
+        return [SimpleNamespace(name=name, get_devices=list) for name in platforms]
 
-    def __init__(self, kinds):
-        self._kinds = kinds
-
-    def get_platforms(self):
-        if self._kinds is None:
-            raise self.Error("PLATFORM_NOT_FOUND_KHR")
-        return [
-            SimpleNamespace(
-                name=f"driver{rank}",
-                get_devices=lambda kinds=kinds, rank=rank: [
-                    SimpleNamespace(type=kind, label=(rank, place)) for place, kind in enumerate(kinds)
-                ],
-            )
-            for rank, kinds in enumerate(self._kinds)
-        ]
-
-
-def test_gpus_come_first_then_accelerators_then_cpus(monkeypatch):
-    monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL([[2, 4], [8, 4], [2]]))
-    labels = [device.label for device in listing.native_devices()]
-    assert labels == [(0, 1), (1, 1), (1, 0), (0, 0), (2, 0)]
+    return lambda: SimpleNamespace(Error=RuntimeError, get_platforms=get_platforms)
 
 
 def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguished(monkeypatch):
@@ -48,10 +30,10 @@ def test_a_missing_package_a_missing_driver_and_a_missing_device_are_distinguish
         patch.setitem(sys.modules, "pyopencl", None)
         with pytest.raises(BackendUnavailable, match="the package pyopencl is not installed"):
             select("opencl")
-    monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL(None))
+    monkeypatch.setattr(listing, "pyopencl", package_with())
     with pytest.raises(BackendUnavailable, match="no OpenCL driver is registered"):
         select("opencl")
-    monkeypatch.setattr(listing, "pyopencl", lambda: FakePyOpenCL([[], []]))
+    monkeypatch.setattr(listing, "pyopencl", package_with("driver0", "driver1"))
     with pytest.raises(BackendUnavailable, match=r"the installed drivers \(driver0, driver1\) see no device"):
         select("opencl")
     assert available("opencl")[0] == []

@@ -42,7 +42,7 @@ def system(tmp_path):
     return tmp_path
 
 
-def _named(described, system, flags, version=f"{_VERSION}generic"):
+def _named(described, system, flags, version):
     (system / "cpuinfo").write_text(
         f"processor\t: 0\nmodel name\t: A New One\nflags\t\t: fpu {flags}\n\nprocessor\t: 1\n"
     )
@@ -50,26 +50,23 @@ def _named(described, system, flags, version=f"{_VERSION}generic"):
 
 
 @pytest.mark.parametrize(
-    ("flags", "name"),
-    [(_THIRD, "x86-64-v3"), (_THIRD.replace("fma", ""), "x86-64-v2"), (_SECOND, "x86-64-v2"), ("sse2", "x86-64")],
+    ("processor", "flags", "name"),
+    [
+        ("generic", _THIRD, "x86-64-v3"),
+        ("generic", _THIRD.replace("fma", ""), "x86-64-v2"),
+        ("generic", "sse2", "x86-64"),
+        ("znver3", _THIRD, None),
+        ("znver3", f"{_THIRD} avx512f avx512bw avx512cd avx512dq avx512vl", "x86-64-v4"),
+    ],
 )
-def test_an_unknown_processor_gets_the_level_of_its_instructions(described, system, flags, name):
-    assert _named(described, system, flags) == name
-    assert described.processor == name.encode()
-    assert described.triplet == b"generic-linux-gnu"
-    assert _named(described, system, flags) == name, "and once more, as each listing of the devices does"
-
-
-@pytest.mark.parametrize(
-    ("processor", "more", "name"),
-    [(b"znver3", "", None), (b"znver3", "avx512f avx512bw avx512cd avx512dq avx512vl", "x86-64-v4")],
-)
-def test_a_known_processor_keeps_its_name_unless_it_has_avx_512_and_its_name_none(
-    described, system, processor, more, name
+def test_a_processor_that_is_unknown_or_has_avx_512_that_its_name_has_not_is_named_by_its_instructions(
+    described, system, processor, flags, name
 ):
-    described.processor = processor
-    assert _named(described, system, f"{_THIRD} {more}", f"{_VERSION}znver3") == name
-    assert described.processor == (name.encode() if name else processor)
+    described.processor = processor.encode()
+    for _ in range(2):  # as each listing of the devices does
+        assert _named(described, system, flags, _VERSION + processor) == name
+    assert described.processor.decode() == (name or processor)
+    assert described.triplet == b"generic-linux-gnu"
 
 
 _WIDE = """

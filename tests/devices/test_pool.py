@@ -33,9 +33,6 @@ class FakeDevice:
     def memory(self):
         return MemoryInfo(self.info.memory, self.info.memory)
 
-    def enable_peer(self, index):
-        self._do(f"read {index}")
-
     def close(self):
         self._do("close")
 

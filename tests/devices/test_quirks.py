@@ -32,32 +32,6 @@ def test_functions_of_atexit_are_called_when_threads_have_ended():
         pytest.skip("atexit is called while threads run: quirks/exit_order.py can go with the versions that do not")
 
 
-COPIED = """
-import sys
-import numpy
-{sparing}
-import scipy.sparse, scipy.special
-print("numpy.f2py" in sys.modules)
-names = {{}}
-exec("from numpy import *", names)
-print("f2py" in names and "f2py" in dir(numpy) and "numpy.f2py" in sys.modules)
-print("Array API Standard" in scipy.special.gammaln.__doc__)
-print(scipy.special.gammaln(5.0) > 3.1 and scipy.sparse.eye_array(3).sum() == 3)
-"""
-SPARING = "from engine.util.quirks.scipy_import import spare_scipy; spare_scipy()"
-
-
-def test_scipy_is_imported_without_modules_of_numpy_and_notes_that_nothing_uses():
-    def said(sparing):
-        program = [sys.executable, "-W", "error", "-c", COPIED.format(sparing=sparing)]
-        return subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout.split()
-
-    assert said(SPARING) == ["False", "True", "False", "True"]
-    copies, _, notes, _ = said("")
-    if "False" in (copies, notes):
-        pytest.skip("SciPy does not import numpy.f2py, or writes no notes: part of quirks/scipy_import.py can go")
-
-
 def _words(declaration):
     """A declaration without the names of its arguments."""
     plain = declaration.replace("unsigned int", "uint").replace("unsigned long", "ulong")

@@ -109,43 +109,6 @@ def test_a_missing_barrier_is_found(tmp_path, trial_template, between):
         assert {place.split(":")[0] for place in found} == {"trial/neighbours.mako"}
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("lanes", [1, 2])
-def test_passes_over_a_sparse_design_have_none(tmp_path, lanes):
-    block, chains, q, rows = 64, 4, 6, 128
-    random = np.random.default_rng(1)
-    columns = np.concatenate([random.choice(q, 3, replace=False) for _ in range(rows)]).astype(np.uint16)
-    values = random.standard_normal(3 * rows).astype(np.float32)
-    beta = random.standard_normal((q, chains)).astype(np.float32)
-    constants = {"block": block, "lanes": lanes, "shuffle": lanes > 1, "start": "i32", "index": "u16"}
-    constants |= {"chains": chains, "mode": "margins", "family": "logit", "vector": "f32", "implicit": False}
-    found, after = races(
-        *(tmp_path, "gibbs/sparse_rows", constants, "pass_rows", 1, block),
-        row_start=np.arange(0, 3 * rows + 1, 3, dtype=np.int32),
-        columns=columns,
-        values=values,
-        coefficients=beta,
-        offsets=np.zeros(chains),
-        tiles=1,
-        q=q,
-        signs=np.ones(rows, np.float32),
-        weighted=np.zeros(rows * chains, np.float32),
-        strip_sums=np.zeros(2 * chains),
-        first_row=0,
-        row_count=rows,
-        strips=1,
-        strip_rows=rows,
-        beta_first=0,
-        margins=np.zeros((chains, rows), np.float32),
-        pitch=rows,
-        betas=chains,
-    )
-    assert not found
-    dense = np.zeros((rows, q))
-    dense[np.repeat(np.arange(rows), 3), columns] = values
-    assert np.allclose(after["margins"], (dense @ beta).T, rtol=1e-5, atol=1e-5)
-
-
 def test_a_group_that_solves_a_linear_program_has_none(tmp_path):
     block, rows, m, n, k = 64, 64, 20, 50, 2
     random = np.random.default_rng(2)

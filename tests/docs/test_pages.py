@@ -51,7 +51,8 @@ def test_what_code_prints_its_last_value_and_its_plots_are_shown_under_it(tmp_pa
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_blocks_have_a_language_and_links_lead_to_files(name):
+def test_blocks_have_a_language_links_lead_to_files_and_generated_parts_are_made(name):
+    assert "<!-- generated:" not in pages.generated(TEXTS[name])
     for block in outputs.BLOCK.finditer(TEXTS[name]):
         assert block["language"] in ("python", "bash", "toml", "text", "json")
         if block["language"] == "toml":
@@ -63,11 +64,6 @@ def test_blocks_have_a_language_and_links_lead_to_files(name):
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
         path = (ROOT / "docs" / name).parent / target
         assert path.exists() or any(str(path).endswith(one) for one in made), target
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_generated_parts_are_made(name):
-    assert "<!-- generated:" not in pages.generated(TEXTS[name])
 
 
 def test_every_solver_is_in_the_reference_of_options_and_has_a_notebook():

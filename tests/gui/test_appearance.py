@@ -19,16 +19,10 @@ from tests.support.app import COUNTING, SAMPLES
 from tests.support.interaction import CONTROL, ended, opened
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("problem", [False, True], ids=["empty", "with a problem"])
-def test_dashboards_have_most_of_a_small_window(qtbot, open_window, problem):
+def test_dashboards_have_most_of_a_small_window(qtbot, open_window):
     window = open_window(COUNTING)
     window.resize(1024, 700)
     tab = opened(qtbot, window, SAMPLES / "recorded" / "knapsack")
-    if problem:
-        window.problems.load(SAMPLES / "knapsack" / "strongly-1000.txt")
-        qtbot.waitUntil(lambda: window.problems.ready, timeout=120_000)
-        window.tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: tab.complete and window.dock_layout.compact, timeout=120_000)
     qtbot.waitUntil(lambda: window.tabs.width() >= 0.6 * window.width(), timeout=120_000)
     assert (window.width(), window.height()) == (1024, 700)

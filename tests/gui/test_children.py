@@ -8,8 +8,6 @@ import pytest
 from PySide6.QtCore import QObject
 
 from engine.devices.monitor.machine import MachineMonitor, Process
-from engine.util.memory import free_memory
-from gui.problem import standby
 from gui.problem.estimate import EstimateBox
 from gui.window.device_query import DeviceQuery
 from gui.window.single import Single, show_elsewhere
@@ -110,45 +108,23 @@ def test_a_process_that_died_meanwhile_is_replaced(qtbot, window, counting_files
     assert solved(qtbot, window, counting_files / "small.txt").note.state == "optimal"
 
 
-def test_without_memory_no_process_waits(qtbot, open_window, counting_files, monkeypatch, tmp_path):
-    table = tmp_path / "meminfo"
-    table.write_text("MemTotal: 8000000 kB\nMemAvailable: 900000 kB\n")
-    assert free_memory(table) == 900_000 * 1024
-    monkeypatch.setattr(standby, "free_memory", lambda: free_memory(table))
-    window = open_window(COUNTING)
-    window.launcher.standby.enabled = True
-    load(qtbot, window, counting_files / "small.txt")
-    qtbot.wait(1500)
-    assert not window.launcher.standby.waiting
-
-
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """A machine with two GPUs, one of which is used by a process, and a host that works half of the time."""
-
-    class NVMLError(Exception):
-        pass
-
-    def utilisation(handle):
-        if handle == 1:
-            raise NVMLError
-        return SimpleNamespace(gpu=70)
-
+    answers = {
+        "Count": 2,
+        "Name": b"H200",
+        "MemoryInfo": SimpleNamespace(used=5e9, total=140e9),
+        "UtilizationRates": SimpleNamespace(gpu=70),
+        "PowerUsage": 350_000,
+        "Temperature": 61,
+    }
+    calls = {f"nvmlDeviceGet{name}": lambda *_, value=value: value for name, value in answers.items()}
+    calls["nvmlDeviceGetHandleByIndex"] = lambda index: index
     user = SimpleNamespace(pid=77, usedGpuMemory=3_000_000_000)
-    fake = SimpleNamespace(
-        NVMLError=NVMLError,
-        NVML_TEMPERATURE_GPU=0,
-        nvmlInit=lambda: None,
-        nvmlDeviceGetCount=lambda: 2,
-        nvmlDeviceGetHandleByIndex=lambda index: index,
-        nvmlDeviceGetName=lambda handle: "H200" if handle else b"H200",
-        nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(used=5e9, total=140e9),
-        nvmlDeviceGetUtilizationRates=utilisation,
-        nvmlDeviceGetPowerUsage=lambda handle: 350_000,
-        nvmlDeviceGetTemperature=lambda handle, kind: 61,
-        nvmlDeviceGetComputeRunningProcesses=lambda handle: [] if handle else [user],
-    )
-    monkeypatch.setitem(sys.modules, "pynvml", fake)
+    calls["nvmlDeviceGetComputeRunningProcesses"] = lambda handle: [] if handle else [user]
+    calls |= {"NVMLError": OSError, "NVML_TEMPERATURE_GPU": 0, "nvmlInit": lambda: None}
+    monkeypatch.setitem(sys.modules, "pynvml", SimpleNamespace(**calls))
     (tmp_path / "77").mkdir()
     (tmp_path / "77" / "cmdline").write_bytes(b"python\0train.py\0")
     (tmp_path / "stat").write_text("cpu 100 0 0 100 0 0 0 0 0 0\n")
@@ -163,7 +139,7 @@ def test_a_sample_has_every_gpu_with_its_users_and_the_host(machine, monkeypatch
     assert [device.name for device in (first, second, host)] == ["H200 0", "H200 1", "host"]
     assert (first.utilisation, first.power, first.temperature, first.memory_total) == (70.0, 350.0, 61.0, 140e9)
     assert first.processes == [Process(77, "python train.py", 3e9)]
-    assert (second.utilisation, host.utilisation) == (None, pytest.approx(75.0))
+    assert (second.processes, host.utilisation) == ([], pytest.approx(75.0))
     assert (host.memory_used, host.memory_total) == (600 * 1024, 1000 * 1024)
     monkeypatch.setitem(sys.modules, "pynvml", None)
     (host,) = MachineMonitor(machine / "77").sample()  # which says nothing

@@ -5,7 +5,6 @@ import shlex
 import pytest
 
 import engine
-from engine.base.solver import MetricSpec
 from engine.cli import command_line
 from engine.events import Finished, Incumbent, Metric, Progress
 from engine.runs.folder.run_folder import RunFolder
@@ -13,7 +12,7 @@ from engine.solvers import discover
 from gui.runs.notes import COLOURS
 from tests.support.app import SAMPLES
 from tests.support.counting import STARTED
-from tests.support.dashboards import FOLDERS, compared, ids, noted, panel_of, played
+from tests.support.dashboards import FOLDERS, compared, ids, noted, played
 from tests.support.interaction import begin, ended, load, opened
 
 
@@ -52,22 +51,6 @@ def test_the_table_and_the_curves_agree(qtbot, tmp_path):
         assert rows[name] == [f"{last[f'{note.title} {name}']:,.0f}" for note in notes]
     gaps = [curve.data.last for curve in figures["Gap"].curves]
     assert [float(text.split()[0]) for text in rows["gap"]] == pytest.approx(gaps, abs=0.005)
-
-
-def test_shares_are_in_percent_as_in_dashboards_and_a_record_without_an_end_has_the_numbers_of_its_note(
-    qtbot, tmp_path
-):
-    spec = next(vars(one) for one in discover()["branch_and_bound"].metrics if one.name == "stealing_share")
-    begun = STARTED.model_copy(update={"metrics": [dict(spec)]})
-    point = Metric(time=1.0, name="stealing_share", value=0.0074, device="opencl:0")
-    about = {"state": "time_limit", "best": 9, "bound": 7, "gap": 2 / 9, "seconds": 4.0}
-    note, panel = noted(tmp_path, "a", (begun, point), **about), panel_of(qtbot, "", (MetricSpec(**spec),))
-    panel.feed([begun, point])
-    tab, _, rows = compared(qtbot, [note, note])
-    figures = [figure for figure in (*tab.plots(), *panel.plots()) if figure.title == spec["title"]]
-    assert [(figure.unit, figure.curves[0].data.last) for figure in figures] == 2 * [("%", pytest.approx(0.74))]
-    shown = {name: rows[name][0] for name in ("state", "best", "bound", "gap", "time")}
-    assert shown == {"state": "time limit", "best": "9", "bound": "7", "gap": "22.22 %", "time": "4.0 s"}
 
 
 def test_curves_are_compared_against_what_all_runs_count(qtbot, tmp_path):

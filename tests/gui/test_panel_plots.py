@@ -173,23 +173,6 @@ def test_a_listing_stays_sorted_when_its_rows_are_replaced(qtbot):
         assert names() == found
 
 
-def test_the_table_has_every_point_in_full_behind_the_data_button(qtbot):
-    plot = LivePlot("Speed", theme=LIGHT)
-    for name, time, value in (("a", 0.0, 1 / 3), ("b", 0.5, 2.0), ("a", 1.0, 4.0)):
-        plot.series(name).append(time, value)
-    shown(qtbot, plot)
-    headers, rows = plot.table()
-    assert headers == ["seconds", "a", "b"]
-    assert [tuple(row) for row in rows] == [(0.0, 1 / 3, None), (0.5, None, 2.0), (1.0, 4.0, None)]
-    plot.data_button.click()
-    assert (plot._table.isVisible(), plot._table.model().rowCount()) == (True, 3)
-    plot.series("a").append(99.0, 1.0)
-    plot.refresh()
-    assert plot._table.model().rowCount() == 4
-    plot.data_button.click()
-    assert plot.view.isVisible()
-
-
 def test_a_zoomed_plot_stays_until_all_is_asked_for_and_a_hidden_line_does_not_set_the_range(qtbot):
     plot = shown(qtbot, wave(LivePlot("Speed", theme=LIGHT)))
     box = plot.plot.getViewBox()

@@ -118,6 +118,11 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot):
     assert edges == result.arrays["edges"].tolist()
     bits = [list(row[1:]) for row in figure(panel, "individuals").table()[1]]
     assert bits == result.arrays["population"].tolist()
+    panel = panel_of(qtbot, "boa", problem=engine.MaxCut([(0, 1), (1, 2), (0, 2)]), size=(1000, 700))
+    panel.feed([Trace(time=1.0, name="solution", iteration=1, values=[0, 1, 0])])
+    cut = figure(panel, "solution")
+    assert ([row[1] for row in cut.table()[1]], cut.to_image(1.0).isNull()) == ([0, 1, 0], False)
+    assert "2 of 3 edges between the sides" in cut.unit
 
 
 def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot):

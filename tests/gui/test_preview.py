@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QLabel
 from scipy.sparse import csr_array
 
 import engine
@@ -11,8 +10,7 @@ from gui.app.theme import DARK, LIGHT
 from gui.problem.preview import Preview
 from gui.problem.preview_data import preview_data
 from tests.support import forged
-from tests.support.app import COUNTING, SAMPLES
-from tests.support.interaction import begin, drop, ended, load
+from tests.support.app import SAMPLES
 
 RANDOM = np.random.default_rng(5)
 PROBLEMS = {
@@ -92,26 +90,3 @@ def test_the_pictures_of_a_preview_are_the_data():
 def test_every_class_with_instance_files_has_a_preview():
     kinds = {kind.__name__ for solver in discover().values() for kind in solver.problems}
     assert kinds - {type(problem).__name__ for problem in PROBLEMS.values()} <= {"PermutationProblem", "Counting"}
-
-
-def test_one_problem_is_selected_shown_and_run(qtbot, open_window, counting_files):
-    window = open_window(COUNTING)
-
-    def shown():
-        texts = {label.text() for label in window.tabs.currentWidget().findChildren(QLabel) if label.isVisible()}
-        return window.tabs.tabText(0), window.actions_by_name["start"].iconText(), "Drop a problem file here" in texts
-
-    assert shown()[2]
-    for file, name in (
-        (SAMPLES / "knapsack" / "strongly-1000.txt", "strongly-1000"),
-        (counting_files / "small.txt", "small"),
-    ):
-        load(qtbot, window, file)
-        assert window.tabs.currentWidget() is window.home
-        assert shown() == (f"Problem: {name}", f"Run {name}", False)
-    tab = begin(qtbot, window)
-    ended(qtbot, tab)
-    assert tab.note.problem == window.pane.instance.problem.describe()
-    drop(window, counting_files / "bad.txt")
-    qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
-    assert shown()[:2] == ("bad.txt cannot be used", "Run")

@@ -24,11 +24,6 @@ def test_without_qt_the_command_says_what_to_install(monkeypatch, capsys):
     assert "Quintet's extra gui has it" in error
 
 
-def test_engine_does_not_import_the_app():
-    code = "import sys, engine, engine.cli; assert not {'gui', 'PySide6'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
-
-
 @QT
 @POSIX
 def test_the_command_shows_a_window_that_ends_in_order(tmp_path):

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSize
 from scipy import stats
 
 from engine.events import Incumbent
-from gui.app.theme import DARK, LIGHT
+from gui.app.theme import LIGHT
 from gui.compare.groups import differing_options, grouped, values_of
 from gui.compare.profiles import performance_profiles, solved_within
 from gui.compare.significance import compared, importance
@@ -31,31 +30,6 @@ NOTES = [
     *(note(number, "tiles", 80 + number, "time_limit") for number in range(5, 9)),
     note(9, None, None, "failed"),
 ]
-
-
-def test_the_tab_shows_boxes_and_a_table_of_the_chosen_value(qtbot):
-    tab = StatisticsTab(NOTES, LIGHT)
-    qtbot.addWidget(tab)
-    tab.resize(900, 700)
-    tab.show()
-    headers, rows = tab.boxes.table()
-    assert [row[:2] for row in rows] == [("variant = rows", 5), ("variant = tiles", 4)]
-    assert rows[0][headers.index("median")] == 92
-    headers, rows = tab.table.table()
-    assert (headers[0], headers[-1]) == ("variant", "instance")  # all of one instance
-    assert [(row[0], row[headers.index("solved")]) for row in rows] == [("", 0), ("rows", 5), ("tiles", 0)]
-    tab.value.setCurrentIndex(tab.value.findData("time"))
-    assert tab.boxes.x_title == "Time (s)"
-    assert [row[4] for row in tab.boxes.table()[1]] == [4.0, 13.0], "a failed run has no time to compare"
-    before = tab.boxes.to_image(1.0, QSize(500, 300))
-    tab.set_theme(DARK)
-    assert tab.boxes.to_image(1.0, QSize(500, 300)) != before
-    runs = [note(number, "rows", number, "complete") for number in range(3)]
-    runs[0].warnings = ["not mixed"]
-    tab = StatisticsTab(runs, LIGHT)
-    qtbot.addWidget(tab)
-    headers, rows = tab.table.table()
-    assert (tab.title, rows[0][headers.index("solved")]) == ("Statistics of 3 runs", 2)
 
 
 def test_statistics_are_opened_for_the_selected_runs(qtbot, open_window, tmp_path):
@@ -127,6 +101,9 @@ def test_bands_and_times_to_target_are_those_of_the_events(qtbot, tmp_path):
         reached = sum(100 * (best - path[-1][1]) / best <= 5.0 for path in its)
         curve = next(curve for curve in tab.reached.curves if curve.name == f"score = {option}")
         assert curve.data.last == pytest.approx(100 * reached / 8)
+    headers, rows = tab.boxes.table()
+    bests = [path[-1][1] for path in paths["k2"]]
+    assert dict((row[0], row[headers.index("median")]) for row in rows)["score = k2"] == np.median(bests)
     headers, rows = tab.table.table()
     assert [row[headers.index("test")] for row in rows] == ["", "Wilcoxon"]
     assert (tab.importance.table()[1][0][0], len(tab.parallel.table()[1])) == ("score", 16)

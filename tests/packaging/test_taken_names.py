@@ -1,7 +1,5 @@
 """The package where ``engine``, ``kernels``, ``gui`` and ``samples`` are another's, which fail when imported."""
 
-import pytest
-
 from tests.support.needs import OPENCL, package
 
 TAKEN = ("engine", "kernels", "gui", "samples")
@@ -27,15 +25,6 @@ print(engine.__name__, gui.app.desktop._command())
 """
 
 
-@pytest.fixture
-def crowded(tmp_path):
-    """A folder in which the names are taken, as folders."""
-    for name in TAKEN:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text(FAIL)
-    return tmp_path
-
-
 @OPENCL
 def test_the_module_and_the_command_solve(installed, tmp_path):
     for name in TAKEN:
@@ -46,9 +35,12 @@ def test_the_module_and_the_command_solve(installed, tmp_path):
     assert installed.quintet("--version", cwd=tmp_path).out.startswith("quintet, version")
 
 
-def test_the_app_and_its_children_start(installed, crowded):
+def test_the_app_and_its_children_start(installed, tmp_path):
     package("PySide6.QtWidgets")
-    done = installed.execute(APP, crowded, QT_QPA_PLATFORM="offscreen")
+    for name in TAKEN:  # as folders
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(FAIL)
+    done = installed.execute(APP, tmp_path, QT_QPA_PLATFORM="offscreen")
     assert done.code == 0, done.err
     version, names = done.out.splitlines()
     assert version.startswith("quintet, version")

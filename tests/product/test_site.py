@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
@@ -23,11 +24,14 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 PHONE = 390
 
 
+@dataclass(eq=False)
 class Element:
-    """An element of a page: its tag, attributes, parent and content."""
+    """An element of a page: its tag, attributes, the tags around it, and its content."""
 
-    def __init__(self, tag, attributes, parent):
-        self.tag, self.attributes, self.parent, self.content = tag, dict(attributes), parent, []
+    tag: str
+    attributes: dict[str, str]
+    around: tuple[str, ...] = ()
+    content: list["Element | str"] = field(default_factory=list)
 
     def all(self):
         """The elements below it, in the order of the page."""
@@ -39,39 +43,29 @@ class Element:
     def text(self):
         return "".join(part if isinstance(part, str) else part.text() for part in self.content)
 
-    def inside(self, *tags):
-        """Whether it is somewhere in an element with one of these tags."""
-        return self.parent is not None and (self.parent.tag in tags or self.parent.inside(*tags))
-
     def of(self, *tags, kind=None):
         """The elements below it with one of these tags, or of this class."""
-        for one in self.all():
-            if one.tag in tags or kind in (one.attributes.get("class") or "").split():
-                yield one
+        return (one for one in self.all() if one.tag in tags or kind in one.attributes.get("class", "").split())
 
 
 class _Tree(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.root = self.at = Element("", {}, None)
+        self.open = [Element("", {})]
 
     def handle_starttag(self, tag, attrs):
-        element = Element(tag, [(name, value or "") for name, value in attrs], self.at)
-        self.at.content.append(element)
-        if tag not in EMPTY:
-            self.at = element
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        self.at = self.at if tag in EMPTY else self.at.parent
+        given = {name: value or "" for name, value in attrs}
+        element = Element(tag, given, tuple(one.tag for one in self.open))
+        self.handle_data(element)
+        self.open += [element] * (tag not in EMPTY)
 
     def handle_endtag(self, tag):
         if tag not in EMPTY:
-            assert tag == self.at.tag, f"</{tag}> ends <{self.at.tag}> {self.getpos()}"
-            self.at = self.at.parent
+            assert tag == self.open[-1].tag, f"</{tag}> ends <{self.open[-1].tag}> {self.getpos()}"
+            self.open.pop()
 
     def handle_data(self, data):
-        self.at.content.append(data)
+        self.open[-1].content.append(data)
 
 
 @functools.cache
@@ -80,7 +74,7 @@ def page(path):
     tree = _Tree()
     tree.feed(path.read_text(encoding="utf-8"))
     tree.close()
-    return tree.root
+    return tree.open[0]
 
 
 @functools.cache
@@ -128,8 +122,10 @@ def of_pages(site, pages, *tags):
 def test_formulas_in_a_line_are_in_a_paragraph_an_item_or_a_cell(site, pages):
     formulas = of_pages(site, pages, "math")
     assert len(formulas) > 50
-    where = ("p", "li", "td", "th", "dd", "h1", "h2", "h3", "h4")
-    loose = [(path, one) for path, one in formulas if one.attributes["display"] != "block" and not one.inside(*where)]
+    where = {"p", "li", "td", "th", "dd", "h1", "h2", "h3", "h4"}
+    loose = [
+        (path, one) for path, one in formulas if one.attributes["display"] != "block" and where.isdisjoint(one.around)
+    ]
     assert [(path, one.text()) for path, one in loose] == []
 
 
@@ -148,13 +144,13 @@ def test_lists_are_lists_and_every_item_says_something(site, pages):
 
 def test_types_and_signatures_of_the_reference_are_whole_and_each_name_has_a_line_of_the_index(site):
     reference = {path.stem: article(path) for path in sorted((site / "reference" / "python").glob("*.html"))}
-    types = [one.text() for page in reference.values() for one in page.of("code") if one.inside("li")]
+    types = [one.text() for page in reference.values() for one in page.of("code") if "li" in one.around]
     assert len(types) > 300
     assert [text for text in types if re.search(r"\w - like|shape\(|^\([A-Z].*, .*\)$|^optional$", text)] == []
     signatures = [block.text() for page in reference.values() for block in page.of(kind="doc-signature")]
     assert len(signatures) > 100
     assert [line for text in signatures for line in text.splitlines() if len(line) > 88] == []
-    rows = [one for one in article(site / "reference" / "python.html").of("tr") if not one.inside("thead")]
+    rows = [one for one in article(site / "reference" / "python.html").of("tr") if "thead" not in one.around]
     assert set(reference) == {next(row.of("code")).text() for row in rows}
     assert [row.text() for row in rows if not row.text().strip().endswith(".")] == []
 

@@ -2,11 +2,8 @@
 
 import os
 import re
-from io import StringIO
 
 import pytest
-from rich.console import Console
-from rich.table import Table as ScreenTable
 
 from engine.cli import command_line
 from engine.cli.delegating import reproductions
@@ -15,9 +12,7 @@ from engine.reports import benchmarks
 from engine.reports.figures import can_draw
 from engine.reports.machine import describe_machine
 from engine.reports.plots import Plot, bars_of, draw_plot
-from engine.reports.record import BenchConsole, recording
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
-from engine.reports.study import Claim, Study
 from engine.reproductions.papers import Paper
 from engine.solvers import discover
 from tests.support.environment import ROOT
@@ -32,13 +27,6 @@ def example():
     return Report("x", "A title", "A paper.", "quick", describe_machine([]), 1.5, [Section("First", blocks)])
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "sections": 3}'])
-def test_what_is_not_a_report_is_refused(tmp_path, text):
-    (tmp_path / "report.json").write_text(text)
-    with pytest.raises(InputError):
-        Report.read(tmp_path / "report.json")
-
-
 def test_a_busy_machine_makes_no_record(monkeypatch, tmp_path):
     report = example()
     for load, busy in ((2.0, False), (2.1, True)):
@@ -48,26 +36,6 @@ def test_a_busy_machine_makes_no_record(monkeypatch, tmp_path):
     folder = tmp_path / "none"
     assert command_line(["reproduce", "knapsack", "--profile", "quick", "--record", "--folder", str(folder)]) == 2
     assert not folder.exists()
-
-
-def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path):
-    claims = {
-        "shown": Claim("It is so", "1"),
-        "timed": Claim("It is fast", "2", needs="gpu"),
-        "private": Claim("It was so", "3", untestable="the data are private"),
-    }
-    report = Report("x", "A title", "A paper.", "cpu", describe_machine([]), sections=[Section("First")])
-    study = Study(None, report, "cpu", tmp_path, Console(file=StringIO()), claims)
-    study.judge("shown", True, "seen")
-    study.judge("timed", True, "2 s")
-    with pytest.raises(KeyError):
-        study.judge("shown", True, "again")
-    study.judge_rest()
-    study.judge_rest()
-    found = [(finding.claim, finding.holds, finding.where) for finding in report.findings]
-    assert found == [("It is so", True, "1"), ("It is fast", None, "2"), ("It was so", None, "3")]
-    assert "the profile cpu does not test this" in report.findings[1].seen
-    assert report.findings[2].seen == "the data are private"
 
 
 @pytest.mark.full
@@ -102,12 +70,6 @@ def test_every_report_of_the_documentation_has_a_figure_and_names_its_tables():
         assert not re.search("table (above|below)", text)  # statements stand before all tables
 
 
-def test_a_folder_with_files_is_refused(tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    assert command_line(["reproduce", "knapsack", "--profile", "quick", "--folder", str(tmp_path)]) == 2
-    assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
 def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path, capsys):
     path = tmp_path / "record.json"
     words = ["bench", "branch_and_bound", "--quick", "--only", "queens 13", "--backend", "opencl"]
@@ -121,16 +83,6 @@ def test_a_recorded_benchmark_has_its_tables_and_machine(tmp_path, capsys):
     for place in (path, tmp_path / "none" / "record.json"):  # which is there, and which cannot be
         assert command_line([*words, "--record", str(place)]) == 2
         assert "2,490,838" not in capsys.readouterr().out  # it is refused before it begins
-
-
-def test_tables_that_are_printed_are_recorded(tmp_path):
-    table = ScreenTable("n", "ms", title="[bold]Times[/bold]")
-    table.add_row("10", "[red]1.5[/red]")
-    with recording("knapsack", ["--quick"], tmp_path / "record.json"):
-        BenchConsole().print(table)
-        BenchConsole().print("two lines")
-    blocks = Report.read(tmp_path / "record.json").sections[0].blocks
-    assert blocks == [Table("Times", ("n", "ms"), (("10", "1.5"),)), Text("two lines")]
 
 
 PAGES = ("knapsack", "branch-and-bound", "boa", "horseshoe", "linear-programming", "engine")

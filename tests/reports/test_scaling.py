@@ -4,25 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engine.devices import DevicePool
 from engine.devices.monitor.timeline import Command, DeviceTimeline, HostSpan, Timeline
-from engine.errors import OptionError
-from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
 from engine.reports.scaling_model import Exchange, Profile, predicted_seconds, profile_of
 from engine.reports.timeline import covered, picture, shares_of
-
-
-def test_another_answer_on_more_devices_is_reported(device, capsys):
-    def run(devices):
-        with DevicePool([device.info] * len(devices)):
-            return Outcome(0.0, 1.0 / len(devices), {"nodes": len(devices)})
-
-    assert not bench_scaling(
-        "test", [ScalingCase("case", run, run_recorded=None)], None, [device.info.id] * 2, Request()
-    )
-    assert "other nodes than on one device" in capsys.readouterr().out
-    with pytest.raises(OptionError, match="no case has 'cases' in its name: case"):
-        bench_scaling("test", [ScalingCase("case", run, run_recorded=None)], None, None, Request(only="cases"))
 
 
 def _timeline():

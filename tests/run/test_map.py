@@ -6,7 +6,7 @@ import pytest
 
 import engine
 from engine.base.result import Result, Status
-from engine.errors import InputError, OptionError, ProblemError
+from engine.errors import InputError, OptionError
 from engine.solvers import discover
 from tests.support import counting
 from tests.support.counting import Counting
@@ -37,15 +37,6 @@ def test_a_batch_is_a_data_frame():
     assert frame["objective"][0] == counting.expected(10, 3)
     assert "no such file" in frame["message"][1]
     assert engine.map([]).to_pandas().columns.tolist() == frame.columns.tolist()
-
-
-def test_files_are_read_and_unreadable_ones_are_failures(tmp_path):
-    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
-    good.write_text("count 12\n")
-    bad.write_text("count many\n")
-    found = engine.map([good, bad, str(good)], slice_seconds=0)
-    assert [result.bound for result in found.results] == [12, 12]
-    assert isinstance(found.failures[1].error, ProblemError)
 
 
 def test_seeds_and_time_limits_are_those_of_each_run():

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from engine import events
-from engine.runs.observers import EventLog, JsonLines, ProgressBar
+from engine.runs.observers import EventLog, ProgressBar
 from tests.support.counting import STARTED
 
 pytestmark = pytest.mark.smoke
@@ -66,28 +66,6 @@ def test_the_recorder_starts_a_line_of_its_own_after_one_cut_short(tmp_path):
     record(metric(2))
     record.close()
     assert path.read_text() == '{"time":0}\n{"time":1,"ty\n' + events.to_json(metric(2)) + "\n"
-
-
-class Flushed(io.StringIO):
-    """Counts flushes, and what was in it at each."""
-
-    def __init__(self):
-        super().__init__()
-        self.seen = []
-
-    def flush(self):
-        self.seen.append(self.getvalue())
-
-
-@pytest.mark.parametrize("last", [FINISHED, FAILED])
-def test_json_lines_are_flushed_one_by_one_and_end_with_the_run(last):
-    stream = Flushed()
-    lines = JsonLines(stream)
-    for event in (STARTED, last, metric(10)):
-        lines(event)
-    whole = [events.to_json(event) + "\n" for event in (STARTED, last)]
-    assert stream.seen == [whole[0], whole[0] + whole[1]]
-    assert lines.ended
 
 
 def shown(*story, width=120, terminal=True):

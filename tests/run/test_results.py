@@ -24,15 +24,6 @@ RESULT = engine.Result(
 )
 
 
-def test_a_result_is_shown_in_one_line_and_as_a_table():
-    text = "<Result optimal: objective 220, bound 220.5, gap 0.2273 %, solution 1 2, seconds 0.250, devices opencl:0>"
-    assert repr(RESULT) == text
-    assert str(RESULT) == text
-    html = replace(RESULT, devices=("<b>",))._repr_html_()
-    assert "<th>objective</th><td>220</td>" in html
-    assert "&lt;b&gt;" in html
-
-
 def test_a_result_comes_back_from_its_file(tmp_path):
     path = tmp_path / "result.npz"
     RESULT.save(path)

@@ -1,4 +1,4 @@
-"""Simulate faults: of devices, disk and cluster, alone and in pairs, each history from one integer.
+"""Simulate faults: of devices and disk, alone and in pairs, each history from one integer.
 
 ``python -m tools.soak.simulate --count 100000``
 

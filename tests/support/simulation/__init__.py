@@ -28,11 +28,10 @@ from engine.runs.folder.storage import RunFiles
 from engine.runs.run import Run
 from engine.solvers import discover
 from tests.support import counting
-from tests.support.simulation.cluster import SEED
 from tests.support.simulation.devices import Drivers
 from tests.support.simulation.disk import Disk
 from tests.support.simulation.plan import POINTS, Fault, Plan
-from tests.support.simulation.scenarios import SCENARIOS, Host
+from tests.support.simulation.scenarios import SCENARIOS, SEED, Host
 
 _HANG_SECONDS = 120.0
 
@@ -203,10 +202,6 @@ class _Life:
             enter(mock.patch.object(Run, "poll", self._polling(plan)))
             if self._scenario.devices:
                 enter(self._simulator.failing(self._history.label, plan))
-            host = self._engine.executor
-            if isinstance(host, Host):
-                solve = self._scenario.solve
-                host.solve_by = None if solve is None else solve(plan, self._history.number)
             if disk is not None:
                 enter(mock.patch.multiple(RunFiles, **self._remembering(disk)))
                 enter(disk.attached())

@@ -33,18 +33,6 @@ POINTS = {
     "disk.full": Point("write"),
     "disk.kill": Point("disk"),
     "disk.power": Point("disk"),
-    # a message of a cluster: orders go to workers, messages come from them
-    "order.lost": Point("order", ends=False),
-    "order.twice": Point("order", ends=False),
-    "message.lost": Point("message", ends=False),
-    "message.twice": Point("message", ends=False),
-    "message.late": Point("message", ends=False),
-    "answer.wrong": Point("message", ends=False),
-    "slice.fails": Point("message", ends=False),
-    "worker.dies": Point("message", ends=False),
-    "worker.freezes": Point("message", ends=False),
-    "worker.leaves": Point("message", ends=False),
-    "scheduler.lost": Point("receive"),
     # the user
     "run.stop": Point("poll"),
 }

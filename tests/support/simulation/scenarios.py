@@ -1,4 +1,4 @@
-"""What is simulated: small runs on devices, on the host alone and on a cluster, with a run folder and without.
+"""What is simulated: small runs on devices, and one on the host alone, with a run folder and without.
 
 Answers of the host's runs are known by brute force; those of devices must be the ones of a run without faults.
 """
@@ -12,13 +12,10 @@ import numpy as np
 
 import engine
 from engine.runs.executor import Executor
-from engine.solvers.branch_and_bound.options import FlowshopOptions
 from tests.support import counting
 from tests.support.lasting import small_knapsack, small_probit, small_program
-from tests.support.simulation.cluster import SEED, TableWorkers, searched
-from tests.support.simulation.plan import Plan
 
-Solve = Callable[[Plan, int], Callable[..., engine.Result]]
+SEED = 7
 
 DISK = {"open": 12, "write": 24, "fsync": 22, "rename": 11, "unlink": 5, "mkdir": 1, "disk": 70}
 POLL = {"poll": 5}
@@ -38,16 +35,13 @@ class Scenario:
     options: dict[str, Any] = field(default_factory=dict)
     devices: int = 0
     folder: bool = True
-    solve: Solve | None = None
     objective: Callable[[], Any] | None = None
     arrays: tuple[str, ...] = ()
     gives_up: bool = False
 
 
 class Host(Executor):
-    """Works runs without devices, by a given solver or their own."""
-
-    solve_by: Callable[..., engine.Result] | None = None
+    """Works runs without devices."""
 
     @property
     def device_infos(self):
@@ -58,8 +52,8 @@ class Host(Executor):
         """No device has to be fit for it."""
 
     def execute(self, run):
-        """By the given solver."""
-        return (self.solve_by or run.solver.solve)(run.problem, run.options, run.pool, run)
+        """By its solver."""
+        return run.solver.solve(run.problem, run.options, run.pool, run)
 
 
 @functools.cache
@@ -67,14 +61,8 @@ def _flowshop():
     return engine.Flowshop(np.random.default_rng(11).integers(1, 30, (3, 5)))
 
 
-def _best_makespan():
-    workers = TableWorkers(_flowshop(), FlowshopOptions(), 1.0)
-    return min(map(workers._value, range(120)))
-
-
 _FEW_DRAWS = {"draws": 4, "warmup": 4, "chains": 2, "kernel": "gibbs"}
 _COUNT = {"slice_seconds": 0.0, "aloud": False, "step": 7}
-_MESSAGES = {"order": 16, "message": 32, "receive": 60}
 
 
 def _device(launches, others):
@@ -121,15 +109,5 @@ def _total():
 
 SCENARIOS = {
     "disk": Scenario(30.0, _count, DISK | POLL, _COUNT, objective=_total),
-    "search": Scenario(
-        9.0, lambda: engine.Queens(5), _MESSAGES | POLL, solve=searched, objective=lambda: 10, folder=False
-    ),
-    "minimization": Scenario(
-        9.0, _flowshop, _MESSAGES | POLL, {"initial": "infinity"}, solve=searched, objective=_best_makespan,
-        folder=False,
-    ),
-    "search in a folder": Scenario(
-        2.0, _flowshop, {**_MESSAGES, **DISK, **POLL}, {"initial": "infinity"}, solve=searched, objective=_best_makespan
-    ),
     **_on_devices(),
 }  # fmt: skip
