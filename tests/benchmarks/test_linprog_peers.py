@@ -9,6 +9,7 @@ from rich.console import Console
 from engine.api.engine import Engine
 from engine.benchmarks.linprog.collection import bench_collection, programs
 from engine.benchmarks.linprog.peers import peers
+from engine.errors import OptionError
 
 PDLP = """#!{python}
 import pathlib, sys
@@ -47,3 +48,16 @@ def test_claims_that_are_wrong_are_said_and_count_as_the_limit(device, folder, t
     rows = {row[0]: row[1:] for line in text.split("\n") if (row := [cell.strip() for cell in line.split("│")[1:-1]])}
     assert rows["cuPDLPx 1e-4"][:5] == ["0", "1", "0", "5.00", "5.00"]
     assert rows["cuPDLPx 1e-8"][:5] == ["1", "0", "0", "0.25", "0.25"]
+
+
+def test_a_library_that_gives_no_answer_is_said_and_one_that_is_missing_is_refused(device, tmp_path, folder):
+    with pytest.raises(OptionError, match="has no library of cuOpt"):
+        list(peers(0, tmp_path, None))
+    library = tmp_path / "libcuopt_mathopt" / "lib64" / "libcuopt_mathopt.so"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"no library")
+    console = Console(record=True, width=200)
+    with Engine(devices=[device.info.id]) as engine:
+        others = list(peers(0, tmp_path, None))
+        assert bench_collection(engine, programs(folder, False, True), ["auto"], others, 1.0, console)
+    assert "cuOpt 1.00 (no answer), cuOpt barrier 1.00 (no answer)" in console.export_text()

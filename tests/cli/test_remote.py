@@ -1,6 +1,5 @@
 """``quintet solve --host`` and ``quintet resume --host``: a run on another host, over ssh."""
 
-import importlib
 import json
 import os
 import signal
@@ -85,18 +84,6 @@ def test_from_python_a_run_there_is_one_as_here(tmp_path):
     assert engine.resume(tmp_path / "r", host="far").objective == counting.expected(700, 3)
     assert (seen[0].type, seen[-1].type, len(threads)) == ("started", "finished", 1)
     assert any(event.type == "notice" and "ValueError: I spilled it" in event.message for event in seen)
-
-
-@pytest.mark.full
-def test_a_class_of_the_users_own_is_executed_there_if_its_file_is_the_same(tmp_path, monkeypatch):
-    text = "from tests.support.counting import Counting\n\nclass Mine(Counting):\n    kind = 'mine'\n"
-    (tmp_path / "mine_there.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    mine = importlib.import_module("mine_there")
-    with engine.Engine(host="far") as owner:
-        assert owner.solve(mine.Mine(20)).objective == counting.expected(20)
-        with pytest.raises(errors.OptionError, match="cannot be sent to another process: the fitness"):
-            owner.solve(engine.BOA(lambda bits: bits.sum(axis=1), 12))
 
 
 def test_errors_from_there_have_their_class_here(tmp_path):

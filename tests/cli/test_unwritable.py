@@ -14,7 +14,7 @@ import engine
 from engine.cli import command_line
 from engine.runs.folder.run_folder import RunFolder
 from tests.support.environment import with_root
-from tests.support.needs import LINUX, POSIX
+from tests.support.needs import LINUX, POSIX, package
 from tests.support.patience import wait_until
 
 FULL = Path("/dev/full")
@@ -124,3 +124,13 @@ def test_what_is_missing_is_said_in_a_sentence(folder, capfd):
     for words in (["solve", f"no{ODD}"], ["resume", f"no{ODD}"], ["solve", f"{ODD}.txt", "--config", f"no{ODD}"]):
         assert command_line(words) == 2
         assert "\\udcff" in capfd.readouterr().err
+
+
+@LINUX
+def test_runs_are_exported_and_imported_by_the_app(folder):
+    archives = package("gui.runs.archives")
+    problem = engine.Knapsack.read(folder / f"{ODD}.txt")
+    engine.solve(problem, run_folder=folder / f"run{ODD}")
+    archives.write_zip(folder / f"run{ODD}", folder / f"{ODD}.zip")
+    found = archives.unpack_run(folder / f"{ODD}.zip", folder / "runs")
+    assert engine.load(found).objective == 220

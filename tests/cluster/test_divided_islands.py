@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.base.context import Checkpoint
 from engine.base.division import ClusterInfo, TaskControl
 from engine.benchmarks.cluster.simulation import Mishaps, SimulatedTransport
 from engine.devices import DevicePool
@@ -56,20 +55,3 @@ def test_islands_have_the_trajectory_of_one_machine(cpu, alone, given):
         assert np.array_equal(result.arrays[name], expected.arrays[name]), name
     assert result.counters == expected.counters
     assert transport.killed > 0
-
-
-def test_islands_resume_from_a_checkpoint(cpu, alone):
-    given = {"islands": 3, "population": 64, "migration_interval": 3, "local_search": "none"}
-    problem = engine.BOA("trap-5", 40)
-    expected = alone.solve(problem, **given)
-
-    class Saving(Owner):
-        def checkpoint_due(self):
-            return not self.saved and any(name == "generation" and value >= 3 for name, value, _ in self.metrics)
-
-    owner = Saving()
-    divided(problem, Options(**given), alone.device_infos, owner)
-    again = Owner()
-    again.restored = Checkpoint(*owner.saved[0], 0.0)
-    result, _ = divided(problem, Options(**given), alone.device_infos, again)
-    assert np.array_equal(result.arrays["history"], expected.arrays["history"])

@@ -7,11 +7,12 @@ import signal
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import engine
 from engine.base.result import Status
-from engine.errors import ClusterWarning
+from engine.errors import ClusterWarning, InputError
 from engine.events import Metric, Notice
 from engine.execution.dask.coordinator import Timing
 from engine.execution.dask.executor import Dask
@@ -111,3 +112,17 @@ def test_workers_that_are_killed_change_nothing(cpu, alone):
                 assert result.counters["nodes"] == wanted.counters["nodes"]
             if before == kills:
                 break
+
+
+def test_map_has_the_results_of_one_machine_in_order(clustered, alone):
+    rng = np.random.default_rng(2)
+    problems = []
+    for _ in range(30):
+        weights = rng.integers(1, 100, 20)
+        problems.append(engine.Knapsack(weights + rng.integers(1, 30, 20), weights, int(weights.sum() // 2)))
+    problems.insert(7, "nowhere.txt")
+    problems.append(engine.LinearProgram([-1, -1], A_ub=[[1, 2]], b_ub=[4]))
+    expected, found = alone.map(problems), clustered.map(problems)
+    assert [entry.objective for entry in found.results] == [entry.objective for entry in expected.results]
+    assert list(found.failures) == [7]
+    assert isinstance(found.failures[7].error, InputError)

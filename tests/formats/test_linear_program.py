@@ -9,6 +9,7 @@ import pytest
 
 from engine.errors import ProblemError
 from engine.formats import linear_program as formats
+from engine.formats.lp_fault import faulty_line
 
 pytestmark = pytest.mark.smoke
 
@@ -164,3 +165,16 @@ def test_indicator_constraints_are_refused_without_output(tmp_path, capfd, arrow
     assert capfd.readouterr() == ("", "")
     path.write_text("min\n obj: x + y\nst\n \\ a comment -> is none\n a: x >= 2\nend\n")
     assert formats.read(path).rows.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (" c2: x - y <= 5", " c2: x^2 + y <= 5", 7),
+        ("   + 3 z", "   + 3 z ] 4", 4),
+        (" y <= 8", " y <= x", 9),
+        ("end\n", "", None),
+    ],
+)
+def test_a_faulty_line_is_found_where_the_reader_does_not_tell_it(old, new, line):
+    assert faulty_line(SOUND_LP.replace(old, new), formats._reads_lp) == line

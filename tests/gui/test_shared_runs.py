@@ -12,6 +12,7 @@ import engine
 from engine.errors import RunFolderError
 from engine.formats.source import limited
 from engine.runs.folder.run_folder import RunFolder
+from gui.problem.new_instance import make_instance
 from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
 from tests.support import counting
@@ -198,3 +199,20 @@ def test_devices_that_are_ticked_once_or_twice_go_into_the_command(qtbot, window
     assert bar.values()["devices"] is None
     bar.set_values({"devices": [name, name, name]})
     assert (bar.boxes[name].isChecked(), bar.counts[name].value()) == (True, 3)
+
+
+def test_every_kind_is_made_with_its_ending_and_read_again(qtbot, window, tmp_path):
+    window.settings.setValue("folder", str(tmp_path))
+    window.problems.new_instance()
+    dialog = window.problems.dialog
+    for place in range(dialog.kind.count()):
+        dialog.kind.setCurrentIndex(place)
+        if dialog.typed is not None:
+            continue
+        order = dialog.request()
+        assert engine.runs.folder.run_folder.read_problem(make_instance(order)).describe()
+    dialog._on_kind()
+    assert dialog.error.text() == ""  # another name is suggested for what is there
+    dialog.path.setText(str(order.path))
+    assert "will be replaced" in dialog.error.text()
+    dialog.reject()

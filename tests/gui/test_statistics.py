@@ -103,7 +103,7 @@ def test_bands_and_times_to_target_are_those_of_the_events(qtbot, tmp_path):
         assert curve.data.last == pytest.approx(100 * reached / 8)
     headers, rows = tab.boxes.table()
     bests = [path[-1][1] for path in paths["k2"]]
-    assert dict((row[0], row[headers.index("median")]) for row in rows)["score = k2"] == np.median(bests)
+    assert {row[0]: row[headers.index("median")] for row in rows}["score = k2"] == np.median(bests)
     headers, rows = tab.table.table()
     assert [row[headers.index("test")] for row in rows] == ["", "Wilcoxon"]
     assert (tab.importance.table()[1][0][0], len(tab.parallel.table()[1])) == ("score", 16)

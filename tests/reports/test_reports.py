@@ -2,8 +2,10 @@
 
 import os
 import re
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from engine.cli import command_line
 from engine.cli.delegating import reproductions
@@ -13,6 +15,7 @@ from engine.reports.figures import can_draw
 from engine.reports.machine import describe_machine
 from engine.reports.plots import Plot, bars_of, draw_plot
 from engine.reports.report import Figure, Finding, Report, Section, Table, Text
+from engine.reports.study import Claim, Study
 from engine.reproductions.papers import Paper
 from engine.solvers import discover
 from tests.support.environment import ROOT
@@ -149,3 +152,30 @@ def test_pages_of_benchmarks_are_made_of_the_records_and_show_every_plot():
         ({"commit": "abc", "load": 19.9, "cores": 8}, "the load was 19.9 on 8 cores"),
     ):
         assert benchmarks.doubt(machine) == doubt
+
+
+def test_claims_are_judged_once_and_the_others_say_why_not(tmp_path):
+    claims = {
+        "shown": Claim("It is so", "1"),
+        "timed": Claim("It is fast", "2", needs="gpu"),
+        "private": Claim("It was so", "3", untestable="the data are private"),
+    }
+    report = Report("x", "A title", "A paper.", "cpu", describe_machine([]), sections=[Section("First")])
+    study = Study(None, report, "cpu", tmp_path, Console(file=StringIO()), claims)
+    study.judge("shown", True, "seen")
+    study.judge("timed", True, "2 s")
+    with pytest.raises(KeyError):
+        study.judge("shown", True, "again")
+    study.judge_rest()
+    study.judge_rest()
+    found = [(finding.claim, finding.holds, finding.where) for finding in report.findings]
+    assert found == [("It is so", True, "1"), ("It is fast", None, "2"), ("It was so", None, "3")]
+    assert "the profile cpu does not test this" in report.findings[1].seen
+    assert report.findings[2].seen == "the data are private"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "sections": 3}'])
+def test_what_is_not_a_report_is_refused(tmp_path, text):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(InputError):
+        Report.read(tmp_path / "report.json")

@@ -4,7 +4,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from engine.devices import DevicePool
 from engine.devices.monitor.timeline import Command, DeviceTimeline, HostSpan, Timeline
+from engine.errors import OptionError
+from engine.reports.scaling import Outcome, Request, ScalingCase, bench_scaling
 from engine.reports.scaling_model import Exchange, Profile, predicted_seconds, profile_of
 from engine.reports.timeline import covered, picture, shares_of
 
@@ -32,3 +35,16 @@ def test_shares_count_overlapping_commands_once_and_a_picture_names_devices_and_
     root = ElementTree.fromstring(picture(_timeline(), "a & b", (0.0, 4.0), detail=0.5))
     words = {element.text for element in root.iter() if element.text and element.text.strip()}
     assert {"a & b", "cuda:0", "work", "again", "0.000 s to 4.000 s"} <= words
+
+
+def test_another_answer_on_more_devices_is_reported(device, capsys):
+    def run(devices):
+        with DevicePool([device.info] * len(devices)):
+            return Outcome(0.0, 1.0 / len(devices), {"nodes": len(devices)})
+
+    assert not bench_scaling(
+        "test", [ScalingCase("case", run, run_recorded=None)], None, [device.info.id] * 2, Request()
+    )
+    assert "other nodes than on one device" in capsys.readouterr().out
+    with pytest.raises(OptionError, match="no case has 'cases' in its name: case"):
+        bench_scaling("test", [ScalingCase("case", run, run_recorded=None)], None, None, Request(only="cases"))

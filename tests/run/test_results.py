@@ -1,5 +1,6 @@
 """Results: equality, text, files."""
 
+import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -90,3 +91,18 @@ def test_a_counter_that_the_solver_does_not_declare_is_a_fault_of_the_program(mo
     monkeypatch.setitem(vars(KNAPSACK.schema), "counters", tuple(others))
     with pytest.warns(RuntimeWarning, match=f"a counter '{first.name}' is not declared"):
         engine.solve(engine.Knapsack([3, 4], [1, 2], 2))
+
+
+def test_a_run_can_be_awaited_and_is_shown():
+    from tests.support import counting
+
+    async def solved():
+        with engine.Engine(devices=["opencl:0"]) as owner:
+            assert repr(owner) == "<Engine auto: devices opencl:0, state open>"
+            run = owner.start(counting.Counting(30))
+            result = await run
+            assert repr(run).startswith("<Run of counting: problem count, state ended, status optimal, objective")
+            return result
+
+    result = asyncio.run(solved())
+    assert result.objective == counting.expected(30)

@@ -10,7 +10,6 @@ from engine.base.result import Status
 from engine.errors import DeviceError
 from engine.runs.folder.run_folder import RunFolder
 from engine.runs.run import Run
-from tests.support import counting
 from tests.support.counting import Counting
 from tests.support.patience import PATIENCE, wait_until
 
@@ -25,22 +24,6 @@ class Watch(list[events.Event]):
 
     def of(self, kind):
         return [event for event in self if isinstance(event, kind)]
-
-
-def test_a_solve_emits_its_events_in_order():
-    watch = Watch()
-    result = engine.solve(Counting(200), on_event=watch, seed=3)
-    assert result.status == "optimal"
-    assert result.objective == counting.expected(200, seed=3)
-    assert type(result.objective) is int
-    assert (result.seed, result.backend, result.devices) == (3, "opencl", ("opencl:0",))
-    assert isinstance(watch[0], events.Started)
-    assert isinstance(watch[-1], events.Finished)
-    assert watch[-1].objective == result.objective
-    assert watch[0].device_names == ["Abacus 3000"]
-    for kind in (events.Metric, events.Progress, events.Incumbent):
-        times = [event.time for event in watch.of(kind)]
-        assert times == sorted(times)
 
 
 def test_the_time_limit_ends_a_run_with_the_slice_it_falls_in():

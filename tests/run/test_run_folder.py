@@ -86,19 +86,6 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
     assert engine.resume(tmp_path / "r").objective == counting.expected(50, seed=1)
 
 
-def test_a_last_event_that_a_kill_has_cut_short_is_written_again(tmp_path):
-    engine.solve(Counting(100), run_folder=tmp_path / "r")
-    folder = RunFolder.open(tmp_path / "r")
-    whole = list(folder.events())
-    with folder.events_path.open("r+b") as stream:
-        stream.truncate(folder.events_path.stat().st_size - 5)
-    assert list(folder.events()) == whole[:-1]
-    engine.resume(tmp_path / "r")
-    again = list(folder.events())
-    assert again[: len(whole) - 1] == whole[:-1]
-    assert again[-1].type == "finished"
-
-
 def test_a_resumed_run_gives_the_answer_of_an_uninterrupted_one(tmp_path):
     target = 600
     first = engine.solve(

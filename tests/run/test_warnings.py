@@ -1,12 +1,10 @@
 """What a user must know of an answer is a Python warning of a class of ours, besides the notice to observers."""
 
 import html
-import warnings
 
 import pytest
 
 import engine
-from engine import events
 from tests.support.counting import Counting
 
 
@@ -17,16 +15,6 @@ def test_what_a_user_must_know_is_a_python_warning_at_their_own_line():
     with pytest.warns(engine.ObserverWarning, match="no room for beads") as caught:
         engine.solve(Counting(20), on_event=fails)
     assert [warning.filename for warning in caught] == [__file__]
-    watch = []
-    with engine.Engine() as owner:
-        run = owner.start(Counting(20), on_event=[fails, watch.append])
-        assert run.outcome().status == "optimal"
-        assert any("no room for beads" in notice.message for notice in watch if isinstance(notice, events.Notice))
-        with pytest.warns(engine.ObserverWarning):
-            run.wait()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert run.wait().status == "optimal", "the same warning is not issued twice"
 
 
 def test_warnings_are_in_the_answer_and_in_what_is_saved_of_it(tmp_path):
