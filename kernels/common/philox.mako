@@ -16,21 +16,18 @@ Quintet lays its counter out so that a draw depends on what it is for, never on 
 
     <%namespace name="philox" file="/common/philox.mako"/>
     ${philox.functions()}            words and f32 numbers
-    ${philox.double_functions()}     f64 numbers too; needs the device's fp64
+    ${philox.double_functions()}     these and f64 numbers; needs the device's fp64
+    ${philox.rounds(word, multiply_high)}    the ten rounds on c0..c3, k0, k1; of vectors of words too
 
 The NumPy reference is engine/numerics/philox.py: the same words and the same numbers, bit for bit.
 </%doc>
-<%def name="functions()">
-typedef struct { u32 w0, w1, w2, w3; } philox_words_t;
-
-// The block function itself, for a counter of any layout.
-FUNCTION philox_words_t philox4x32(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1) {
+<%def name="rounds(word, multiply_high)">
 % for round in range(10):
     {
-        const u32 high0 = MULTIPLY_HIGH_U32(0xD2511F53u, c0);
-        const u32 high1 = MULTIPLY_HIGH_U32(0xCD9E8D57u, c2);
-        const u32 low0 = 0xD2511F53u * c0;
-        const u32 low1 = 0xCD9E8D57u * c2;
+        const ${word} high0 = ${multiply_high}(0xD2511F53u, c0);
+        const ${word} high1 = ${multiply_high}(0xCD9E8D57u, c2);
+        const ${word} low0 = 0xD2511F53u * c0;
+        const ${word} low1 = 0xCD9E8D57u * c2;
         c0 = high1 ^ c1 ^ k0;
         c1 = low1;
         c2 = high0 ^ c3 ^ k1;
@@ -39,6 +36,13 @@ FUNCTION philox_words_t philox4x32(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k
         k1 += 0xBB67AE85u;
     }
 % endfor
+</%def>
+<%def name="functions()">
+typedef struct { u32 w0, w1, w2, w3; } philox_words_t;
+
+// The block function itself, for a counter of any layout.
+FUNCTION philox_words_t philox4x32(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1) {
+${rounds("u32", "MULTIPLY_HIGH_U32")}
     philox_words_t words;
     words.w0 = c0;
     words.w1 = c1;
@@ -58,6 +62,7 @@ FUNCTION philox_words_t philox_words(u64 seed, u32 stream, u32 step, i64 index, 
 FUNCTION f32 uniform_f32(u32 word) { return ((f32)(word >> 9) + 0.5f) * 1.1920928955078125e-07f; }
 </%def>
 <%def name="double_functions()">
+${functions()}
 // (word + 1/2) / 2^32: from 2^-33 to 1 - 2^-33, exactly.
 FUNCTION f64 uniform_f64(u32 word) { return ((f64)word + 0.5) * 2.3283064365386962890625e-10; }
 

@@ -3,10 +3,7 @@
 //
 // Launch: any shape; work-item t makes the indices first + t, first + t + GLOBAL_SIZE, ...
 // out holds ${"2" if output == "f64_wide" else "4"} values an index, in the order of the words they are made of.
-${philox.functions()}
-% if output.startswith("f64"):
-${philox.double_functions()}
-% endif
+${philox.double_functions() if output.startswith("f64") else philox.functions()}
 <%
     value = {"f64_wide": "f64"}.get(output, output)
     draws = {

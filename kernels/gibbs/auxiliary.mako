@@ -22,7 +22,6 @@
 // below which errors are those of rounding to f32.
 // degrees: of Student's t; categories: of an ordinal target.
 ${records["auxiliary"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}

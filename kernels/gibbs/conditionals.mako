@@ -20,7 +20,6 @@
 // Columns before `first` have a normal prior of their own, of precision first_prior, and no lambda.
 ${records["chain"].declaration()}
 ${records["auxiliary"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 #define LEAST 1.0e-60

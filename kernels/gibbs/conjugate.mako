@@ -15,7 +15,6 @@
 // errors, the parts of |r|^2 and |D^1/2 r / s|^2: (2, chains, tiles), of an iteration of even and odd number; curvature:
 // (chains, tiles); group_first, group_count: of the up to four chains whose numbers lie side by side in the pass (see
 // sparse_rows.mako).
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 <%def name="tile_sum(name, array, first)">

@@ -32,7 +32,6 @@
 % endif
 ${storage_.declarations(storage)}
 % if mode == "augment":
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}

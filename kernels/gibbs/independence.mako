@@ -23,7 +23,6 @@
 ${records["chain"].declaration()}
 ${records["control"].declaration()}
 ${records["renewal"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}

@@ -33,7 +33,6 @@
 //
 // Launch: a group of ${block} a chain. margins: (chains, pitch); jumps: how many were accepted.
 ${records["chain"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}

@@ -3,7 +3,7 @@ Variates of the distribution PG(1, c) of Polya and Gamma, f64: N. G. Polson, J. 
 logistic models using Polya-Gamma latent variables", JASA 108 (2013), section 4, which is L. Devroye's method of alternating
 series for J*(1, c / 2).
 
-    philox.functions(), philox.double_functions(), variates.latent_functions() and variates.scale_functions() come first
+    philox.double_functions(), variates.latent_functions() and variates.scale_functions() come first
     ${"<%"}namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
     polya_gamma.functions()
 </%doc>
@@ -55,7 +55,7 @@ FUNCTION pg_draw_t pg_inverse_normal(f64 z, u64 seed, u32 stream, u32 step, i64 
                 done = 1;
             }
         } else {
-            const f64 normal = sqrt(-2.0 * log(uniform_f64(words.w0))) * COSPI_F64(2.0 * uniform_f64(words.w1));
+            const f64 normal = sqrt(-2.0 * log(uniform_f64(words.w0))) * cospi(2.0 * uniform_f64(words.w1));
             const f64 w = normal * normal / z;
             f64 x = 1.0 / (z * (1.0 + 0.5 * w + 0.5 * sqrt(4.0 * w + w * w)));
             if (uniform_f64(words.w2) * (1.0 + z * x) > 1.0)

@@ -3,7 +3,7 @@ The priors of the coefficients, beta_j | lambda_j, tau ~ N(0, (1 / (lambda_j tau
 f64.
 
     ${"<%"}namespace name="priors" file="/gibbs/priors.mako"/>
-    philox.functions(), philox.double_functions(), horseshoe.density_functions() come first
+    philox.double_functions(), horseshoe.density_functions() come first
     priors.density_functions(prior, degrees)    log_prior_density
     priors.draw_functions(prior, degrees)       draw_prior_precision; variates.scale_functions() come first
     priors.lasso_functions()                    draw_inverse_gaussian; part of the above for the lasso

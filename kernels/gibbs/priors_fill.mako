@@ -3,7 +3,6 @@
 <%namespace name="priors" file="/gibbs/priors.mako"/>
 <%namespace name="variates" file="/gibbs/variates.mako"/>
 // For tests of priors.mako: out[i] = the density at number i of a range of x, or draw number i at one rate. Launch: any shape.
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}

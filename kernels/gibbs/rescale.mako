@@ -25,7 +25,6 @@
 //
 // Launch: a group of ${block} a chain. margins, part_margins: (chains, pitch).
 ${records["chain"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}

@@ -21,7 +21,6 @@
 //
 // Launch: a group of ${block} a chain. beta, local_precision (lambda^-2), prior (D^-1), scale: (chains, q).
 ${records["chain"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 ${horseshoe.density_functions()}

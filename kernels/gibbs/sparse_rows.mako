@@ -33,7 +33,6 @@
 // ${chains}) of factor_j beta_j from element beta_first q on; weighted (rows, ${chains}) of w, from beta_first rows on;
 // strip_sums (strips, 2, ${chains}) of w and of what else is added up, from 2 beta_first strips on; offsets (tiles, betas):
 // parts of the intercept less sum_j centre_j beta_j.
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 % if scored:

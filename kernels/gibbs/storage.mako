@@ -1,10 +1,16 @@
 <%doc>
-How a row of the design is stored: 16 bytes a chunk, as f32 or f16. `each(storage)` values are in a chunk.
+How a row of the design is stored: 16 bytes a chunk, as f32 or f16. value(storage, raw, e): number e of the chunk `raw`.
 
 CUDA has an instruction for half precision. Elsewhere it is decoded by its bits, which needs nothing of the device: the
 exponent is put in place and rescaled, which is exact for normal and subnormal numbers; there are no others in a design.
 </%doc>
-<%def name="each(storage)">${4 if storage == "f32" else 8}</%def>
+<%!
+    def number(storage, raw, e):
+        if storage == "f32":
+            return f"{raw}.{'xyzw'[e]}"
+        return f"VALUE_OF_BITS({raw}.{'xyzw'[e // 2]} {'& 0xffffu' if e % 2 == 0 else '>> 16'})"
+%>
+<%def name="value(storage, raw, e)">${number(storage, raw, e)}</%def>
 <%def name="declarations(storage)">
 % if storage == "f16" and language == "cuda":
 FUNCTION f32 value_of_half(u16 bits) {

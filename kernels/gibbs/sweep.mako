@@ -10,7 +10,6 @@
     outputs = row_lanes * rows * chains
     shuffled = reduction == "shuffle"
     width = min(lanes, 32)
-    kept = max(1, rows * chains // width) if shuffled else 0   # sums a work-item is left with after the shuffles
     gathered = not shuffled and outputs < size                 # several work-items add up one sum
     parts = lanes // width if shuffled else (size // outputs if gathered else 1)
     pitch = size + (parts if gathered else 0)
@@ -34,53 +33,20 @@
 // Launch: any number of groups of ${size} work-items: ${row_lanes} rows at a time by ${lanes} lanes, ${rows} rows and ${chunks}
 // chunks of 16 bytes each. A group handles strips of `strip_rows` rows, a multiple of ${row_lanes * rows}, which it takes from
 // a dynamic work queue; a strip's sums have a place of their own, out[strip][beta][width], so that what is added to what
-// depends on the data alone. Rows from row_count on are padding: zeros. queue: {the next strip, groups that have ended}, both
-// zero before and after a launch.
+// depends on the data alone. Rows from row_count on are padding: zeros. The queue's fields are zero before and after a launch.
 // Groups on the first `spared` multiprocessors leave when others are at work, so that kernels of other streams find room there.
 // design: (rows, chunk_count chunks); beta: (betas, stride); strip_first is the strip's place in `out`.
+${records["queue"].declaration()}
 ${philox.functions()}
 ${variates.latent_functions()}
 % if mode in ("score", "margins"):
 ${likelihoods.functions(family)}
 % endif
 ${storage_.declarations(storage)}
-% if storage == "f32":
-typedef float4 chunk_t;
-% else:
-typedef uint4 chunk_t;
-% endif
+typedef ${"float4" if storage == "f32" else "uint4"} chunk_t;
 
-KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
-    const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first,
-    i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas,
-    ${arguments.of_pass(mode, family)}
-    GLOBAL u32* RESTRICT queue, u32 spared) {
-% if mode == "draw":
-    const u32 step = iteration[0];
-% endif
-    LOCAL_ARRAY(i32, taken, 4);
-% if shuffled:
-    LOCAL_ARRAY(f32, part, ${outputs * parts});
-% else:
-    LOCAL_ARRAY(f32, dots, ${rows * chains * pitch});
-%   if gathered:
-    LOCAL_ARRAY(f32, part, ${outputs * parts});
-%   endif
-% endif
-    LOCAL_ARRAY(f32, latent, ${max(outputs, size)});
-% if row_lanes > 1:
-    LOCAL_ARRAY(f32, fold, ${size * each});
-% endif
-    const i32 lane = LOCAL_ID % ${lanes};
-    const i32 row_lane = LOCAL_ID / ${lanes};
-    const i32 quads = chunk_count * ${each // 4};
-% if lanes * chunks > 1:
-    const i32 last = lane + ${(chunks - 1) * lanes};
-% else:
-    const i32 last = 0;
-% endif
-    const i32 inside = last < chunk_count;
-% if hoisted:
+<%def name="fetch_beta()">
+    // the part of beta that a work-item multiplies by, for all rows
 %   for c in range(chains):
 %     for k in range(chunks):
 %       for h in range(each // 4):
@@ -91,26 +57,8 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
 %       endfor
 %     endfor
 %   endfor
-% endif
-    if (LOCAL_ID == 0) {
-        i32 others = 0;
-        if (MULTIPROCESSOR_ID() < spared)
-            for (i32 tries = 0; tries < 64 && !others; ++tries)
-                others = ATOMIC_ADD_U32(queue, 0u) != 0u;
-        taken[0] = others ? strips : (i32)ATOMIC_ADD_U32(queue, 1u);
-    }
-    BARRIER();
-    i32 strip = taken[0];
-    while (strip < strips) {    // the same for all of a group
-        i32 following = 0;
-        if (LOCAL_ID == 0)
-            following = (i32)ATOMIC_ADD_U32(queue, 1u);
-        f32 extra = 0.0f;
-% for c in range(chains):
-        f32 ${", ".join(f"a{c}_{k}_{e} = 0.0f" for k in range(chunks) for e in range(each))};
-% endfor
-        for (i32 tile = 0; tile < strip_rows; tile += ${row_lanes * rows}) {
-            const i64 row = (i64)strip * strip_rows + tile + row_lane;
+</%def>
+<%def name="fetch_rows()">
 % for r in range(rows):
 %   for k in range(chunks):
             chunk_t raw${r}_${k};
@@ -119,28 +67,17 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
                 raw${r}_${k} = ((const GLOBAL chunk_t*)design)[(row + ${r * row_lanes}) * chunk_count + lane + ${k * lanes}];
 %   endfor
 % endfor
-% if early:
-            // while the rows are on their way
-            proposals_t proposals;
-            if (LOCAL_ID < ${outputs}) {
-                const i64 index = first_row + (i64)strip * strip_rows + tile + LOCAL_ID / ${chains} % ${rows} * ${row_lanes}
-                    + LOCAL_ID / ${rows * chains};
-                proposals = make_proposals(seed, stream + ((u32)(beta_first + LOCAL_ID % ${chains}) << 8), step, index);
-            }
-% endif
+</%def>
+<%def name="decode_rows()">
 % for r in range(rows):
 %   for k in range(chunks):
 %     for e in range(each):
-%       if storage == "f32":
-            const f32 ${xs[r][k][e]} = raw${r}_${k}.${"xyzw"[e]};
-%       elif e % 2 == 0:
-            const f32 ${xs[r][k][e]} = VALUE_OF_BITS(raw${r}_${k}.${"xyzw"[e // 2]} & 0xffffu);
-%       else:
-            const f32 ${xs[r][k][e]} = VALUE_OF_BITS(raw${r}_${k}.${"xyzw"[e // 2]} >> 16);
-%       endif
+            const f32 ${xs[r][k][e]} = ${storage_.value(storage, f"raw{r}_{k}", e)};
 %     endfor
 %   endfor
 % endfor
+</%def>
+<%def name="multiply_rows()">
 % for c in range(chains):
 %   for r in range(rows):
             f32 d${r * chains + c} = 0.0f;
@@ -163,7 +100,9 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
 %     endfor
 %   endfor
 % endfor
-% if shuffled:
+</%def>
+<%def name="add_by_shuffles()">
+            // the sums of d over the lanes: each step halves the number of sums that a lane has
 <%
     count = rows * chains
     names = [f"d{i}" for i in range(count)]
@@ -209,7 +148,8 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
 %   endfor
                 }
             }
-% else:
+</%def>
+<%def name="add_in_local_memory()">
 %   for i in range(rows * chains):
             dots[${i * pitch} + LOCAL_ID] = d${i};
 %   endfor
@@ -225,7 +165,104 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
                 part[LOCAL_ID] = sum;
             }
 %   endif
+</%def>
+<%def name="store_sums()">
+        // the sums of a strip; those of rows side by side are added up in local memory
+%   if row_lanes == 1:
+%     for c in range(chains):
+%       for k in range(chunks):
+        ${"if (inside) {" if k == chunks - 1 else "{"}
+%         for e in range(each):
+            sums[${c} * (chunk_count * ${each} + 8) + (lane + ${k * lanes}) * ${each} + ${e}] = a${c}_${k}_${e};
+%         endfor
+        }
+%       endfor
+%     endfor
+%   else:
+%     for c in range(chains):
+%       for k in range(chunks):
+        BARRIER();
+%         for e in range(each):
+        fold[LOCAL_ID * ${each} + ${e}] = a${c}_${k}_${e};
+%         endfor
+        BARRIER();
+        for (i32 i = LOCAL_ID; i < ${lanes * each}; i += ${size}) {
+            f32 sum = fold[i];
+            for (i32 v = 1; v < ${row_lanes}; ++v)
+                sum += fold[i + v * ${lanes * each}];
+            if (i / ${each} + ${k * lanes} < chunk_count)
+                sums[${c} * (chunk_count * ${each} + 8) + ${k * lanes * each} + i] = sum;
+        }
+%       endfor
+%     endfor
+%   endif
+</%def>
+
+KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
+    const GLOBAL float4* RESTRICT beta, GLOBAL f32* RESTRICT out, i64 first_row, i64 row_count, i32 strips, i32 strip_first,
+    i32 strip_rows, i32 chunk_count, i32 beta_first, i32 betas,
+    ${arguments.of_pass(mode, family)}
+    GLOBAL queue_t* RESTRICT queue, u32 spared) {
+% if mode == "draw":
+    const u32 step = iteration[0];
 % endif
+    LOCAL_ARRAY(i32, taken, 4);
+% if shuffled:
+    LOCAL_ARRAY(f32, part, ${outputs * parts});
+% else:
+    LOCAL_ARRAY(f32, dots, ${rows * chains * pitch});
+%   if gathered:
+    LOCAL_ARRAY(f32, part, ${outputs * parts});
+%   endif
+% endif
+    LOCAL_ARRAY(f32, latent, ${max(outputs, size)});
+% if row_lanes > 1:
+    LOCAL_ARRAY(f32, fold, ${size * each});
+% endif
+    const i32 lane = LOCAL_ID % ${lanes};
+    const i32 row_lane = LOCAL_ID / ${lanes};
+    const i32 quads = chunk_count * ${each // 4};
+% if lanes * chunks > 1:
+    const i32 last = lane + ${(chunks - 1) * lanes};
+% else:
+    const i32 last = 0;
+% endif
+    const i32 inside = last < chunk_count;
+% if hoisted:
+${fetch_beta()}
+% endif
+    if (LOCAL_ID == 0) {
+        i32 others = 0;
+        if (MULTIPROCESSOR_ID() < spared)
+            for (i32 tries = 0; tries < 64 && !others; ++tries)
+                others = ATOMIC_ADD_U32(&queue->next_strip, 0u) != 0u;
+        taken[0] = others ? strips : (i32)ATOMIC_ADD_U32(&queue->next_strip, 1u);
+    }
+    BARRIER();
+    i32 strip = taken[0];
+    while (strip < strips) {    // the same for all of a group
+        i32 following = 0;
+        if (LOCAL_ID == 0)
+            following = (i32)ATOMIC_ADD_U32(&queue->next_strip, 1u);
+        f32 extra = 0.0f;
+% for c in range(chains):
+        f32 ${", ".join(f"a{c}_{k}_{e} = 0.0f" for k in range(chunks) for e in range(each))};
+% endfor
+        for (i32 tile = 0; tile < strip_rows; tile += ${row_lanes * rows}) {
+            const i64 row = (i64)strip * strip_rows + tile + row_lane;
+${fetch_rows()}
+% if early:
+            // while the rows are on their way
+            proposals_t proposals;
+            if (LOCAL_ID < ${outputs}) {
+                const i64 index = first_row + (i64)strip * strip_rows + tile + LOCAL_ID / ${chains} % ${rows} * ${row_lanes}
+                    + LOCAL_ID / ${rows * chains};
+                proposals = make_proposals(seed, stream + ((u32)(beta_first + LOCAL_ID % ${chains}) << 8), step, index);
+            }
+% endif
+${decode_rows()}
+${multiply_rows()}
+${add_by_shuffles() if shuffled else add_in_local_memory()}
 % if shuffled or gathered:
             BARRIER();
 % endif
@@ -281,34 +318,7 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
 %   endif
         }
         GLOBAL f32* sums = out + ((i64)(strip_first + strip) * betas + beta_first) * (chunk_count * ${each} + 8);
-%   if row_lanes == 1:
-%     for c in range(chains):
-%       for k in range(chunks):
-        ${"if (inside) {" if k == chunks - 1 else "{"}
-%         for e in range(each):
-            sums[${c} * (chunk_count * ${each} + 8) + (lane + ${k * lanes}) * ${each} + ${e}] = a${c}_${k}_${e};
-%         endfor
-        }
-%       endfor
-%     endfor
-%   else:
-%     for c in range(chains):
-%       for k in range(chunks):
-        BARRIER();
-%         for e in range(each):
-        fold[LOCAL_ID * ${each} + ${e}] = a${c}_${k}_${e};
-%         endfor
-        BARRIER();
-        for (i32 i = LOCAL_ID; i < ${lanes * each}; i += ${size}) {
-            f32 sum = fold[i];
-            for (i32 v = 1; v < ${row_lanes}; ++v)
-                sum += fold[i + v * ${lanes * each}];
-            if (i / ${each} + ${k * lanes} < chunk_count)
-                sums[${c} * (chunk_count * ${each} + 8) + ${k * lanes * each} + i] = sum;
-        }
-%       endfor
-%     endfor
-%   endif
+${store_sums()}
         BARRIER();
         latent[LOCAL_ID] = extra;
         BARRIER();
@@ -324,8 +334,8 @@ KERNEL LAUNCH_BOUNDS(${size}, 1) sweep(const GLOBAL ${stored}* RESTRICT design,
         BARRIER();
         strip = taken[0];
     }
-    if (LOCAL_ID == 0 && ATOMIC_ADD_U32(queue + 1, 1u) == (u32)GROUP_COUNT - 1u) {
-        queue[0] = 0u;
-        queue[1] = 0u;
+    if (LOCAL_ID == 0 && ATOMIC_ADD_U32(&queue->groups_ended, 1u) == (u32)GROUP_COUNT - 1u) {
+        queue->next_strip = 0u;
+        queue->groups_ended = 0u;
     }
 }

@@ -24,7 +24,7 @@ ${vectors.functions(8, family)}
 ${storage_.declarations(storage)}
 ${storage_.vector_declarations(storage)}
 % if mode == "draw":
-#define PRODUCT_HIGH(a, b) mul_hi((a), (uint8)(b))
+#define PRODUCT_HIGH(a, b) mul_hi((uint8)(a), (b))
 #define UNIFORM(words) ((convert_float8(as_int8((words) >> (uint8)(9))) + 0.5f) * 1.1920928955078125e-07f)
 
 // Eight latent normals at once: choose_proposal of variates.mako, and what is left to it one by one.
@@ -35,20 +35,7 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
     uint8 c3 = (uint8)(stream);
     u32 k0 = (u32)seed;
     u32 k1 = (u32)(seed >> 32);
-%   for round in range(10):
-    {
-        const uint8 high0 = PRODUCT_HIGH(c0, 0xD2511F53u);
-        const uint8 high1 = PRODUCT_HIGH(c2, 0xCD9E8D57u);
-        const uint8 low0 = c0 * 0xD2511F53u;
-        const uint8 low1 = c2 * 0xCD9E8D57u;
-        c0 = high1 ^ c1 ^ k0;
-        c1 = low1;
-        c2 = high0 ^ c3 ^ k1;
-        c3 = low0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-%   endfor
+${philox.rounds("uint8", "PRODUCT_HIGH")}
     const float8 exponential0 = -log(UNIFORM(c0));
     const float8 exponential2 = -log(UNIFORM(c2));
     const float8 u1 = UNIFORM(c1);
@@ -70,16 +57,16 @@ FUNCTION float8 draw_eight(float8 mean, u64 seed, u32 stream, u32 step, i64 inde
     const int8 first = high ? normal0 > 0.0f : u1 < exp(-0.5f * (tail0 - inverse) * (tail0 - inverse));
     const int8 second = high ? normal1 > 0.0f : UNIFORM(c3) < exp(-0.5f * (tail2 - inverse) * (tail2 - inverse));
     // arrays that are read as vectors have the alignment of these
-    f32 out[8] __attribute__((aligned(32)));
-    *(float8*)out = high ? (first ? normal0 : normal1) : (first ? tail0 : tail2);
+    f32 drawn[8] __attribute__((aligned(32)));
+    *(float8*)drawn = high ? (first ? normal0 : normal1) : (first ? tail0 : tail2);
     i32 done[8] __attribute__((aligned(32)));
     *(int8*)done = first | second;
     f32 means[8] __attribute__((aligned(32)));
     *(float8*)means = mean;
     for (i32 i = 0; i < 8; ++i)
         if (!done[i])
-            out[i] = draw_positive_normal(means[i], seed, stream, step, index + i, 1u);
-    return *(float8*)out;
+            drawn[i] = draw_positive_normal(means[i], seed, stream, step, index + i, 1u);
+    return *(float8*)drawn;
 }
 % endif
 

@@ -11,12 +11,6 @@
     parts = block // outputs
     pitch = block + parts
     every = [(r, c) for r in range(rows_at_once) for c in range(chains)]
-    def value(raw, e):
-        """Number e of a chunk of 16 bytes."""
-        if storage == "f32":
-            return f"{raw}.{'xyzw'[e]}"
-        word = f"{raw}.{'xyzw'[e // 2]}"
-        return f"VALUE_OF_BITS({word} & 0xffffu)" if e % 2 == 0 else f"VALUE_OF_BITS({word} >> 16)"
 %>
 // The pass of sweep.mako for rows too long for a group's registers: each is read twice, first for its margin and weight,
 //     eta = x . beta,     w = ${"z ~ N(eta, 1) given z > 0" if mode == "draw" else "f(eta)"},
@@ -56,7 +50,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 2) weigh_rows(const GLOBAL ${stored}* RESTRICT de
 %   endfor
 %   for r in range(rows_at_once):
 %     for e in range(4):
-                const f32 x${r}_${e} = ${value(f"raw{r}", 4 * h + e)};
+                const f32 x${r}_${e} = ${storage_.value(storage, f"raw{r}", 4 * h + e)};
 %     endfor
 %     for c in range(chains):
                 d${r}_${c} += ${" + ".join(f"x{r}_{e} * b{c}.{'xyzw'[e]}" for e in range(4))};
@@ -123,7 +117,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 2) add_rows(const GLOBAL ${stored}* RESTRICT desi
                 const f32 w${c} = weights[(row + ${r}) * ${chains} + ${c}];
 %   endfor
 %   for e in range(each):
-                const f32 x${e} = ${value(f"raw{r}", e)};
+                const f32 x${e} = ${storage_.value(storage, f"raw{r}", e)};
 %     for c in range(chains):
                 a${c}_${e} += x${e} * w${c};
 %     endfor

@@ -16,7 +16,6 @@
 // (chains of the group of matrices, q); score: (chains, width): X'f, and the log-likelihood at `total`.
 ${records["chain"].declaration()}
 ${records["control"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}

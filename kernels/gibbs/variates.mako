@@ -3,7 +3,7 @@ Random variates of the horseshoe probit sampler, each a function of what it is f
 
     ${"<%"}namespace name="philox" file="/common/philox.mako"/>
     ${"<%"}namespace name="variates" file="/gibbs/variates.mako"/>
-    philox.functions(), philox.double_functions() come first
+    philox.double_functions() comes first
     variates.latent_functions()     f32: normals truncated to the positive half line; names of the mathematical functions
     variates.scale_functions()      f64: exponentials, normals, gammas
 
@@ -112,18 +112,12 @@ FUNCTION f32 tail_exponent(f32 t) {
 
 </%def>
 <%def name="scale_functions()">
-% if language == "cuda":
-#define COSPI_F64(x) cospi((f64)(x))
-% else:
-#define COSPI_F64(x) cospi((f64)(x))
-% endif
-
 FUNCTION f64 exponential_of(f64 uniform) { return -log(uniform); }
 
 // Box and Muller's first normal
 FUNCTION f64 normal_of(philox_words_t words) {
     const f64 radius = sqrt(-2.0 * log(uniform_f64_wide(words.w0, words.w1)));
-    return radius * COSPI_F64(2.0 * uniform_f64_wide(words.w2, words.w3));
+    return radius * cospi(2.0 * uniform_f64_wide(words.w2, words.w3));
 }
 
 // Gamma of rate 1 and shape > 1/2. A NaN ends at the last attempt.

@@ -6,7 +6,6 @@
 <%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal,
 // the shape of a gamma, or the c of PG(1, c). Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${likelihoods.functions(family)}

@@ -26,7 +26,6 @@ ${records["auxiliary"].declaration()}
 ${records["trial"].declaration()}
 #define LOG_SIGMA(auxiliary) ((auxiliary).value[0])    // the one parameter of a linear regression
 % endif
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 

@@ -11,7 +11,6 @@
 //
 // Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. latent, solution, margins, velocity:
 // (chains, n); matrix: (chains, n, n), lower triangle; covariance: M, both triangles; all f64.
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.latent_functions()}
 ${variates.scale_functions()}

@@ -14,7 +14,6 @@ ${records["chain"].declaration()}
 ${records["auxiliary"].declaration()}
 ${records["trial"].declaration()}
 #define LOG_SIGMA(auxiliary) ((auxiliary).value[0])    // the one parameter of a linear regression
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 

@@ -147,21 +147,21 @@ ${loops.unroll(language)}
                         d[i * ${width} + 2 * k + 1] = v.y;
                     }
             }
-            f64 x[${width}];
+            f64 solved[${width}];
 ${loops.unroll(language)}
             for (i32 k = 0; k < ${width}; ++k)
-                x[k] = own[k];
+                solved[k] = own[k];
 ${loops.unroll(language)}
             for (i32 k = 0; k < ${width}; ++k) {
                 const f64 pivot = d[k * ${width} + k];
                 const f64 inverse = rsqrt(pivot > 0.0 ? pivot : 1.0);
                 if (!(pivot > 0.0) && failed == 0 && top + k < count)
                     failed = top + k + 1;
-                x[k] *= inverse;
+                solved[k] *= inverse;
 ${loops.unroll(language)}
                 for (i32 i = k + 1; i < ${width}; ++i) {
                     d[i * ${width} + k] *= inverse;
-                    x[i] -= x[k] * d[i * ${width} + k];
+                    solved[i] -= solved[k] * d[i * ${width} + k];
 ${loops.unroll(language)}
                     for (i32 j = k + 1; j <= i; ++j)
                         d[i * ${width} + j] -= d[i * ${width} + k] * d[j * ${width} + k];
@@ -172,8 +172,8 @@ ${loops.unroll(language)}
 ${loops.unroll(language)}
                 for (i32 k = 0; k < ${width // 2}; ++k) {
                     double2 v;
-                    v.x = x[2 * k];
-                    v.y = x[2 * k + 1];
+                    v.x = solved[2 * k];
+                    v.y = solved[2 * k + 1];
                     to[k] = v;
                 }
             }
@@ -206,8 +206,8 @@ ${loops.unroll(language)}
 ${loops.unroll(language)}
                         for (i32 k = 0; k < ${width // 2}; ++k) {
                             const double2 w = l[k];
-                            v -= x[2 * k] * w.x;
-                            v -= x[2 * k + 1] * w.y;
+                            v -= solved[2 * k] * w.x;
+                            v -= solved[2 * k + 1] * w.y;
                         }
                         own[(q - 1) * ${width} + c] = v;
                     }

@@ -25,19 +25,13 @@
     quarter = size // inner
     row = lanes + 1
 %>
-% for entry, transposed in (("solve_lower", False), ("solve_lower_transposed", True)):
-
-KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups) {
+<%def name="begin(span)">
     LOCAL_ARRAY(f64, part, ${block * row});
     LOCAL_ARRAY(f64, y, ${block});
     const i64 of = GROUP_ID / groups;
     const i32 ahead = GROUP_ID % groups;
     const i32 spans = (i32)((n + ${block - 1}) / ${block});
-% if transposed:
-    const i32 mine = (done < 0 ? spans : done) - 1 - ahead;
-% else:
-    const i32 mine = done + 1 + ahead;
-% endif
+    const i32 mine = ${span};
     const i64 i0 = (i64)mine * ${block};
     const i64 k0 = (i64)done * ${block};
     const i32 count = (i32)MIN(n - i0, (i64)${block});
@@ -51,12 +45,10 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i
     const i32 stride = (i32)n;                             // a span has fewer than 2^31 places
     const i32 blocks = (count + ${size - 1}) / ${size};
     f64 pivot = 1.0;
+</%def>
 <%def name="fetch_pivot(b)">
             pivot = own[MIN(${b} * ${size} + LOCAL_ID % ${size}, last) * (stride + 1)];
 </%def>
-% if transposed:
-    f64 inverse[${each * size // subs}];
-    f64 fetched[${size}];
 <%def name="fetch_inverse_rows(b)">
             // row i of the block's inverse, transposed, is row i above the diagonal
 ${loops.unroll(language)}
@@ -78,9 +70,6 @@ ${loops.unroll(language)}
                 for (i32 k = 0; k < ${size}; ++k)
                     fetched[k] = own[MIN(${b} * ${size} + k, last) * stride + LOCAL_ID];
 </%def>
-% else:
-    f64 inverse[${quarter}];
-    f64 fetched[${each * beside}];
 <%def name="fetch_inverse_columns(b)">
             // column i of the inverse, transposed, is row i of the inverse; a work-item has every ${inner}th value of it
 ${loops.unroll(language)}
@@ -102,34 +91,19 @@ ${loops.unroll(language)}
                     fetched[p * ${each} + q] = own[i * stride + ${b} * ${size} + q * ${lanes} + lane];
             }
 </%def>
-% endif
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) solve_lower(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done,
+    i32 groups) {
+${begin("done + 1 + ahead")}
+    f64 inverse[${quarter}];
+    f64 fetched[${each * beside}];
     if (ahead == 0) {    // here and below the same for all work-items of a group
-${fetch_inverse_rows("(blocks - 1)") if transposed else fetch_inverse_columns("0")}
+${fetch_inverse_columns("0")}
     }
     f64 left = LOCAL_ID < count ? r[i0 + LOCAL_ID] : 0.0;
     if (depth > 0) {
         y[LOCAL_ID] = LOCAL_ID < depth ? r[k0 + LOCAL_ID] : 0.0;
         BARRIER();
-% if transposed:
-        const GLOBAL f64* from = l + k0 * n + i0 + MIN(LOCAL_ID, last);
-        f64 s = 0.0, t = 0.0;
-        i32 k = 0;
-        for (; k + ${strip} <= depth; k += ${strip}) {
-            f64 v[${strip}];
-${loops.unroll(language)}
-            for (i32 q = 0; q < ${strip}; ++q)
-                v[q] = from[(i64)(k + q) * n];
-${loops.unroll(language)}
-            for (i32 q = 0; q < ${strip}; q += 2) {
-                s += v[q] * y[k + q];
-                t += v[q + 1] * y[k + q + 1];
-            }
-        }
-        for (; k < depth; ++k)
-            s += from[(i64)k * n] * y[k];
-        left -= s + t;
-        BARRIER();
-% else:
         f64 x[${deep}];
 ${loops.unroll(language)}
         for (i32 q = 0; q < ${deep}; ++q)
@@ -159,7 +133,6 @@ ${loops.unroll(language)}
             sum += part[LOCAL_ID * ${row} + q];
         left -= sum;
         BARRIER();
-% endif
     }
     if (ahead != 0) {
         if (LOCAL_ID < count)
@@ -167,49 +140,9 @@ ${loops.unroll(language)}
     } else {
         y[LOCAL_ID] = left;
         if (blocks > 1) {
-${fetch_above("(blocks - 1)") if transposed else fetch_below("0")}
+${fetch_below("0")}
         }
         BARRIER();
-% if transposed:
-        for (i32 b = blocks - 1; b >= 0; --b) {
-${loops.unroll(language)}
-            for (i32 p = 0; p < ${size // subs}; ++p) {
-                f64 s = 0.0;
-${loops.unroll(language)}
-                for (i32 q = 0; q < ${each}; ++q)
-                    s += inverse[p * ${each} + q] * y[b * ${size} + q * ${lanes} + lane];
-                part[(p * ${subs} + sub) * ${row} + lane] = s;
-            }
-            const f64 first = y[b * ${size} + LOCAL_ID % ${size}] / pivot;
-            if (b > 0) {
-${fetch_inverse_rows("(b - 1)")}
-            }
-            BARRIER();
-            if (LOCAL_ID < ${size}) {
-                f64 s = first;
-${loops.unroll(language)}
-                for (i32 q = 0; q < ${lanes}; ++q)
-                    s += part[LOCAL_ID * ${row} + q];
-                y[b * ${size} + LOCAL_ID] = s;
-                if (b * ${size} + LOCAL_ID < count)
-                    r[i0 + b * ${size} + LOCAL_ID] = s;
-            }
-            BARRIER();
-            if (LOCAL_ID < b * ${size}) {
-                f64 s = 0.0, t = 0.0;
-${loops.unroll(language)}
-                for (i32 k = 0; k < ${size}; k += 2) {
-                    s += fetched[k] * y[b * ${size} + k];
-                    t += fetched[k + 1] * y[b * ${size} + k + 1];
-                }
-                y[LOCAL_ID] -= s + t;
-            }
-            if (b > 0) {
-${fetch_above("(b - 1)")}
-            }
-            BARRIER();
-        }
-% else:
         for (i32 b = 0; b < blocks; ++b) {
             f64 s = 0.0;
 ${loops.unroll(language)}
@@ -255,10 +188,89 @@ ${loops.unroll(language)}
                 BARRIER();
             }
         }
-% endif
     }
 }
-% endfor
+
+KERNEL LAUNCH_BOUNDS(${block}, 1) solve_lower_transposed(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done,
+    i32 groups) {
+${begin("(done < 0 ? spans : done) - 1 - ahead")}
+    f64 inverse[${each * size // subs}];
+    f64 fetched[${size}];
+    if (ahead == 0) {    // here and below the same for all work-items of a group
+${fetch_inverse_rows("(blocks - 1)")}
+    }
+    f64 left = LOCAL_ID < count ? r[i0 + LOCAL_ID] : 0.0;
+    if (depth > 0) {
+        y[LOCAL_ID] = LOCAL_ID < depth ? r[k0 + LOCAL_ID] : 0.0;
+        BARRIER();
+        const GLOBAL f64* from = l + k0 * n + i0 + MIN(LOCAL_ID, last);
+        f64 s = 0.0, t = 0.0;
+        i32 k = 0;
+        for (; k + ${strip} <= depth; k += ${strip}) {
+            f64 v[${strip}];
+${loops.unroll(language)}
+            for (i32 q = 0; q < ${strip}; ++q)
+                v[q] = from[(i64)(k + q) * n];
+${loops.unroll(language)}
+            for (i32 q = 0; q < ${strip}; q += 2) {
+                s += v[q] * y[k + q];
+                t += v[q + 1] * y[k + q + 1];
+            }
+        }
+        for (; k < depth; ++k)
+            s += from[(i64)k * n] * y[k];
+        left -= s + t;
+        BARRIER();
+    }
+    if (ahead != 0) {
+        if (LOCAL_ID < count)
+            r[i0 + LOCAL_ID] = left;
+    } else {
+        y[LOCAL_ID] = left;
+        if (blocks > 1) {
+${fetch_above("(blocks - 1)")}
+        }
+        BARRIER();
+        for (i32 b = blocks - 1; b >= 0; --b) {
+${loops.unroll(language)}
+            for (i32 p = 0; p < ${size // subs}; ++p) {
+                f64 s = 0.0;
+${loops.unroll(language)}
+                for (i32 q = 0; q < ${each}; ++q)
+                    s += inverse[p * ${each} + q] * y[b * ${size} + q * ${lanes} + lane];
+                part[(p * ${subs} + sub) * ${row} + lane] = s;
+            }
+            const f64 first = y[b * ${size} + LOCAL_ID % ${size}] / pivot;
+            if (b > 0) {
+${fetch_inverse_rows("(b - 1)")}
+            }
+            BARRIER();
+            if (LOCAL_ID < ${size}) {
+                f64 s = first;
+${loops.unroll(language)}
+                for (i32 q = 0; q < ${lanes}; ++q)
+                    s += part[LOCAL_ID * ${row} + q];
+                y[b * ${size} + LOCAL_ID] = s;
+                if (b * ${size} + LOCAL_ID < count)
+                    r[i0 + b * ${size} + LOCAL_ID] = s;
+            }
+            BARRIER();
+            if (LOCAL_ID < b * ${size}) {
+                f64 s = 0.0, t = 0.0;
+${loops.unroll(language)}
+                for (i32 k = 0; k < ${size}; k += 2) {
+                    s += fetched[k] * y[b * ${size} + k];
+                    t += fetched[k + 1] * y[b * ${size} + k + 1];
+                }
+                y[LOCAL_ID] -= s + t;
+            }
+            if (b > 0) {
+${fetch_above("(b - 1)")}
+            }
+            BARRIER();
+        }
+    }
+}
 % else:
 // Launch: one work-item a right-hand side, for the whole of it; `done` and `groups` are not used.
 ${serial.functions()}

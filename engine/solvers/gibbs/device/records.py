@@ -50,6 +50,9 @@ TRIAL = Record(
 )
 """Moves of sigma and tau with beta integrated out; tau^2 beside that of the present product X D X'."""
 
+QUEUE = Record("queue", next_strip="u32", groups_ended="u32")
+"""What the groups of a pass over dense rows take their strips from; zeros between two passes."""
+
 _LIKELIHOODS = {
     "normal": Record("shape", inverse_sigma="f32", log_peak="f32", degrees="f32"),
     "student": Record("shape", inverse_sigma="f32", log_peak="f32", degrees="f32"),
@@ -61,5 +64,5 @@ _LIKELIHOODS = {
 
 def records_of(family: str) -> dict[str, Record]:
     """The records of the templates, by the names that these have for them."""
-    found = {record.name: record for record in (CHAIN, AUXILIARIES, CONTROL, RENEWAL, TRIAL)}
+    found = {record.name: record for record in (CHAIN, AUXILIARIES, CONTROL, RENEWAL, TRIAL, QUEUE)}
     return found | ({"shape": _LIKELIHOODS[family]} if family in _LIKELIHOODS else {})

@@ -19,6 +19,7 @@ from ..design.layout import SHARDS
 from ..design.matrix import Design
 from ..options import Settings
 from .programs import Mode, Programs, reads_twice
+from .records import QUEUE
 
 _UPLOAD_STREAM = 5  # copies to the device; the streams before are for factorisations
 _WIDE = 1 << 24  # values of the design widened to float64 at a time for X'WX
@@ -64,7 +65,7 @@ class Rows:
         row_weights = None
         if design.storage != "sparse" and reads_twice(self.device.capabilities, layout.columns, settings.chains):
             row_weights = memory.empty(2 * max(1, self.count) * min(4, settings.chains), np.float32)
-        self.programs = Programs(self.device, design, prior, memory.zeros(2, np.uint32), row_weights)
+        self.programs = Programs(self.device, design, prior, memory.zeros(1, QUEUE.dtype), row_weights)
         self.own_weight: Buffer | None = None
         if weights is not None:
             padded = design.of_rows(weights)
