@@ -2,7 +2,7 @@
 <%namespace name="rule" file="/branch_and_bound/rule.mako"/>
 <%namespace name="ivm" file="/branch_and_bound/ivm.mako"/>
 <%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
-// Optimised at once.
+// Optimised before it runs.
 // Variant pte: each work-item is one IVM, which selects, branches, bounds and prunes node after node, depth first.
 //
 // A problem brings state_t and the functions init (the root's state), place (a child's), bound (the children that stay, and on

@@ -1,5 +1,5 @@
 <%namespace name="masks" file="/branch_and_bound/masks.mako"/>
-// Optimised at once.
+// Optimised before it runs.
 // Work stealing between the IVMs of one device, in launches of their own between those of explore.mako.
 //
 // A victim's interval [position, end) is cut at `middle` = (chosen ranks above level k, a rank at level k, zeros): the

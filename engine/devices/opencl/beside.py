@@ -3,8 +3,9 @@
 PoCL (3.0) compiles under one lock of the process, and an unoptimised kernel in a third of the time. Both give the same
 bits. That process puts a kernel into PoCL's cache by launching it in three dimensions, in which kernels return at once
 (see :func:`guarded`); where groups of several work-items have barriers they cannot, and are optimised in this process
-before they run. It ends soon after it has done what it was asked; once this process has ended, with the kernel that it
-is at.
+before they run. It is asked for kernels of groups of one when their program is made, for others when they are first
+launched, and takes the latest first: what this process comes to last. It ends soon after it has done what it was asked;
+once this process has ended, with the kernel that it is at.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _KERNEL = re.compile(
 )
 _BARRIER = re.compile(r"(?<!#define )\bBARRIER\(")
 _SEVERAL = re.compile(r"^\s*KERNEL\s+(?!LAUNCH_BOUNDS\s*\(1,)", re.MULTILINE)
+_ALONE = re.compile(r"^\s*KERNEL\s+LAUNCH_BOUNDS\s*\(1,[^()]*\)\s*(\w+)", re.MULTILINE)
 _IDLE_SECONDS = 2.0
 _DUMMY_BYTES = 128
 
@@ -73,10 +75,12 @@ class Beside:
     def __init__(self, index: int) -> None:
         self.works = True
         self._index = index
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._asked: dict[str, list[tuple[set[int], int]]] = {}
+        self._jobs: list[bytes] = []  # those that the process does not have yet; it has one at a time
         self._done: set[str] = set()
         self._sent: set[str] = set()
+        self._is_busy = False
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
         _ALL.add(self)
@@ -85,29 +89,48 @@ class Beside:
         """Whether a kernel need not be waited for any more."""
         return lock_of(source, entry, block) in self._done
 
-    def ask(self, source: Source, entry: str, grid: int, block: int, compiled: set[int]) -> None:
+    def begin(self, source: Source) -> None:
+        """Have the kernels of a program compiled whose groups are known to have one work-item."""
+        for entry in _ALONE.findall(source.text):
+            if self.works and not is_optimized(source, entry):
+                self.ask(source, entry, 1, 1)
+
+    def ask(self, source: Source, entry: str, grid: int, block: int, compiled: set[int] | None = None) -> None:
         """Have a kernel compiled; its ``block`` is removed from ``compiled`` then."""
-        with self._lock:
+        with self._changed:
             name = lock_of(source, entry, block)
-            waiting = self._asked.setdefault(name, [])
-            waiting.append((compiled, block))
-            if len(waiting) > 1:
-                return
-            if not self.works:
+            is_new = name not in self._asked
+            self._asked.setdefault(name, []).append((set() if compiled is None else compiled, block))
+            if name in self._done or not self.works:
                 self._take(name)
-                return
-            text = f"{source.digest}.cl"
-            if source.digest not in self._sent:
-                self._sent.add(source.digest)
-                keep(text, source.text.encode())
-            try:
-                child = self._process or self._start()
+            elif is_new:
+                text = f"{source.digest}.cl"
+                if source.digest not in self._sent:
+                    self._sent.add(source.digest)
+                    keep(text, source.text.encode())
                 job = json.dumps([name, source.template, str(folder() / text), entry, grid, block])
+                self._jobs.append(f"{job}\n".encode())
+                if not self._is_busy:
+                    self._send()
+
+    def _send(self) -> None:
+        """Give the process what was asked last, if anything is left."""
+        self._is_busy = bool(self._jobs)
+        try:
+            if self._is_busy:
+                child = self._process or self._start()
                 assert child.stdin is not None
-                child.stdin.write(f"{job}\n".encode())
-            except (OSError, RuntimeError, ValueError):  # it cannot be started, or has just ended
-                self.works = self._process is not None
-                self._take(name)
+                child.stdin.write(self._jobs.pop())
+        except (OSError, RuntimeError, ValueError):  # it cannot be started, or has just ended, as is heard soon
+            if self._process is None:
+                self._end(works=False)
+
+    def _end(self, works: bool) -> None:
+        """What is left undone is compiled here."""
+        self.works, self._process, self._is_busy = works, None, False
+        self._jobs.clear()
+        for name in list(self._asked):
+            self._take(name)
 
     def _start(self) -> subprocess.Popen[bytes]:
         program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main({self._index})"
@@ -128,23 +151,23 @@ class Beside:
         assert child.stdout is not None
         with child:  # its pipes are closed when nobody writes any more
             for line in child.stdout:
-                with self._lock:
+                with self._changed:
                     self._take(line.decode().strip())
+                    self._send()
             failed = child.wait() != 0
-            with self._lock:  # what it has left undone is compiled here
-                self._process = None
-                self.works = not failed
-                for name in list(self._asked):
-                    self._take(name)
+            with self._changed:
+                self._end(works=not failed)
 
     def _take(self, name: str) -> None:
         self._done.add(name)
         for compiled, block in self._asked.pop(name, ()):
             compiled.discard(block)
+        self._changed.notify_all()
 
     def finish(self) -> None:
         """Wait until everything that was asked is done."""
-        with self._lock:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._asked)
             listener = self._listener
             if self._process is not None and self._process.stdin is not None:
                 self._process.stdin.close()

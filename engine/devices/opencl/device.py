@@ -45,8 +45,8 @@ _ANEW = "\ntypedef int built_anew;\n"
 """Makes another source, as drivers see it, of one whose binary in their cache is damaged."""
 _MOST_QUICK_BYTES = 1 << 24
 """On a device that holds more, the first launches may take long, and kernels are optimised before."""
-_AT_ONCE = "// Optimised at once"
-"""Stands in templates whose kernels take most of a run from their first launch on."""
+_AT_ONCE, _BEFORE = "// Optimised at once", "// Optimised before"
+"""Stand in templates whose kernels take most of a run from their first launch on: its first, and those that follow."""
 _UNCHECKED = "bBef"
 """Formats (as in :mod:`struct`) of scalars that PyOpenCL passes without checking their range."""
 
@@ -166,7 +166,12 @@ class OpenCLDevice(Device):
     @override
     def _begin_build(self, source: Source) -> None:
         """Compile what is not optimised yet while Python goes on: PoCL needs 0.4 s for its first program."""
-        if source.digest not in self._shared.begun and self._starts_quick(source, next(iter(signatures(source)))):
+        beside = self._shared.beside
+        if source.digest in self._shared.begun or beside is None or not self._may_start_quick(source):
+            return
+        if _AT_ONCE not in source.text:
+            beside.begin(source)
+        if self._starts_quick(source, next(iter(signatures(source)))):
             self._note_begun(source)
             if self._builder is None:
                 self._builder = ThreadPoolExecutor(1, "quintet-build")
@@ -220,11 +225,14 @@ class OpenCLDevice(Device):
     def _build(self, source: Source, signature: Signature) -> Any:
         return self._handle(source, signature, self._starts_quick(source, signature.name))
 
-    def _starts_quick(self, source: Source, entry: str) -> bool:
+    def _may_start_quick(self, source: Source) -> bool:
         beside = self._shared.beside
         is_small = beside is not None and beside.works and self.allocated_bytes <= _MOST_QUICK_BYTES
-        may_wait = _AT_ONCE not in source.text and can_be_guarded(source.text)
-        return is_small and may_wait and not is_optimized(source, entry)
+        return is_small and can_be_guarded(source.text)
+
+    def _starts_quick(self, source: Source, entry: str) -> bool:
+        is_urgent = _AT_ONCE in source.text or _BEFORE in source.text
+        return self._may_start_quick(source) and not is_urgent and not is_optimized(source, entry)
 
     def _handle(self, source: Source, signature: Signature, quick: bool) -> tuple[Any, Any, Any, bool]:
         program = self._program(source, quick)

@@ -19,6 +19,7 @@ from .intervals import Units, cut
 from .options import Options
 from .problems.flowshop import Flowshop
 from .search.coordinator import Coordinator
+from .search.programs import begin_builds
 from .search.progress import Remaining
 from .tree import INFINITY, LARGEST_TREE, PermutationProblem, Tree
 from .validate import planned_bytes, tree_of
@@ -50,6 +51,8 @@ def solve(problem: PermutationProblem, options: Options, pool: DevicePool, run: 
     _require_memory(tree, options, pool)
     if options.strategy == "ring":
         run.notice("strategy = 'ring' keeps few IVMs at work; the default, siblings, spreads the work over all of them")
+    for member in pool.members:
+        member.submit(begin_builds, tree, options.ivms)
     fast = sum(not member.info.capabilities.shares_host_cores for member in pool.members)
     dealt_to = fast or len(pool)  # CPUs beside GPUs are given work later
     incumbent, before, counting = _begin(problem, tree, options, run, dealt_to, pool)

@@ -21,7 +21,7 @@ from ..options import Options
 from ..tree import Tree
 from .frontier import LEVELS, FrontierSnapshot
 from .messages import Found, IntervalMessage, State
-from .programs import CONTROL, COUNTERS, constants_of, shapes_for, steal_constants_of, template_of
+from .programs import CONTROL, COUNTERS, programs_of, shapes_for
 from .stealing import VictimSelection, doubling
 
 _UNIT = 1 << 62  # the number of all leaves, in the unit in which kernels measure intervals
@@ -39,8 +39,7 @@ class Ivms:
         functions = tree.device(device.capabilities)
         shapes = shapes_for(device.capabilities, tree, functions, candidates or options.ivms)
         self.shapes = shapes = dataclasses.replace(shapes, exports=0) if candidates else shapes
-        self._explore = device.program(template_of(functions), **constants_of(tree, functions, shapes))
-        self._steal = device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))
+        self._explore, self._steal = programs_of(device, tree, functions, shapes)
         self.steps = shapes.steps  # most nodes an IVM decomposes in a launch
         self.ramp_steps = shapes.ramp_steps  # and while most are idle
         self.given = 0  # intervals given away

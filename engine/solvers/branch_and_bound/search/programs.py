@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....devices import Capabilities
+from ....devices import Capabilities, Device, Program
 from ....devices.kernels.record import Record
 from ....devices.kernels.rendered import rendered_text
 from ....devices.kernels.variants import unique_variants
@@ -144,6 +144,18 @@ def _quads(tree: Tree, device_tree: DeviceTree) -> int:
 def template_of(device_tree: DeviceTree) -> str:
     """The template with the kernels that decompose nodes."""
     return "branch_and_bound/explore" + ("" if device_tree.cooperative is None else "_cooperative")
+
+
+def begin_builds(device: Device, tree: Tree, ivms: int | None) -> None:
+    """Begin to compile what a search will need, where a backend does so in the background."""
+    functions = tree.device(device.capabilities)
+    programs_of(device, tree, functions, shapes_for(device.capabilities, tree, functions, ivms))
+
+
+def programs_of(device: Device, tree: Tree, functions: DeviceTree, shapes: Shapes) -> tuple[Program, Program]:
+    """The programs that decompose nodes, and that share them out."""
+    explore = device.program(template_of(functions), **constants_of(tree, functions, shapes))
+    return explore, device.program("branch_and_bound/steal", **steal_constants_of(tree, shapes))
 
 
 def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[str, Any]:
