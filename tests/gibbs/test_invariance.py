@@ -90,7 +90,7 @@ def test_products_with_the_factor_follow_the_moves_of_lambda(device, monkeypatch
             worker.wide.set_promising(columns)
             worker.moves.iterate(1)
             local = worker.wide.local
-            return columns, *map(worker.device.get, (local._products, worker.wide._product, worker.wide._latent))
+            return columns[: local.count], *map(worker.device.get, (local._products, worker.wide._product, worker.wide._latent))
 
         sampler.set_state(state_of(random.standard_normal((2, 41)), lam=random.uniform(0.1, 3.0, (2, 41))))
         ((columns, found, products, latent),) = sampler.workers.each(work)

@@ -21,7 +21,7 @@ class LocalMoves:
 
     def __init__(self, memory: Memory, rows: Rows, chains: Chains, settings: Settings) -> None:
         n, inside = rows.layout.rows, rows.layout.columns - rows.design.first
-        self.count = count = min(MOST_LOCAL, inside)
+        self.count = count = min(MOST_LOCAL, inside, 2 * n)  # their products take count^3 operations
         self._device, self._programs, self._chains = memory.device, rows.programs, chains.count
         self._program, self._stream = rows.programs.with_long_block("wide_local"), settings.stream(STREAM_LOCAL)
         self._columns = memory.put(rows.design.first + np.arange(count, dtype=np.int32))
