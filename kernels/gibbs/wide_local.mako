@@ -15,7 +15,6 @@
 // products: (chains, count + 1, count + 1), lower triangle, Y M^-1 Y' of the columns and, in the last row, of z. change: that of
 // the prior variances. sides: (count + 1, n). All f64; design: (rows, stride) f32.
 ${records["chain"].declaration()}
-${philox.functions()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 
