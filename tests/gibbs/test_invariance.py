@@ -89,8 +89,9 @@ def test_products_with_the_factor_follow_the_moves_of_lambda(device, monkeypatch
             columns = 1 + random.permutation(40)
             worker.wide.set_promising(columns)
             worker.moves.iterate(1)
-            local = worker.wide.local
-            return columns[: local.count], *map(worker.device.get, (local._products, worker.wide._product, worker.wide._latent))
+            local, get = worker.wide.local, worker.device.get
+            found = get(local._products), get(worker.wide._product), get(worker.wide._latent)
+            return columns[: local.count], *found
 
         sampler.set_state(state_of(random.standard_normal((2, 41)), lam=random.uniform(0.1, 3.0, (2, 41))))
         ((columns, found, products, latent),) = sampler.workers.each(work)
