@@ -84,6 +84,15 @@ def test_predictions_rank_dense_and_sparse_factors_as_processor_time_does(kind):
             assert measured[best] <= 2.0 * measured[other] + 1e-3, (m, predicted, measured)
 
 
+def test_a_dense_factor_on_a_cpu_is_taken_where_a_sparse_one_fills_in(monkeypatch):
+    """A program of 700 random rows took 0.3 s of two cores so, and 1.5 s with a sparse factor."""
+    monkeypatch.setattr(costs, "has_rslab", lambda: True)
+    cores = replace(CORE, compute_units=2, launch_cost=1e-5)
+    filled = sp.random_array((700, 1400), density=0.05, rng=np.random.default_rng(1), format="csc")
+    assert costs.dense_is_faster(filled, cores)
+    assert not costs.dense_is_faster(columns("band", 1400), cores)
+
+
 def test_random_patterns_of_many_rows_are_out_of_reach_and_networks_in_layers_are_not():
     gpu = replace(CUDA_GPU, compute_units=132)
     pages, stages = (

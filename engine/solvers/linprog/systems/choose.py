@@ -19,6 +19,6 @@ def choose_kind(data: ShardData, device: Capabilities, dense_fits: bool) -> Kind
     if not sp.issparse(data.A):
         return "dense"
     if not multifrontal_runs_on(device):
-        return "dense" if dense_fits and dense_is_faster(data, device) else "host"
+        return "dense" if dense_fits and dense_is_faster(sp.csc_array(data.A), device) else "host"
     nearly_dense = is_nearly_dense(data) and not fills_in(sp.csc_array(data.A))
     return "dense" if dense_fits and (nearly_dense or is_surely_dense(data.m, device)) else "pending"

@@ -58,6 +58,8 @@ _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the hos
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
 _ITERATIONS, _ITERATION = 30, 0.015  # of an interior-point method, and seconds of one on a CPU beside its factor
 _COUNTED = 2e7  # products up to which the entries of A A^T are counted for a prediction
+_COUNTED_ROWS, _SURELY = 3_000, 2.0  # and rows, where a dense factor is that many times as fast on a CPU
+_CHILD = 8e-3  # seconds of a child process that factorises, by the factorizations
 _ANALYSIS = 2e-3  # seconds of an analysis, by the factorizations that follow
 _FOR_A_WHILE = 0.025  # most seconds of dense iterations until there is a sparse factor, after 0.1 s or more
 _MOST_ON_HOST = 1.0  # seconds with an augmented system
@@ -132,17 +134,18 @@ def is_nearly_dense(data: ShardData) -> bool:
     return data.m <= _DENSE_ROWS or products_in(sp.csc_array(data.A)) > _DENSE_PRODUCTS * data.m**2
 
 
-def dense_is_faster(data: ShardData, device: Capabilities) -> bool:
-    """Whether a dense factor on the device is predicted to take less time than a sparse one on the host."""
-    m = data.m
+def dense_is_faster(columns: Any, device: Capabilities) -> bool:
+    """Whether a dense factor on the device is predicted to take less time than a sparse one of A on the host."""
+    m = columns.shape[0]
     if m <= _DENSE_ROWS:
         return True
-    if not device.simt and has_rslab():  # forming a dense matrix from a sparse A is slow on CPUs
-        return False
-    columns = sp.csc_array(data.A)
-    if is_nearly_dense(data) and not fills_in(columns):
-        return True
-    return dense_seconds(m, device) <= _sparse_seconds(columns)
+    dense, sparse, fills = dense_seconds(m, device), _sparse_seconds(columns), fills_in(columns)
+    if not device.simt and has_rslab():
+        if m > _COUNTED_ROWS or dense > _SURELY**2 * sparse:
+            return False
+        counted = _counted_seconds(columns)
+        return _SURELY * dense <= _CHILD + (min(sparse, counted) if fills else counted)
+    return (products_in(columns) > _DENSE_PRODUCTS * m**2 and not fills) or dense <= sparse
 
 
 def _sparse_seconds(columns: Any) -> float:
@@ -162,23 +165,25 @@ def own_seconds(program: LinearProgram, device: Capabilities) -> float:
     """Of the interior-point method on a CPU in all, with its usual number of iterations."""
     if not program.m or not program.nonzeros:
         return 0.0
-    if program.is_sparse:
-        columns = sp.csc_array(program.A)
-        seconds = max(_sparse_seconds(columns), _counted_seconds(program, columns))
-    else:
+    columns = sp.csc_array(program.A) if program.is_sparse else None
+    if columns is None or dense_is_faster(columns, device):
         seconds = dense_seconds(program.m, device)
+    else:
+        seconds = _sparse_seconds(columns)
+        if program.m <= _COUNTED_ROWS:
+            seconds = min(seconds, _counted_seconds(columns) or seconds)
+        elif not fills_in(columns) and 0.5 * _widest_level(program) ** 2 > _FILL * program.nonzeros:
+            seconds = max(seconds, _counted_seconds(columns))
     return _ITERATIONS * (_ITERATION + seconds)
 
 
-def _counted_seconds(program: LinearProgram, columns: Any) -> float:
-    """With the entries that a factor of ``A A^T`` has; 0 where it is not worth a count.
+def _counted_seconds(columns: Any) -> float:
+    """With the entries that a factor of ``A A^T`` has; 0 where it is not worth a count, of about an iteration's time.
 
-    Where rows do not fall into small levels, networks and random patterns may fill in ten times more than is expected.
-    The count takes about as long as one iteration.
+    Networks and random patterns, whose rows do not fall into small levels, fill in ten times more than is expected.
     """
-    if fills_in(columns) or products_in(kept := DenseColumns(columns).kept) > _COUNTED:
-        return 0.0
-    if 0.5 * _widest_level(program) ** 2 <= _FILL * program.nonzeros:
+    kept = DenseColumns(columns).kept
+    if products_in(kept) > _COUNTED:
         return 0.0
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)

@@ -178,21 +178,20 @@ def _tree_sum(high: NDArray[np.float64], low: NDArray[np.float64] | None = None)
 def _segment_sums(high: Vector, low: Vector, starts: NDArray[np.integer]) -> Vector:
     """Compensated sums of the segments ``starts[i] .. starts[i + 1] - 1``, by trees."""
     counts = np.diff(starts).astype(np.int64)
-    out = np.zeros(counts.size)
-    while high.size and counts.max() > 1:
-        begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
-        place = np.arange(high.size) - np.repeat(begin, counts)
-        first = place % 2 == 0
-        paired = first & (place + 1 < np.repeat(counts, counts))
-        index = np.flatnonzero(paired)
-        total, error = _two_sums(high[index], high[index + 1])
-        low = low.copy()
-        high = high.copy()
-        high[index] = total
-        low[index] += low[index + 1] + error
-        high, low = high[first], low[first]
-        counts = (counts + 1) // 2
-    out[counts > 0] = high + low
+    out, left = np.zeros(counts.size), np.flatnonzero(counts)
+    counts = counts[left]
+    while left.size:
+        one = counts == 1
+        if one.any():
+            ends, rest = np.cumsum(counts)[one] - 1, np.repeat(~one, counts)
+            out[left[one]] = high[ends] + low[ends]
+            high, low, left, counts = high[rest], low[rest], left[~one], counts[~one]
+        odd = counts % 2
+        ends = np.cumsum(counts)[odd > 0]  # where a zero makes a segment even
+        high, low = np.insert(high, ends, 0.0), np.insert(low, ends, 0.0)
+        high, error = _two_sums(high[::2], high[1::2])
+        low = low[::2] + (low[1::2] + error)
+        counts = (counts + odd) // 2
     return out
 
 
