@@ -25,7 +25,7 @@ def test_descriptions_name_the_optimum_or_the_bound(tmp_path):
     formula = tmp_path / "f.cnf"
     formula.write_text("p cnf 2 2\n1 2 0\n-1 0\n", encoding="utf-8")
     described = {
-        engine.BOA("trap-5", 20): (20, 20, "known optimum 20"),
+        engine.BOA("trap-5", 20, seeds=[[1, 0] * 10]): (20, 20, "known optimum 20, 1 known individual"),
         engine.MaxSAT(FORMULA, n=3): (None, 8, "upper bound 8"),
         engine.MaxSAT([[1], [2]], [3, 4], n=2): (None, 0, "lower bound 0"),
         engine.BOA.read(formula): (None, 2, "upper bound 2"),
@@ -36,7 +36,7 @@ def test_descriptions_name_the_optimum_or_the_bound(tmp_path):
     for problem, (optimum, bound, text) in described.items():
         assert (problem.optimum, problem.bound) == (optimum, bound)
         again = engine.BOA.from_arrays(problem.to_arrays(), problem.name)
-        assert (again.optimum, again.bound) == (optimum, bound)
+        assert (again.optimum, again.bound, again.seeds.tolist()) == (optimum, bound, problem.seeds.tolist())
         assert problem.describe().endswith(text)
 
 

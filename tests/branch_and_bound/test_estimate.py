@@ -13,10 +13,9 @@ from engine.cli import command_line
 from engine.errors import InputError
 from engine.events import Metric, Progress
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import Units, cut
+from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.options import FlowshopOptions, Options
 from engine.solvers.branch_and_bound.search import coordinator, progress
-from engine.solvers.branch_and_bound.search.messages import Task
 from engine.solvers.branch_and_bound.search.sampling import SamplePlan, TreeSampler, plan_for, short_plan_for
 from engine.solvers.branch_and_bound.search.worker import SearchWorker
 from engine.solvers.branch_and_bound.tree import INFINITY
@@ -89,37 +88,18 @@ def test_an_estimate_has_an_amount_a_rate_and_a_time(device):
     assert 1.4e9 < estimate.amount < 5.8e9
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("gpu", [False, True], ids=["own kernels", "kernels of GPUs"])
-def test_what_is_left_of_a_search_is_counted_exactly_where_all_of_it_is_drawn(device, gpu):
+def test_stored_intervals_that_are_more_than_ivms_stand_for_those_left_out(device):
     tree = engine.Flowshop(np.random.default_rng(8).integers(1, 99, (6, 8))).tree()
-    upper = search(tree).best
-    nodes = search(tree, upper, share_best=False).nodes
 
     def work(running):
-        with posing(running, as_gpu(device) if gpu else None):
-            return halted_again_and_again(running)
-
-    def halted_again_and_again(running):
-        options = FlowshopOptions(ivms=4, upper_bound=upper)
-        worker = SearchWorker(running, tree, options, upper)
-        sampler = TreeSampler(running, tree, options, upper, SamplePlan(1, 512, 512))
-        found, left = [], cut(tree.items, 3)
-        for _ in range(4):
-            report = worker.turn(Task(upper, left, seconds=1e-6))
-            left, best = report.returned, report.nodes
-            state = worker.state()
-            stored = Units.joined([left, state.open])
-            for frontier, units in ((worker.frontier(tree.items), left), (idle(worker, tree.items), stored)):
-                rest = sampler.remaining(frontier, upper, 0, units if len(units) else None)
-                found.append((best + float(rest[0]), float(len(units))))
+        worker = SearchWorker(running, tree, FlowshopOptions(ivms=4), INFINITY)
+        sampler = TreeSampler(running, tree, FlowshopOptions(), INFINITY, SamplePlan(1, 3, 3))
+        found = sampler.remaining(idle(worker, tree.items), INFINITY, 0, cut(tree.items, 4))
         worker.close()
         sampler.close()
-        return found
+        return float(found[0])
 
-    found = device.submit(work).result()
-    assert [total for total, _ in found] == pytest.approx([nodes] * len(found))
-    assert max(units for _, units in found) > 10
+    assert device.submit(work).result() == pytest.approx(sum(math.perm(8, level) for level in range(4, 7)), rel=0.05)
 
 
 def idle(worker, levels):

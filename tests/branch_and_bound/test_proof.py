@@ -9,9 +9,17 @@ import pytest
 import engine
 from engine.events import Incumbent, Trace
 from engine.references.branch_and_bound import search
+from engine.solvers.branch_and_bound.intervals import cut, digits_of
+from engine.solvers.branch_and_bound.masks import bits_of
+from engine.solvers.branch_and_bound.options import Options
 from engine.solvers.branch_and_bound.search import coordinator, members, profile, reporting
+from engine.solvers.branch_and_bound.search.frontier import IntervalBounds, proven_bound
+from engine.solvers.branch_and_bound.search.messages import Task
+from engine.solvers.branch_and_bound.search.worker import SearchWorker
+from engine.solvers.branch_and_bound.tree import INFINITY
 from tests.support.engines import engine_of
 from tests.support.patience import PATIENCE
+from tests.support.searching import aligned, load_assignment
 from tests.support.stopping import stop_at
 
 
@@ -21,6 +29,64 @@ def flowshop(seed, jobs=9, machines=5):
 
 def atsp(seed, n=9):
     return engine.ATSP(np.random.default_rng(seed).integers(1, 99, (n, n)))
+
+
+def trees():
+    grid = load_assignment().grid
+    found = {f"flowshop {b}": flowshop(3).tree(b, "auto") for b in ("one_machine", "two_machine", "mixed")}
+    found |= {f"atsp {b}": atsp(1).tree(b, "auto") for b in ("partial", "cheapest_arcs", "assignment", "subtour")}
+    found["atsp subtour"].prepare(lambda: False)
+    return found | {"assignment": grid(2, 4, seed=2).tree("auto", "auto")}
+
+
+def open_nodes(tree, frontier):
+    """The least bound of all open nodes, one after another."""
+    least, nowhere = INFINITY, np.zeros((1, 0), np.int64)
+    root = tree.bounds(nowhere, nowhere)
+    assert root is not None
+    for ivm, depth in enumerate(frontier.depths.tolist()):
+        path = []
+        highest = int(root[0])
+        for level in range(depth + 1 if 0 <= depth < len(frontier.rows) else len(frontier.rows) if depth >= 0 else 0):
+            sides = bits_of(frontier.sides[ivm])[: level + 1].astype(int).tolist()
+            if level == depth:
+                least = min(least, highest)
+                break
+            items = np.flatnonzero(bits_of(frontier.rows[level, ivm])).tolist()
+            for index, item in reversed(list(enumerate(items))):
+                bounds = tree.bounds(np.array([[*path, item]]), np.array([sides]))
+                value = max(highest, int(bounds[0]))
+                if index or level + 1 == len(frontier.rows):
+                    least = min(least, value)
+            path, highest = [*path, items[0]], value
+    return least
+
+
+@pytest.mark.parametrize("name", ["flowshop one_machine", "atsp cheapest_arcs", "assignment"])
+def test_the_bound_is_the_least_of_all_open_nodes(device, name):
+    tree = trees()[name]
+    optimum = search(tree).best
+
+    def work(running):
+        searcher = SearchWorker(running, tree, Options(ivms=4), INFINITY)
+        searcher._ivms.steps, searcher._rounds = 8, 1
+        left, best, events = cut(tree.items, 0), INFINITY, []
+        while True:
+            report = searcher.turn(Task(best, left, seconds=1e-6, snapshot=True))
+            left = report.returned
+            best = best if report.found is None else min(best, report.found.value)
+            bound = proven_bound(tree, report.frontier, math.inf)
+            assert bound == open_nodes(tree, report.frontier)
+            assert tree.lower_bound() <= proven_bound(tree, report.frontier, 0.0) <= bound
+            assert min(bound, best) <= optimum
+            events.append(min(bound, best))
+            if not report.active and not len(left):
+                searcher.close()
+                return events
+
+    events = device.submit(work).result()
+    assert events == sorted(events)
+    assert events[-1] == optimum
 
 
 @pytest.fixture
@@ -73,6 +139,30 @@ def test_a_resumed_run_goes_on_from_the_bound_it_had_proved(device, tmp_path):
     resumed = engine_of(device, 2).resume(tmp_path / "run", time_limit=limit, on_event=events.append).wait()
     assert bounds_of(events)[0] == stopped.bound
     assert resumed.bound >= stopped.bound
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", trees())
+def test_kept_intervals_have_no_leaf_below_their_bound(name):
+    tree = trees()[name]
+    whole = math.factorial(tree.items)
+    random = np.random.default_rng(7)
+    bounds = IntervalBounds(tree, INFINITY)
+    for _ in range(10):
+        begin, end = sorted(random.integers(0, whole, 2).tolist())
+        units = aligned(begin, end + 1, tree.items)
+        best = min(leaf_value(tree, number) for number in random.integers(begin, end + 1, 40).tolist())
+        bound = bounds.proven_bound(units, math.inf)
+        assert bound <= best
+
+
+def leaf_value(tree, number):
+    """The objective of a leaf by its number, every node on the way branched by the reference."""
+    state, left, chosen = tree.root(), list(range(tree.items)), digits_of(number, tree.items)
+    for depth in range(tree.leaf_depth):
+        side, _ = tree.bound(state, depth, left, INFINITY, INFINITY)
+        state = tree.place(state, depth, left.pop(int(chosen[depth])), side)
+    return tree.leaf(state, left)
 
 
 @pytest.mark.few(1)

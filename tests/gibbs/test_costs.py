@@ -50,13 +50,6 @@ def test_the_cheapest_kernel_and_storage(rows, columns, share, expected, traits)
     assert best(Shape(rows, columns, 4, entries), traits, "hmc", "cg") == expected
 
 
-def test_few_rows_are_for_matrices_of_the_rows():
-    few = Shape(30, 9000, 4)
-    assert best(few, CPU, "hmc", "cg", "px")[0] == "px"
-    assert best(few, GPU, "hmc", "gibbs")[0] == "gibbs"
-    assert best(Shape(6000, 9000, 4), CPU, "hmc", "gibbs")[0] == "hmc"
-
-
 def dense(rows, columns):
     return np.random.default_rng(1).standard_normal((rows, columns), np.float32)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine import Knapsack
 from engine.references.knapsack import optimal_value
-from engine.solvers.knapsack.bounds import Relaxation, exchange, greedy
+from engine.solvers.knapsack.bounds import Relaxation, greedy
 from engine.solvers.knapsack.core import search_core
 from engine.solvers.knapsack.ordering import by_efficiency, by_weight
 from engine.solvers.knapsack.presolve import presolve
@@ -90,20 +90,6 @@ def test_presolving_and_the_core_find_the_optimum(problem):
     profit, weight = problem.evaluate(reduced.best)
     assert profit == reduced.objective == reduced.bound == best
     assert weight <= problem.capacity
-
-
-def test_an_exchange_takes_the_best_of_all_small_changes():
-    random = np.random.default_rng(3)
-    choices = np.arange(2**9)[:, None] >> np.arange(9) & 1
-    for _ in range(30):
-        weights, profits = random.integers(1, 60, (2, 9))
-        capacity = int(weights.sum()) // 2
-        solution = greedy(profits, weights, capacity, by_efficiency(profits, weights))
-        found = exchange(profits, weights, capacity, solution, np.zeros(9))
-        changes = choices - np.isin(np.arange(9), solution)
-        small = ((changes > 0).sum(axis=1) <= 2) & ((changes < 0).sum(axis=1) <= 2)
-        assert int(profits[found].sum()) == (choices @ profits)[small & (choices @ weights <= capacity)].max()
-        assert int(weights[found].sum()) <= capacity
 
 
 def test_a_number_of_items_does_not_cut_off_a_solution_better_by_one():

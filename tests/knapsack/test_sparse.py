@@ -18,6 +18,7 @@ from engine.runs.folder.run_folder import RunFolder
 from engine.solvers.knapsack.options import Options
 from engine.solvers.knapsack.programs import SparseShapes
 from engine.solvers.knapsack.sparse import buffers, passes, shared, worker
+from engine.solvers.knapsack.sparse import items as sparse_items
 from engine.solvers.knapsack.sparse.host import HostDecisions
 from engine.solvers.knapsack.validate import choose_table, undecided
 from tests.support.engines import engine_of
@@ -44,11 +45,17 @@ SHAPES = {
 @pytest.mark.parametrize("grows", [False, True], ids=["large at first", "growing"])
 @pytest.mark.parametrize("shape", SHAPES)
 @examples(40)
-@given(problem=problems(), reduce=st.booleans(), keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]))
+@given(
+    problem=problems(),
+    reduce=st.booleans(),
+    keep=st.sampled_from([None, 1e-6, 1e-3, 0.02]),
+    entries=st.sampled_from([1 << 22, 40]),
+)
 def test_the_optimum_and_its_items_are_found_however_few_decisions_are_kept(
-    one_device, monkeypatch, shape, grows, problem, reduce, keep
+    one_device, monkeypatch, shape, grows, problem, reduce, keep, entries
 ):
     with monkeypatch.context() as patch:
+        patch.setattr(sparse_items, "_TABLE_ENTRIES", entries)  # with few, several steps share a relaxation
         patch.setattr(SparseShapes, "of", staticmethod(SHAPES[shape]))
         if grows:
             patch.setattr(buffers, "_FIRST_SLOTS", 1)

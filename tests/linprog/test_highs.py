@@ -1,6 +1,5 @@
 """HiGHS in threads and child processes, presolve and the way back, vertices and their ranges."""
 
-import highspy
 import numpy as np
 import pytest
 
@@ -13,19 +12,6 @@ from engine.solvers.linprog.verification.audit import audit
 from tests.support.races import reference, solved, sparse_program
 
 pytestmark = pytest.mark.host
-
-
-def test_other_threads_of_highs_in_this_process_do_no_harm(owner):
-    """HiGHS refuses a number of threads that differs from the one before, in one process."""
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("threads", 3)
-    highs.addVar(0.0, 1.0)
-    highs.run()
-    result = owner.solve(sparse_program(4), method="race")
-    assert result.status == "optimal"
-    assert result.arrays["racers"][0] == "HiGHS simplex"
-    highspy.Highs.resetGlobalScheduler(True)
 
 
 def test_a_process_that_ends_is_an_error_and_not_a_hang():

@@ -15,37 +15,17 @@ from engine.solvers.linprog.forms.standard import with_slacks
 from engine.solvers.linprog.highs.process import ChildError
 from engine.solvers.linprog.interior import driver
 from engine.solvers.linprog.multifrontal import dissection, ordering, orders, plan, symbolic
+from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
-from engine.solvers.linprog.sparse import products
+from engine.solvers.linprog.sparse import long_lines, products
 from engine.solvers.linprog.systems import choose, costs, fronts, host, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.linear_systems import GivenTheta, shard_data
-from tests.support.matrices import MATRICES, filled, grid, lower_pattern, tree_of, with_identity
+from tests.support.matrices import MATRICES, grid, lower_pattern, tree_of
 from tests.support.needs import package
 from tests.support.races import reference, sparse_program
 from tests.support.random_programs import program
-
-
-@pytest.fixture(params=["minimum degree", "nested dissection"])
-def order_kind(request, monkeypatch):
-    if request.param == "nested dissection":
-        package("pymetis")
-    else:
-        monkeypatch.setattr(ordering, "has_metis", lambda: False)
-
-
-@pytest.mark.usefixtures("order_kind")
-def test_elimination_trees_and_column_counts_are_those_of_elimination():
-    random = np.random.default_rng(0)
-    for trial in range(40):
-        m = int(random.integers(1, 40))
-        tree = tree_of(columns := with_identity(sp.random_array((m, m), density=0.2 * random.random(), rng=random)))
-        factor = filled(columns, tree.order)
-        assert sorted(tree.order) == list(range(m)), trial
-        assert (tree.counts == factor.sum(axis=0)).all(), trial
-        below = [np.flatnonzero(factor[:, k])[1:] for k in range(m)]
-        assert tree.parent.tolist() == [rows[0] if rows.size else -1 for rows in below], trial
 
 
 def factorised(device, columns, theta, added):
@@ -84,20 +64,31 @@ def test_solutions_leave_no_residual(device, monkeypatch, name, large):
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_rows_that_depend_on_others_have_no_part_in_solutions(device):
-    random = np.random.default_rng(2)
-    own = MATRICES["scattered"]
-    columns = sp.csc_array(sp.vstack([own, own[:7], own[:20:2] + own[1:20:2], sp.csc_array((3, own.shape[1]))]))
-    theta = 10.0 ** random.uniform(-3, 3, columns.shape[1])
-    matrix = (columns * theta) @ columns.T
-    rhs = matrix @ random.standard_normal(columns.shape[0])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", ["arrow", "dense", "scattered and dense"])
+def test_long_rows_are_formed_in_chunks(device, monkeypatch, name):
+    columns = MATRICES[name]
+    theta, rhs = np.linspace(0.5, 2.0, columns.shape[1]), np.arange(columns.shape[0]) - 7.0
 
     def solve(opened):
-        return factorised(opened, columns, theta, 0.0).solve(rhs)
+        factor = factorised(opened, columns, theta, 1.0)
+        assert factor.factor(0.25, 0.5)
+        found = factor.solve(rhs), factor._chunks.row.size
+        factor.close()
+        return found
 
-    found = device.submit(solve).result()
-    assert np.abs(matrix @ found - rhs).max() <= 1e-9 * np.abs(rhs).max()
-    assert (found == 0.0).sum() >= 3  # but for rounding errors there are 20 of them
+    expected, none = device.submit(solve).result()
+    with monkeypatch.context() as patched:
+        patched.setattr(long_lines, "_LONG_FORMED", 40)
+        patched.setattr(long_lines, "_CHUNK", 16)
+        patched.setattr(multifrontal, "chunks_of", lambda *given: long_lines.chunks_of(*given[:3], True))
+        found, chunks = device.submit(solve).result()
+    assert none == 0
+    assert chunks > 10
+    matrix = ((columns * theta) @ columns.T).toarray()
+    matrix += np.diag(0.25 * np.diagonal(matrix) + 0.5)
+    for one in (found, expected):
+        assert np.allclose(one, np.linalg.solve(matrix, rhs), rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 def on(device, given, warnings):

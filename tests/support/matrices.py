@@ -53,13 +53,3 @@ def lower_pattern(columns):
 def tree_of(columns):
     pattern = lower_pattern(columns)
     return ordering.best_tree(pattern.indices, pattern.indptr)
-
-
-def filled(columns, order):
-    """The pattern of the factor by elimination."""
-    pattern = lower_pattern(columns).toarray() != 0
-    full = (pattern | pattern.T)[np.ix_(order, order)]
-    for k in range(order.size):
-        below = np.flatnonzero(full[k + 1 :, k]) + k + 1
-        full[np.ix_(below, below)] = True
-    return np.tril(full)

@@ -68,7 +68,7 @@ EXTREMES = {
     "boa": [("parent_count", 2**31 - 1), ("numbers", 2**40), ("status", -(2**63)), ("step", 2**40)],
     "gibbs": [("steps", 2**31 - 1), ("draws.draws_mean", np.inf), ("draws.draws_squares", -1.0), ("beta", 1e300)],
     "knapsack": [("row", -1), ("capacity", 2**62), ("done", -1)],
-    "linprog": [("s", -1.0), ("z", -1e300), ("iteration", 2**40), ("pdhg_weight", 0.0)],
+    "linprog": [("x", -1.0), ("s", -1.0), ("z", -1e300), ("iteration", 2**40), ("pdhg_weight", 0.0)],
 }
 
 
