@@ -60,6 +60,11 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(min(_THREADS, host_cores()), thread_name_prefix="compiler")
 
 
+def begin_loading() -> None:
+    """Import NVRTC in the background: 0.1 to 0.4 s of a start."""
+    _threads().submit(_nvrtc)
+
+
 def begin_cubin(source: Source, architecture: str, device: str) -> Future[bytes]:
     """:func:`compile_cubin` in the background; the same one for all devices of an architecture that still want it."""
     key = (source.digest, architecture)

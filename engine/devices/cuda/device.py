@@ -22,7 +22,7 @@ from ..device import Device
 from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.program import Signature
 from ..kernels.source import Source
-from .compiler import begin_cubin, compile_cubin, require_compiler
+from .compiler import begin_cubin, begin_loading, compile_cubin, require_compiler
 from .graph import has_graphs
 from .queue import CudaQueue
 
@@ -139,6 +139,7 @@ class CudaDevice(Device):
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
         self._driver = _driver()
+        begin_loading()
         try:
             device = self._driver.Device(info.index)
             self._context = device.retain_primary_context()

@@ -4,12 +4,13 @@ PoCL (3.0) compiles under one lock of the process, and an unoptimised kernel in 
 bits. That process puts a kernel into PoCL's cache by launching it in three dimensions, in which kernels return at once
 (see :func:`guarded`); where groups of several work-items have barriers they cannot, and are optimised in this process
 before they run. It is asked for kernels of groups of one when their program is made, for others when they are first
-launched, and takes the latest first: what this process comes to last. It ends soon after it has done what it was asked;
-once this process has ended, with the kernel that it is at.
+launched, and takes those of the longest programs first, which are worth most. It ends soon after it has done what it
+was asked; once this process has ended, with the kernel that it is at.
 """
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import io
 import json
@@ -77,7 +78,7 @@ class Beside:
         self._index = index
         self._changed = threading.Condition()
         self._asked: dict[str, list[tuple[set[int], int]]] = {}
-        self._jobs: list[bytes] = []  # those that the process does not have yet; it has one at a time
+        self._jobs: list[tuple[int, bytes]] = []  # by their lengths, the process has one more
         self._done: set[str] = set()
         self._sent: set[str] = set()
         self._is_busy = False
@@ -109,18 +110,18 @@ class Beside:
                     self._sent.add(source.digest)
                     keep(text, source.text.encode())
                 job = json.dumps([name, source.template, str(folder() / text), entry, grid, block])
-                self._jobs.append(f"{job}\n".encode())
+                bisect.insort(self._jobs, (len(source.text), f"{job}\n".encode()))
                 if not self._is_busy:
                     self._send()
 
     def _send(self) -> None:
-        """Give the process what was asked last, if anything is left."""
+        """Give the process the longest, if anything is left."""
         self._is_busy = bool(self._jobs)
         try:
             if self._is_busy:
                 child = self._process or self._start()
                 assert child.stdin is not None
-                child.stdin.write(self._jobs.pop())
+                child.stdin.write(self._jobs.pop()[1])
         except (OSError, RuntimeError, ValueError):  # it cannot be started, or has just ended, as is heard soon
             if self._process is None:
                 self._end(works=False)

@@ -23,10 +23,8 @@ def log_factorials(selected: int) -> NDArray[np.uint32]:
 
     Only differences between two scores of one node are ever used, and those are at most S ln 2, which has 31 bits.
     """
-    from scipy.special import gammaln  # slow to import
-
     bits = min(_MOST_BITS, int(30.5 - math.log2(max(2.0, selected * math.log(2)))))
-    values = gammaln(np.arange(1, selected + 3, dtype=np.float64)) * 2.0**bits
+    values = np.cumsum(np.log(np.maximum(1, np.arange(selected + 2)).astype(np.longdouble))) * 2.0**bits
     return np.asarray(np.rint(values).astype(np.int64) & 0xFFFFFFFF, np.uint32)
 
 

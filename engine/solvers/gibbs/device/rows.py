@@ -74,6 +74,8 @@ class Rows:
         self._extend(settings)
 
     def _extend(self, settings: Settings) -> None:
+        if settings.options.kernel == "hmc":
+            _ = self.programs.with_long_block("rescale"), self.programs.lines  # which take longest to compile
         self.programs.begin_gather("f32")
         if settings.options.kernel == "hmc":
             self.programs.begin_sweep("margins", settings.chains)
