@@ -19,7 +19,7 @@ from ..highs.threads import start_thread
 from ..multifrontal import orders
 from ..multifrontal.orders import has_metis
 from ..problem import LinearProgram
-from ..systems.costs import is_surely_dense, own_seconds
+from ..systems.costs import is_out_of_reach, is_surely_dense, own_seconds
 from .base import Method
 from .highs import HighsInteriorThread, HighsMethod, HighsThread
 from .race import WAIT_SECONDS, Race
@@ -42,9 +42,8 @@ _FEWEST_CORES = 2  # and from which it does before them, where they would comput
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
 _HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point method: where it takes part once, twice
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
-_PRESOLVE_PATIENCE = 0.3  # seconds in a race on GPUs, which presolve exceeds
-_LONG_PRESOLVE = 100_000  # with so many nonzeros, for factors that are no smaller then
-_PRESOLVE_SECONDS, _LONGEST_PRESOLVE = 5e-6, 60.0  # for a nonzero, several times the common; and the most
+_LONG_PRESOLVE = 100_000  # nonzeros of a program for whose dense factor a GPU does not wait for presolve
+_PRESOLVE_SECONDS, _LONGEST_PRESOLVE = 8e-6, 60.0  # for a nonzero, several times the common; and the most
 _MANY_CORES = 8  # cores from which methods on a device that computes on the host's cores need not wait for HiGHS
 
 
@@ -149,7 +148,8 @@ def leave_cores_to_highs(
     """
     member, left, tolerance = race.pool.members[0], race.run.time_left, race.options.tolerance
     least, most = (head_start(member, left, seconds) for seconds in (0.0, math.inf))
-    wait_until(began + (least if is_new else FIRST_WAIT))
+    if least < most or race.problem.nonzeros <= SOON_NONZEROS:
+        wait_until(began + (least if is_new else FIRST_WAIT))
     if race.is_decided or not is_new or least == most:
         return
     own = race.run_concurrently(lambda: own_seconds(program, member.info.capabilities))
@@ -195,11 +195,15 @@ def head_start(member: Member, time_left: float, own_seconds: float) -> float:
 
 
 def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:
-    """Seconds for presolve, which may exceed its own limit, before our methods begin without: few in a race on GPUs."""
+    """Seconds for presolve, which may exceed its own limit, before our methods begin without.
+
+    None in a race on GPUs where factors are small, or too large, whatever is presolved.
+    """
     capabilities = member.info.capabilities
     if raced and not capabilities.shares_host_cores:
-        is_vain = problem.nonzeros > _LONG_PRESOLVE and is_surely_dense(problem.m, capabilities)
-        return 0.0 if is_vain else _PRESOLVE_PATIENCE
+        is_small = problem.nonzeros > _LONG_PRESOLVE and is_surely_dense(problem.m, capabilities)
+        if is_small or is_out_of_reach(problem, capabilities):
+            return 0.0
     common = min(_LONGEST_PRESOLVE, 1.0 + _PRESOLVE_SECONDS * problem.nonzeros)
     return min(common, _PART_OF_LIMIT * time_left)
 

@@ -7,7 +7,6 @@ from typing import Literal
 from ....devices import Capabilities
 from ..forms.standard import ShardData
 from ..multifrontal.factor import multifrontal_runs_on
-from ..multifrontal.form import fills_in
 from ..problem import sp
 from .costs import dense_is_faster, is_nearly_dense, is_surely_dense
 
@@ -18,7 +17,7 @@ def choose_kind(data: ShardData, device: Capabilities, dense_fits: bool) -> Kind
     """The kind that ``auto`` stands for; *pending* where the analysis of the pattern decides."""
     if not sp.issparse(data.A):
         return "dense"
+    columns = sp.csc_array(data.A)
     if not multifrontal_runs_on(device):
-        return "dense" if dense_fits and dense_is_faster(sp.csc_array(data.A), device) else "host"
-    nearly_dense = is_nearly_dense(data) and not fills_in(sp.csc_array(data.A))
-    return "dense" if dense_fits and (nearly_dense or is_surely_dense(data.m, device)) else "pending"
+        return "dense" if dense_fits and dense_is_faster(columns, device) else "host"
+    return "dense" if dense_fits and (is_surely_dense(data.m, device) or is_nearly_dense(columns)) else "pending"

@@ -10,7 +10,6 @@ import numpy as np
 
 from ....devices import Capabilities
 from ....devices.host import host_cores
-from ..forms.standard import ShardData
 from ..multifrontal.form import augmented_entries, fills_in, products_in
 from ..multifrontal.ordering import EliminationTree, best_tree
 from ..multifrontal.plan import Plan
@@ -129,9 +128,9 @@ def dense_for_a_while(rows: int, device: Capabilities) -> bool:
     return dense_seconds(rows, device) <= _FOR_A_WHILE
 
 
-def is_nearly_dense(data: ShardData) -> bool:
-    """Whether A has so few rows, or so many entries in its columns, that only a dense factor is worth while."""
-    return data.m <= _DENSE_ROWS or products_in(sp.csc_array(data.A)) > _DENSE_PRODUCTS * data.m**2
+def is_nearly_dense(columns: Any) -> bool:
+    """Whether A has so many entries in its columns that only a dense factor is worth while."""
+    return products_in(columns) > _DENSE_PRODUCTS * columns.shape[0] ** 2 and not fills_in(columns)
 
 
 def dense_is_faster(columns: Any, device: Capabilities) -> bool:
@@ -139,13 +138,13 @@ def dense_is_faster(columns: Any, device: Capabilities) -> bool:
     m = columns.shape[0]
     if m <= _DENSE_ROWS:
         return True
-    dense, sparse, fills = dense_seconds(m, device), _sparse_seconds(columns), fills_in(columns)
+    dense, sparse = dense_seconds(m, device), _sparse_seconds(columns)
     if not device.simt and has_rslab():
         if m > _COUNTED_ROWS or dense > _SURELY**2 * sparse:
             return False
         counted = _counted_seconds(columns)
-        return _SURELY * dense <= _CHILD + (min(sparse, counted) if fills else counted)
-    return (products_in(columns) > _DENSE_PRODUCTS * m**2 and not fills) or dense <= sparse
+        return _SURELY * dense <= _CHILD + (min(sparse, counted) if fills_in(columns) else counted)
+    return is_nearly_dense(columns) or dense <= sparse
 
 
 def _sparse_seconds(columns: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,7 @@ class Audit:
 
     def __getitem__(self, place: int) -> Audit:
         """That of one of k programs."""
-        parts: list[Any] = [getattr(self, field.name)[place] for field in fields(self)]
-        return Audit(*(part.item() if part.ndim == 0 else part for part in parts))
+        return Audit(*(part[place] if part.ndim > 1 else part[place].item() for part in vars(self).values()))
 
 
 @dataclass(frozen=True)
