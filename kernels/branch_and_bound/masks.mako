@@ -48,61 +48,34 @@ typedef ${mask} mask_t;
 #define BELOW(item) ((item) - ONE)
 #define WORD(set, k) ((u32)(${"(set) >> 32 * (k)" if mask == "u64" else "set"}))
 #define OF_WORD(word, k) (${"(mask_t)(word) << 32 * (k)" if mask == "u64" else "word"})
+${bit_functions(mask, "")}
+</%def>
+<%def name="bit_functions(type, suffix)">
+<%
+    wide = type == "u64"
+    cuda_end, cast, end = ("ll", "(long long)", "l") if wide else ("", "(int)", "")
+    top, unit = (63, "1UL") if wide else (31, "1U")
+%>
 % if language == "cuda":
-% if mask == "u64":
-#define INDEX_OF_LOWEST(set) (__ffsll((long long)(set)) - 1)
-#define INDEX_OF_HIGHEST(set) (63 - __clzll((long long)(set)))
-#define COUNT(set) __popcll(set)
-% else:
-#define INDEX_OF_LOWEST(set) (__ffs((int)(set)) - 1)
-#define INDEX_OF_HIGHEST(set) (31 - __clz((int)(set)))
-#define COUNT(set) __popc(set)
-% endif
+#define INDEX_OF_LOWEST${suffix}(set) (__ffs${cuda_end}(${cast}(set)) - 1)
+#define INDEX_OF_HIGHEST${suffix}(set) (${top} - __clz${cuda_end}(${cast}(set)))
 #define HIGHEST_OF_WORD(word) (31 - __clz((int)(word)))
+#define COUNT${suffix}(set) __popc${cuda_end}(set)
 % else:
 // The compiler's own, where it has them: PoCL calls clz() and popcount() instead of inlining them.
 #ifndef __has_builtin
 #define __has_builtin(name) 0
 #endif
 #if __has_builtin(__builtin_ctzl) && __has_builtin(__builtin_popcountl)
-% if mask == "u64":
-#define INDEX_OF_LOWEST(set) ((i32)__builtin_ctzl(set))
-#define INDEX_OF_HIGHEST(set) (63 - (i32)__builtin_clzl(set))
-#define COUNT(set) ((i32)__builtin_popcountl(set))
-% else:
-#define INDEX_OF_LOWEST(set) ((i32)__builtin_ctz(set))
-#define INDEX_OF_HIGHEST(set) (31 - (i32)__builtin_clz(set))
-#define COUNT(set) ((i32)__builtin_popcount(set))
-% endif
+#define INDEX_OF_LOWEST${suffix}(set) ((i32)__builtin_ctz${end}(set))
+#define INDEX_OF_HIGHEST${suffix}(set) (${top} - (i32)__builtin_clz${end}(set))
 #define HIGHEST_OF_WORD(word) (31 - (i32)__builtin_clz(word))
+#define COUNT${suffix}(set) ((i32)__builtin_popcount${end}(set))
 #else
-#define INDEX_OF_LOWEST(set) (${63 if mask == "u64" else 31} - (i32)clz(LOWEST(set)))
-#define INDEX_OF_HIGHEST(set) (${63 if mask == "u64" else 31} - (i32)clz(set))
-#define COUNT(set) ((i32)popcount(set))
+#define INDEX_OF_LOWEST${suffix}(set) (${top} - (i32)clz((set) & (~(set) + ${unit})))
+#define INDEX_OF_HIGHEST${suffix}(set) (${top} - (i32)clz(set))
 #define HIGHEST_OF_WORD(word) (31 - (i32)clz(word))
-#endif
-% endif
-</%def>
-<%def name="functions_of_u64()">
-% if language == "cuda":
-#define INDEX_OF_LOWEST_U64(word) (__ffsll((long long)(word)) - 1)
-#define INDEX_OF_HIGHEST_U64(word) (63 - __clzll((long long)(word)))
-#define HIGHEST_OF_WORD(word) (31 - __clz((int)(word)))
-#define COUNT_U64(word) __popcll(word)
-% else:
-#ifndef __has_builtin
-#define __has_builtin(name) 0
-#endif
-#if __has_builtin(__builtin_ctzl) && __has_builtin(__builtin_popcountl)
-#define INDEX_OF_LOWEST_U64(word) ((i32)__builtin_ctzl(word))
-#define INDEX_OF_HIGHEST_U64(word) (63 - (i32)__builtin_clzl(word))
-#define HIGHEST_OF_WORD(word) (31 - (i32)__builtin_clz(word))
-#define COUNT_U64(word) ((i32)__builtin_popcountl(word))
-#else
-#define INDEX_OF_LOWEST_U64(word) (63 - (i32)clz((word) & (~(word) + 1UL)))
-#define INDEX_OF_HIGHEST_U64(word) (63 - (i32)clz(word))
-#define HIGHEST_OF_WORD(word) (31 - (i32)clz(word))
-#define COUNT_U64(word) ((i32)popcount(word))
+#define COUNT${suffix}(set) ((i32)popcount(set))
 #endif
 % endif
 </%def>
@@ -122,7 +95,7 @@ FUNCTION void operator^=(mask_t& a, mask_t b) { a = a ^ b; }
 typedef ulong2 mask_t;
 #define SET_OF(first, second) ((mask_t)((first), (second)))
 % endif
-${functions_of_u64()}
+${bit_functions("u64", "_U64")}
 #define NO_ITEMS SET_OF(0UL, 0UL)
 #define ALL_ITEMS SET_OF(${low}UL, ${high}UL)
 #define WORD(set, k) ((u32)(((k) < 2 ? (set).x : (set).y) >> 32 * ((k) & 1)))
@@ -167,7 +140,7 @@ typedef ulong${count} mask_t;
 #define NO_ITEMS ((mask_t)(0UL))
 #define ALL_ITEMS ((mask_t)(${all_items}))
 % endif
-${functions_of_u64()}
+${bit_functions("u64", "_U64")}
 #define EVERY_PART(k) for (i32 k = 0; k < ${count}; ++k)
 FUNCTION i32 HAS(mask_t set, i32 i) { return (i32)(PART(set, i >> 6) >> (i & 63) & 1); }
 FUNCTION u32 WORD(mask_t set, i32 k) { return (u32)(PART(set, k >> 1) >> 32 * (k & 1)); }

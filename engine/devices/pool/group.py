@@ -223,6 +223,18 @@ class WorkerGroup(Generic[W]):
             raise DeviceLost(self.members[index].label, index, error, results) from error
         raise error
 
+    def gather_counting(
+        self, futures: dict[int, Future[T]], done: SimpleQueue[int], progress: Callable[[int], None]
+    ) -> dict[int, T]:
+        """As :meth:`gather`; meanwhile ``progress`` gets, on this thread, the sum of what workers put into ``done``."""
+        for future in futures.values():
+            future.add_done_callback(lambda _: done.put(0))
+        total = 0
+        while not all(future.done() for future in futures.values()) or not done.empty():
+            total += done.get()
+            progress(total)
+        return self.gather(futures)
+
     def _close(self, *, quietly: bool) -> None:
         futures = [
             self.members[index].submit(lambda _, worker: _closed(worker, quietly), worker)

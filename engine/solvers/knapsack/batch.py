@@ -116,14 +116,8 @@ class Packed:
         return [items[a:b] for a, b in itertools.pairwise(cuts)]
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Of each problem its profit, the items that bounds left open and the cells computed; and which items are taken."""
-
-    profits: NDArray[np.int64]
-    open_items: NDArray[np.int64]
-    cells: NDArray[np.int64]
-    chosen: NDArray[np.bool_]
+Answers = tuple[NDArray[np.void], NDArray[np.bool_]]
+"""Of each problem its profit, the items that bounds left open and the cells computed; and which items are taken."""
 
 
 class BatchWorker:
@@ -177,8 +171,7 @@ class BatchWorker:
             )
             device.sync()
             done(end - first)
-        found, chosen = device.get(buffers["answers"]), device.get(buffers["chosen"])
-        return Answers(found["profit"], found["open_items"], found["cells"], chosen == 1)
+        return device.get(buffers["answers"]), device.get(buffers["chosen"]) == 1
 
     def _slices(self) -> Iterator[tuple[int, int]]:
         """First and end of the problems of each launch, so many that it takes about as long as a slice should."""
@@ -210,9 +203,9 @@ def solve_batch(
     answers = _solve_shares(members, shares, control.progress)
     seconds = time.perf_counter() - began
     results: dict[int, Result] = {}
-    for member, share, found in zip(members, shares, answers, strict=True):
-        columns = (share.indices, found.profits, found.open_items, found.cells)
-        solutions = share.chosen_items(found.chosen, found.profits)
+    for member, share, (found, chosen) in zip(members, shares, answers, strict=True):
+        columns = (share.indices, found["profit"], found["open_items"], found["cells"])
+        solutions = share.chosen_items(chosen, found["profit"])
         for place, profit, open_items, cells, solution in zip(
             *(values.tolist() for values in columns), solutions, strict=True
         ):
@@ -259,13 +252,7 @@ def _solve_shares(
             index: workers.submit(index, BatchWorker.solve, solved.put, stop.is_set) for index in range(len(members))
         }
         try:
-            for future in futures.values():
-                future.add_done_callback(lambda _: solved.put(0))
-            done = 0
-            while not all(future.done() for future in futures.values()) or not solved.empty():
-                done += solved.get()
-                progress(done)
+            return list(workers.gather_counting(futures, solved, progress).values())
         except BaseException:
             stop.set()
             raise
-        return list(workers.gather(futures).values())

@@ -48,13 +48,7 @@ def solve_family(
         futures = {
             rank: group.submit(rank, TogetherWorker.solve, share, found.put) for rank, share in enumerate(shares)
         }
-        for future in futures.values():
-            future.add_done_callback(lambda _: found.put(0))
-        done = 0
-        while not all(future.done() for future in futures.values()) or not found.empty():
-            done += found.get()
-            progress(done)
-        points = group.gather(futures)
+        points = group.gather_counting(futures, found, progress)
     order = np.argsort(np.concatenate(shares))
     x, y, iterations = (np.concatenate([points[rank][place] for rank in sorted(points)])[order] for place in range(3))
     x, y, audits = family.audit(x, y)
