@@ -1,4 +1,4 @@
-"""Schedules of flowshops without a tree: the steps of the kernel, beam search, bounds, runs that end and resume."""
+"""Schedules of flowshops without a tree: the steps of the kernel, bounds, runs that end and resume."""
 
 import itertools
 
@@ -13,8 +13,6 @@ from engine.solvers.branch_and_bound.heuristics.chains import ScheduleSearch
 from engine.solvers.branch_and_bound.heuristics.greedy import GreedyChains, GreedyShape, greedy_shape
 from engine.solvers.branch_and_bound.heuristics.search import flowshop_bound, is_searched
 from engine.solvers.branch_and_bound.options import FlowshopOptions
-from engine.solvers.branch_and_bound.problems import flowshop_beam
-from engine.solvers.branch_and_bound.problems.flowshop_beam import beam_search
 from engine.solvers.branch_and_bound.problems.flowshop_heuristics import makespan
 from engine.solvers.branch_and_bound.search import worker as search_worker
 from tests.support.faults import failing
@@ -225,14 +223,3 @@ def test_many_jobs_get_a_schedule_from_the_other_devices_where_one_fails(device,
     assert (result.status, result.objective) == ("optimal", (MANY + 1) * MANY // 2)
     assert problem.evaluate(result.solution) == result.objective
     assert any("#2 has failed" in event.message for event in events if isinstance(event, Notice))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_beam_of_all_nodes_finds_an_optimum(seed, monkeypatch):
-    monkeypatch.setattr(flowshop_beam, "_MOST_NODES", 10**6)
-    times = np.random.default_rng(seed).integers(1, 30, (4, 6))
-    best = optimum(times)
-    order = beam_search(times, best + 1, lambda: False)
-    assert sorted(order.tolist()) == list(range(6))
-    assert makespan(times, order) == best
-    assert beam_search(times, best, lambda: False) is None

@@ -91,7 +91,7 @@ class FlowshopOptions(Options):
     initial: Literal["iterated_greedy", "neh", "infinity"] | tuple[int, ...] = Field(
         "iterated_greedy",
         description="initial schedule: NEH; improved by iterated greedy on the devices, with 50 jobs and more beside "
-        "the tree too (fewer than 8, or 50 on GPUs: on the host, with 26 and more after a beam search); none "
+        "the tree too (fewer than 8, or 26 on GPUs: on the host); none "
         "(infinity); or an order of the jobs",
     )
 

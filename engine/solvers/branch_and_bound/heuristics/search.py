@@ -34,7 +34,7 @@ _FIRST_SHARE, _FIRST_SHARE_OF_MANY_JOBS = 0.2, 0.5
 _NEAR = 0.006
 _MOST_MACHINES_OF_TREES = 20
 _VAIN_SECONDS, _VAIN_SHARE = 0.5, 0.3
-_FEWEST_JOBS, _FEWEST_JOBS_OF_CPUS = 50, 8
+_FEWEST_JOBS, _FEWEST_JOBS_OF_GPUS, _FEWEST_JOBS_OF_CPUS = 50, 26, 8
 _CHUNK = 64
 
 
@@ -80,7 +80,7 @@ def first_solution(
     if not isinstance(initial, str):
         return problem.given_solution(initial), -INFINITY
     gpus = [member.info.capabilities.simt for member in pool.members] if pool is not None else []
-    fewest = _FEWEST_JOBS if any(gpus) else _FEWEST_JOBS_OF_CPUS
+    fewest = _FEWEST_JOBS_OF_GPUS if any(gpus) else _FEWEST_JOBS_OF_CPUS
     if pool is not None and isinstance(problem, Flowshop) and _may_improve(options) and problem.jobs >= fewest:
         best, lower = first_schedule(problem, pool, run, expired)
         return best.order, lower

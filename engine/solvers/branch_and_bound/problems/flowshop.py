@@ -16,7 +16,6 @@ from ....errors import OptionError, ProblemError
 from ....formats import taillard
 from ..tree import LARGEST_FLOWSHOP, require_permutation
 from .arrays import ArrayProblem, order_of_jobs, require_size, whole_matrix
-from .flowshop_beam import beam_search
 from .flowshop_best_known import SIZES, TIME_SEEDS, published_flowshops
 from .flowshop_heuristics import iterated_greedy, makespan, neh
 from .flowshop_tree import BRANCHINGS, FlowshopTree
@@ -175,11 +174,6 @@ class Flowshop(ArrayProblem):
         return FlowshopTree(self.times, chosen if len(self.times) > 1 else "one_machine", rule)
 
     def first_solution(self, method: str, seed: int, expired: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
-        """A schedule by NEH; or by iterated greedy from there, or from that of a beam search."""
+        """A schedule by NEH, or by iterated greedy from there."""
         order = neh(self.times, expired)
-        if method == "neh":
-            return order
-        if self.jobs > _FEW_JOBS:
-            shorter = beam_search(self.times, makespan(self.times, order), expired)
-            order = order if shorter is None else shorter
-        return iterated_greedy(self.times, order, seed, expired)
+        return order if method == "neh" else iterated_greedy(self.times, order, seed, expired)
