@@ -7,6 +7,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,16 @@ def first_schedule(
 ) -> tuple[Improvement, int]:
     """A schedule to begin a tree search with, by the host while the devices compile, then by these; a lower bound."""
     lower = flowshop_bound(problem.times, expired)
-    order = neh(problem.times, expired)
+    many = problem.jobs > LARGEST_TREE  # an insertion takes seconds, and the chains insert, too
+
+    def compiled() -> list[Future[None]]:
+        return [member.submit(_compile, problem.times) for member in pool.members]
+
+    def ready() -> bool:
+        return expired() or (bool(compiling) and all(future.done() for future in compiling))
+
+    compiling = compiled() if many else []
+    order = neh(problem.times, ready)
     best = Improvement(problem.evaluate(order), order)
 
     def publish() -> None:
@@ -186,10 +196,8 @@ def first_schedule(
 
     publish()
     if best.value > lower:
-        compiling = [member.submit(_compile, problem.times) for member in pool.members]
-        order = iterated_greedy(
-            problem.times, order, run.seed, lambda: expired() or all(future.done() for future in compiling)
-        )
+        compiling = compiling or compiled()
+        order = iterated_greedy(problem.times, order, run.seed, ready)
         best = Improvement(problem.evaluate(order), order)
         publish()
     budget = sum(
@@ -197,7 +205,6 @@ def first_schedule(
         * (_FIRST_ITERATIONS if member.info.capabilities.simt else _FIRST_ITERATIONS_OF_CPUS)
         for member in pool.members
     ) * (2 * problem.jobs + 2)
-    many = problem.jobs > LARGEST_TREE
     began = time.perf_counter()
     seconds = run.time_left
     found_at = math.inf  # chains that are still being built find nothing
