@@ -143,7 +143,7 @@ def _measure_ivms(study: Study, paper: Paper, teams: Sequence[_Team]) -> None:
     """Node rates by the number of IVMs and the strategy."""
     powers: Sequence[int] = study.pick((6, 7), range(9, 14), range(9, 16))
     queens: int = study.pick(9, 13, 17)
-    limit: float = study.pick(0.3, 1.5, 0.25)
+    limit: float = study.pick(0.3, 1.5, 0.5)
     study.section(
         "Figure 3: number of IVMs and strategy",
         f"Million nodes per second of {queens} queens (variant pte, trigger 0.1; the paper: 17 queens) by the number T "
