@@ -91,8 +91,14 @@ class Tardiness(OrderProblem):
     def read(cls, path: str | Path, instance: int = 1) -> Self:
         """Read a file of either layout of :mod:`engine.formats.tardiness`.
 
-        ``instance``, counted from 1, says which one of a file that holds several; :class:`ProblemError` if there are
-        fewer, or the file breaks its layout or a rule of the problem.
+        :class:`ProblemError` if the file breaks its layout or a rule of the problem, or holds fewer instances.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        instance : int
+            Which one, counted from 1, of a file that holds several.
         """
         return cls._one_of(path, instance, tardiness.read(path))
 
