@@ -212,7 +212,9 @@ def split_options(
                 given[name] = value if has_value else _value_of(option, tokens)
             else:
                 given[name] = True
-        elif name.startswith("no_") and flags.get(name[3:]) and not has_value:
+        elif name.startswith("no_") and flags.get(name[3:]):
+            if has_value:
+                raise OptionError(f"the option '{option}' takes no value; got '{value}'")
             given[name[3:]] = False
         else:
             raise OptionError(f"unknown option '{option}'{hint(name) or nearest(option, _known(own, flags))}")

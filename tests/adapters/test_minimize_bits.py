@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +11,6 @@ import pytest
 import engine
 from engine.devices import Member
 from engine.errors import OptionError, ProblemError
-from tests.support.patience import PATIENCE
 
 
 class Counted:
@@ -131,20 +127,3 @@ def _raises(bits: np.ndarray) -> np.ndarray:
 def test_functions_that_return_no_numbers_are_refused(function: Any, message: str, options: dict[str, Any]) -> None:
     with pytest.raises(ProblemError, match=message):
         engine.minimize_bits(function, 8, budget=100, backend="opencl", **options)
-
-
-@pytest.mark.full
-def test_workers_end_where_their_parent_is_killed(tmp_path: Path) -> None:
-    script = tmp_path / "killed.py"
-    script.write_text(
-        "import time\nfrom engine.adapters.bits_evaluator import Evaluator\nimport numpy as np\n"
-        "def f(bits):\n    print('called', flush=True)\n    time.sleep(0.2)\n    return 1.0\n"
-        "if __name__ == '__main__':\n"
-        "    Evaluator(f, 4, batch=False, workers=2)(np.zeros((500, 4), np.uint8))\n",
-        encoding="utf-8",
-    )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline()
-        process.kill()
-        process.communicate(timeout=PATIENCE)  # ends when no worker holds the pipe any more

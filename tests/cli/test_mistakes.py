@@ -29,6 +29,7 @@ MISTAKES = [
     (["resume", "run", "--form-start"], "unknown option '--form-start'; did you mean '--from-start'?"),
     (["bench", "start", "--bakend", "x"], "unknown option '--bakend'; did you mean '--backend'?"),
     (["solve", "small.txt", "--style", "--aloud"], "the option '--style' needs a value"),
+    (["solve", "small.txt", "--no-aloud=yes"], "the option '--no-aloud' takes no value; got 'yes'"),
     (["solve", "small.txt", "--step", "0"], "step must be at least 1; got '0'"),
     (["solve", "small.txt", "--time-limit", "-1"], "time_limit must be greater than 0; got '-1'"),
     (

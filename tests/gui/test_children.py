@@ -8,6 +8,8 @@ import pytest
 from PySide6.QtCore import QObject
 
 from engine.devices.monitor.machine import MachineMonitor, Process
+from engine.util.memory import free_memory
+from gui.problem import standby
 from gui.problem.estimate import EstimateBox
 from gui.window.device_query import DeviceQuery
 from gui.window.single import Single, show_elsewhere
@@ -163,3 +165,15 @@ def test_the_tab_asks_while_it_is_visible(qtbot, open_window):
         assert (tab._process is not None) == (shown is tab)
     window.run_tabs.close_current()
     assert window.run_tabs.comparisons == []
+
+
+def test_without_memory_no_process_waits(qtbot, open_window, counting_files, monkeypatch, tmp_path):
+    table = tmp_path / "meminfo"
+    table.write_text("MemTotal: 8000000 kB\nMemAvailable: 900000 kB\n")
+    assert free_memory(table) == 900_000 * 1024
+    monkeypatch.setattr(standby, "free_memory", lambda: free_memory(table))
+    window = open_window(COUNTING)
+    window.launcher.standby.enabled = True
+    load(qtbot, window, counting_files / "small.txt")
+    qtbot.wait(1500)
+    assert not window.launcher.standby.waiting

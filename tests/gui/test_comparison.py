@@ -129,3 +129,11 @@ def test_a_run_just_made_says_as_much_as_when_it_is_opened_again_and_how_to_repe
     for other in (result, repeated.result()):
         assert (other.seed, other.objective, other.devices) == (7, found.objective, found.devices)
         assert other.solution.tolist() == found.solution.tolist()
+
+
+def test_a_resumed_run_is_compared_without_cutting_the_other(qtbot, tmp_path):
+    points = [Metric(time=t / 10, name="at", value=t) for t in range(1, 41)]
+    resumed = STARTED.model_copy(update={"time": 1.0, "resumed": True})
+    notes = [noted(tmp_path, "first", (STARTED, *points)), noted(tmp_path, "second", (STARTED, *points, resumed))]
+    _, figures, _ = compared(qtbot, notes)
+    assert {curve.name: curve.data.last_time for curve in figures["At"].curves} == {"first": 4.0, "second": 1.0}

@@ -4,12 +4,14 @@ import json
 import subprocess
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from engine import cli
 from gui.report.notebook import write_notebook
+from gui.window import notices
 from tests.support.app import SAMPLES
 from tests.support.needs import LINUX, package
 
@@ -53,3 +55,16 @@ def test_the_notebook_of_a_run_draws_its_plots(solver, tmp_path, monkeypatch):
     assert all(axes.lines for axes in drawn)
     assert names["result"].objective is not None
     plt.close("all")
+
+
+def test_the_end_of_a_long_run_is_notified_unless_the_window_is_active(monkeypatch):
+    alerts = []
+    monkeypatch.setattr(notices.QApplication, "alert", alerts.append)
+    monkeypatch.setattr(notices.QSystemTrayIcon, "isSystemTrayAvailable", lambda: False)
+    for seconds, active in ((60.0, False), (1.0, False), (60.0, True)):
+        window = SimpleNamespace(isActiveWindow=lambda active=active: active)
+        note = SimpleNamespace(seconds=seconds, state="optimal", warnings=["w"], best=2178, title="x")
+        owner, tab = SimpleNamespace(_window=window, _tray=None, long=20.0), SimpleNamespace(note=note)
+        notices.Notices.notify(owner, tab)
+        assert len(alerts) == 1
+    assert notices.message(tab) == "optimal, 1 warning, best 2,178"

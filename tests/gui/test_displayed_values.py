@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 
 import pytest
@@ -17,6 +18,7 @@ from engine.events import (
     Progress,
     StateChanged,
     Trace,
+    to_json,
 )
 from engine.runs.observers import _best_text
 from engine.util.text import rate_text, seconds_text, short_number_text, short_seconds_text, value_text
@@ -28,11 +30,11 @@ from gui.plot.live import LivePlot
 from gui.plot.tables import cell_text
 from gui.report.report import report
 from gui.runs.columns import column_named
-from gui.runs.notes import RunNote
+from gui.runs.notes import RunNote, described
 from gui.runs.remaining import RemainingTime
 from gui.runs.tree import accessible_text
 from gui.runs.view import RunView, remaining_text, state_text
-from tests.support.app import COUNTING
+from tests.support.app import COUNTING, SAMPLES
 from tests.support.counting import STARTED
 from tests.support.dashboards import compared, figure, noted, panel_of
 from tests.support.interaction import begin, ended, load
@@ -287,3 +289,12 @@ def test_numbers_have_one_form(qtbot):
     counters = {"certificate_reach": 3e300, "nodes": 12345}
     note = RunNote("a", "a", "a", counters=counters)
     assert [column_named(f"counter.{name}").text(note) for name in counters] == ["unlimited", "12,345"]
+
+
+def test_a_run_taken_in_from_elsewhere_keeps_its_warnings(tmp_path):
+    folder = tmp_path / "elsewhere"
+    shutil.copytree(SAMPLES / "recorded" / "knapsack", folder)
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    notices = [Notice(time=1, level=level, message=level) for level in ("warning", "info", "warning")]
+    (folder / "events.jsonl").write_text("\n".join([lines[0], *map(to_json, notices), *lines[1:]]) + "\n")
+    assert described(folder, "a", LIGHT.good).warnings == ["warning"]

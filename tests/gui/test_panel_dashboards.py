@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from engine.events import DeviceStatus, Metric, Trace
+from engine.events import DeviceStatus, Failed, Metric, Trace
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.app.theme import DARK
@@ -102,3 +102,9 @@ def test_a_dashboard_can_be_looked_at_at_any_moment_and_every_figure_has_numbers
     for one in panel.plots():
         assert one.accessibleName() == one.title
         assert isinstance(one, Listing) or one.data_button.accessibleName()
+
+
+def test_a_failure_is_said(qtbot):
+    panel = panel_of(qtbot, "knapsack")
+    panel.feed([Failed(time=2.0, error="DeviceError", message="the device is gone", exit_code=3)])
+    assert (dict(panel.summary())["State"], panel.view.message) == ("failed", "the device is gone")

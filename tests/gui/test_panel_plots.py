@@ -204,3 +204,14 @@ def test_nodes_of_a_network_lie_beside_those_they_are_linked_to_and_parts_do_not
         zip(places.min(axis=1), places.max(axis=1), strict=True), 2
     ):
         assert (high < other_low).any() or (other_high < low).any()
+
+
+def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot):
+    bars = Bars("Bars", theme=LIGHT, whole="all devices")
+    qtbot.addWidget(bars)
+    bars.put("opencl:0", 0.4, LIGHT.colour(0))
+    for whole, names in ((0.4, ["opencl:0"]), (0.4 + 1e-9, ["opencl:0"]), (0.7, ["all devices", "opencl:0"])):
+        bars.put_whole(whole)
+        assert [name for name, _ in bars._rows()] == names
+    bars.put("opencl:1", 0.3, LIGHT.colour(1))
+    assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0", "opencl:1"]

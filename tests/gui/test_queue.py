@@ -1,5 +1,8 @@
 """The queue and sweeps: made, held, reordered, retried; and what is asked when the window is closed meanwhile."""
 
+import os
+import signal
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QMessageBox
@@ -13,6 +16,7 @@ from gui.window import session
 from tests.support import counting
 from tests.support.app import COUNTING
 from tests.support.interaction import SHIFT, answer, begin, ended, load, notes_of
+from tests.support.needs import POSIX
 
 
 @pytest.fixture
@@ -138,3 +142,21 @@ def test_options_of_a_sweep_are_read_line_by_line():
     for text in ("a", "a =", "= 3"):
         with pytest.raises(InputError, match="name = value"):
             parse_options(text, program)
+
+
+@pytest.mark.full
+@POSIX
+def test_a_killed_run_is_retried_or_loaded_again_with_its_options(qtbot, window):
+    window.pane.form.set_values({"slice_seconds": 3600.0})  # no checkpoint is written
+    tab = begin(qtbot, window)
+    os.kill(tab.child.pid, signal.SIGKILL)
+    ended(qtbot, tab)
+    assert "Runs > Retry starts it again with the same options" in tab.banner.text.text()
+    window.pane.form.set_values({"slice_seconds": 7.0})
+    window.actions_by_name["rerun"].trigger()
+    qtbot.waitUntil(lambda: window.pane.options().get("slice_seconds") == 3600.0, timeout=120_000)
+    window.actions_by_name["retry"].trigger()
+    qtbot.waitUntil(lambda: len(window.run_tabs.running()) == 1, timeout=120_000)
+    (again,) = window.run_tabs.running()
+    assert (again.note.options, again.note.settings) == (tab.note.options, tab.note.settings)
+    assert again.note.folder != tab.note.folder

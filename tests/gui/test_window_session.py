@@ -302,7 +302,8 @@ def test_what_is_wrong_with_a_file_or_an_option_is_said_and_nothing_runs(qtbot, 
     drop(window, counting_files / "bad.txt")
     qtbot.waitUntil(lambda: window.pane.error.isVisible(), timeout=120_000)
     assert "a count must be a whole number" in window.pane.error.text()
-    assert "bad.txt, line 1" in window.pane.error.text()
+    assert "bad.txt, line 1" in window.pane.error.text() == window.home.error.text()
+    assert window.tabs.tabText(0) == window.home.error_title.text() == "bad.txt cannot be used"
     assert not window.actions_by_name["start"].isEnabled()
     load(qtbot, window, counting_files / "small.txt")
     window.pane.form.editor("step").selectAll()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import engine
-from engine.base.result import Status
+from engine.base.result import Result, Status
 from engine.errors import InputError, OptionError
 from engine.solvers import discover
 from tests.support import counting
@@ -65,3 +65,22 @@ def test_a_fault_while_a_group_is_solved_is_reported_before_its_problems_are_sol
     with pytest.warns(engine.QuintetWarning, match="2 problems are solved one after the other.*launch was refused"):
         found = engine.map([Counting(3), Counting(4)], slice_seconds=0)
     assert [result.bound for result in found.results] == [3, 4]
+
+
+def test_what_a_solver_solves_together_is_not_solved_alone(monkeypatch):
+    calls = []
+
+    def together(problems, options, pool, control):
+        calls.append(control.seeds)
+        assert [member.label for member in pool.members] == ["opencl:0"]
+        return {
+            place: Result(Status.OPTIMAL, -problem.target, problem.target, None, backend=control.backend)
+            for place, problem in enumerate(problems)
+            if problem.target != 13
+        }
+
+    monkeypatch.setitem(discover(), "counting", replace(counting.SOLVER, solve_batch=together))
+    problems = ["nowhere.txt", *map(Counting, (11, 12, 13, 14))]
+    found = engine.map(problems, seeds=[4, 5, 6, 7, 8], slice_seconds=0)
+    assert calls == [(5, 6, 7, 8)]
+    assert [result.objective for result in found.results] == [-11, -12, counting.expected(13, 7), -14]

@@ -1,9 +1,7 @@
 """C code of the user's on a CPU: it is executed in a child process, which can crash and can be ended."""
 
-import os
 import platform
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ import engine
 from engine.devices import available
 from engine.errors import AuditError, DeviceError, QuintetWarning
 from engine.runs.child import far_run as isolation
-from tests.support.needs import CPU, LINUX
+from tests.support.needs import CPU
 from tests.support.patience import PATIENCE, wait_until
 
 CPUS = [info.id for info in available("opencl")[0] if info.capabilities.shares_host_cores]
@@ -81,22 +79,3 @@ def test_a_snippet_that_never_returns_leaves_the_status_of_a_stopped_run_and_a_w
         assert (result.status, result.objective) == ("interrupted", None)
         assert "had not returned" in result.warnings[0].message
         assert owner.solve(engine.Knapsack([60, 100, 120], [10, 20, 30], 50), reduce=False).objective == 220
-
-
-@LINUX
-def test_no_child_is_left_behind():
-    def children():
-        found = set()
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                except OSError:
-                    continue
-                if parent == os.getpid():
-                    found.add(int(entry.name))
-        return found
-
-    before = children()
-    engine.solve(snippet(ONES), devices=CPUS[:1], population=100)
-    assert children() <= before
