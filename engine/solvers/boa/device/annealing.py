@@ -14,9 +14,10 @@ _QUANTILES = 4096
 _TEMPERATURE_BITS = 46
 _COLD_SHARE = 0.05  # of the sweeps at the end, which make no individual worse
 _MOST_SWEEPS = 1 << 16
-_START, _START_OFFSPRING = 1.0, 0.35  # temperatures in units of the spread of gains
-_ROUND, _LONG_ROUND, _FIRST_SHARE = 20, 1000, 0.25  # sweeps of a round; share of the sweeps before rounds
-FEW_NEIGHBOURS = 6  # of a gene, on average, up to which short rounds came further than long ones
+_STARTS = 0.5, 0.2  # temperatures of random individuals and of offspring in units of the spread of gains
+_STARTS_BEFORE_ROUNDS, _FIRST_SHARE = (1.0, 0.35), 0.25  # the same, and the share of the sweeps before rounds
+_ROUND = 20  # sweeps
+FEW_NEIGHBOURS = 6  # of a gene, on average, up to which rounds came further than one long fall
 _COOLEST, _WARMEST = 0.15, 0.5  # where rounds start
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -30,21 +31,21 @@ def annealing_arrays(
 ) -> dict[str, Any]:
     """The kernel's arguments besides the quadratic form, and where rounds end; for ``tries`` flips of an individual.
 
-    Temperatures fall linearly to zero from the root mean square gain of a flip of random individuals, for offspring
-    from about a third of that; in rounds a quarter of the sweeps does so, and short rounds fall from lower
-    temperatures.
+    Temperatures fall linearly to zero. Rounds, where genes have few neighbours, are short falls from lower
+    temperatures in the last three quarters of the sweeps.
     """
     n = len(neighbour_starts) - 1
     order, starts = classes_of(neighbour_starts, neighbours)
     sweeps = min(_MOST_SWEEPS, max(8, tries // n))
     spread = math.sqrt(float((couplings.astype(np.float64) ** 2).sum()) / n) / 2
     shift = max(0, min(8, _TEMPERATURE_BITS - math.frexp(max(1.0, spread))[1]))
-    each = _ROUND if len(neighbours) <= FEW_NEIGHBOURS * n else _LONG_ROUND
-    rounds = int((1 - _FIRST_SHARE) * sweeps) // each if in_rounds else 0
-    first = sweeps - each * rounds
+    in_rounds = in_rounds and len(neighbours) <= FEW_NEIGHBOURS * n
+    rounds = int((1 - _FIRST_SHARE) * sweeps) // _ROUND if in_rounds else 0
+    first = sweeps - _ROUND * rounds
+    starts_of_first = _STARTS_BEFORE_ROUNDS if rounds else _STARTS
     falling = np.clip(1 - np.arange(first) / (first - math.ceil(_COLD_SHARE * first)), 0, None)
     starts_at = _COOLEST + (_WARMEST - _COOLEST) * (np.arange(1, rounds + 1) * _GOLDEN % 1)
-    short = np.clip(1 - np.arange(each) / (0.9 * each), 0, None)
+    short = np.clip(1 - np.arange(_ROUND) / (0.9 * _ROUND), 0, None)
     later = np.outer(starts_at, short).ravel()
     middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     return {
@@ -53,10 +54,10 @@ def annealing_arrays(
         "classes": len(starts) - 1,
         **{
             name: np.rint(spread * 2.0**shift * np.concatenate([start * falling, later])).astype(np.int64)
-            for name, start in (("temperatures", _START), ("temperatures_offspring", _START_OFFSPRING))
+            for name, start in zip(("temperatures", "temperatures_offspring"), starts_of_first, strict=True)
         },
         "sweeps": sweeps,
-        "ends": [first + each * done for done in range(rounds + 1)],
+        "ends": [first + _ROUND * done for done in range(rounds + 1)],
         "quantiles": np.rint(-np.log(middles) * 2**QUANTILE_BITS).astype(np.int32),
         "shift": shift + QUANTILE_BITS,
     }
