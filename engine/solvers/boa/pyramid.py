@@ -40,7 +40,7 @@ _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned ane
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DRAWS = 8  # of a new string, before the strings are looked through in order
 _MOST_KNOWN = 1 << 22
-_FORMAT = "quintet bit search 2"  # another number where the same answers lead to other questions
+_FORMAT = "quintet bit search 3"  # another number where the same answers lead to other questions
 
 Send = Callable[[Any], int]
 
@@ -281,12 +281,12 @@ class BitSearch:
         self._levels[level].add(string)
 
     def _flip(self, string: int, value: float) -> Generator[int, float, tuple[int, float] | None]:
-        """First improvement by flips of single bits, in random order, until none improves; None if the string is left.
+        """First improvement by flips of single bits, in random order; None if the string is left.
 
-        After an improvement every flip may be one again: first those not tried yet, then those that changed nothing,
-        last those that made the string worse. Where many change nothing, and no better string is known, the
-        search goes on from the string that they have led to: a plateau is left at its edge. When each flip has
-        been tried, the string is left if it is behind those of earlier climbers.
+        A string none of whose flips changed nothing is done when each has been tried, and else when none improves it:
+        after an improvement the next are those not tried yet, then those that changed nothing, last those that made it
+        worse. Where many change nothing, and no better string is known, the search goes on from the string that they
+        have led to: a plateau is left at its edge. When each flip has been tried, the string is left if it is behind.
         """
         untried = self._flips.copy()
         self._shuffle(untried)
@@ -300,6 +300,8 @@ class BitSearch:
                 if not tried and self._is_behind(value):
                     return None
                 tried = True
+                if not equal_now:
+                    return string, value
                 if not worse:
                     best = self._best is None or value >= self._best[0]
                     if not best or len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
