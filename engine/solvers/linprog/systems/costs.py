@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -143,7 +144,7 @@ def dense_is_faster(columns: Any, device: Capabilities) -> bool:
         if m > _COUNTED_ROWS or dense > _SURELY**2 * sparse:
             return False
         counted = _counted_seconds(columns)
-        return _SURELY * dense <= _CHILD + (min(sparse, counted) if fills_in(columns) else counted)
+        return _SURELY * dense <= (min(sparse, counted) if fills_in(columns) else counted)
     return is_nearly_dense(columns) or dense <= sparse
 
 
@@ -170,23 +171,24 @@ def own_seconds(program: LinearProgram, device: Capabilities) -> float:
     else:
         seconds = _sparse_seconds(columns)
         if program.m <= _COUNTED_ROWS:
-            seconds = min(seconds, _counted_seconds(columns) or seconds)
+            seconds = min(seconds, _counted_seconds(columns))
         elif not fills_in(columns) and 0.5 * _widest_level(program) ** 2 > _FILL * program.nonzeros:
-            seconds = max(seconds, _counted_seconds(columns))
+            counted = _counted_seconds(columns)
+            seconds = max(seconds, counted) if counted < math.inf else seconds
     return _ITERATIONS * (_ITERATION + seconds)
 
 
 def _counted_seconds(columns: Any) -> float:
-    """With the entries that a factor of ``A A^T`` has; 0 where it is not worth a count, of about an iteration's time.
+    """With the entries that a factor of ``A A^T`` has; inf where it is not worth a count, of about an iteration's time.
 
     Networks and random patterns, whose rows do not fall into small levels, fill in ten times more than is expected.
     """
     kept = DenseColumns(columns).kept
     if products_in(kept) > _COUNTED:
-        return 0.0
+        return math.inf
     pattern = lower_pattern(kept)
     tree = best_tree(pattern.indices, pattern.indptr)
-    return host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
+    return _CHILD + host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
 
 
 def is_out_of_reach(program: LinearProgram, device: Capabilities) -> bool:
