@@ -17,7 +17,7 @@ class _Scaling:
         self.target = device.empty(N, np.float64)
 
     def work(self, communicator, rank):
-        program = self.device.program("numerics/vector", value="f64", block=64, strands=1)
+        program = self.device.program("numerics/vector", value="f64", block=64)
         shape = {"row0": 0, "columns": N, "first": 0, "width": N, "rows": 1, "batch_rows": 1, "s_batch": N}
         choice = {"mode": 0, "by_row": 0}
         program.scale_copy(64, 64, A=self.source, s=self.target, target=self.target, **shape, **choice)

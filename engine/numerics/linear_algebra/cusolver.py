@@ -132,7 +132,7 @@ class CuSolver(LinearAlgebra):
         width, height = columns[1] - columns[0], rows[1] - rows[0]
         target = self._scratch_of("strip", width * height)
         value = "f64" if matrix.dtype == np.float64 else "f32"
-        self.device.program("numerics/vector", value=value, block=256, strands=256).scale_copy(
+        self.device.program("numerics/vector", value=value, block=256).scale_copy(
             min(-(-width * height // 1024), 16 * self.device.capabilities.compute_units),
             256,
             A=matrix,

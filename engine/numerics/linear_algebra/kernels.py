@@ -214,7 +214,7 @@ class Kernels(LinearAlgebra):
 
     def _matvec(self, matrix: Buffer, vector: Buffer, out: Buffer, p: Product) -> None:
         value = _TYPES[matrix.dtype.name]
-        program = self.device.program("numerics/vector", value=value, block=self._block, strands=self._block)
+        program = self.device.program("numerics/vector", value=value, block=self._block)
         common: dict[str, Any] = {"A": matrix, "m": p.m, "n": p.n, "x": vector, "y": out}
         common |= {"alpha": p.alpha, "beta": p.beta}
         if not p.transpose_a:
@@ -271,7 +271,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
     for value in ("f64", "f32"):
         for shape in shapes:
             yield "numerics/product", {**shape, "value": value}
-        yield "numerics/vector", {"value": value, "block": block, "strands": block}
+        yield "numerics/vector", {"value": value, "block": block}
     yield "numerics/cholesky", {"size": _SIZE, "block": block}
     yield "numerics/triangular", {"size": _SIZE, "block": block}
     if block > 1:
