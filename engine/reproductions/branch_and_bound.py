@@ -22,6 +22,7 @@ from ..reports.study import Study
 from ..solvers.branch_and_bound.options import Strategy
 from ..solvers.branch_and_bound.problems.flowshop import Flowshop
 from ..solvers.branch_and_bound.problems.queens import Queens
+from ..solvers.branch_and_bound.search.coordinator import HEAD_START
 from ..solvers.branch_and_bound.tree import PermutationProblem
 from . import serial
 from .papers import Paper
@@ -32,6 +33,7 @@ _SOLUTIONS = {9: 352, 10: 724, 11: 2680, 13: 73712, 14: 365596, 15: 2279184, 16:
 _WARM_RUNS = 5
 _LEAST = 1e-9
 _MANY = 100
+_AND_CPU = " + CPU"
 Rates = dict[str, dict[float, float]]
 """Curves of Tables 1 and 2: million nodes a second by million nodes."""
 _LISTED = "One device listed several times shows that sharing works and what it costs, not a speed-up."
@@ -97,7 +99,7 @@ def _teams(study: Study) -> Iterator[list[_Team]]:
             teams += [team(f"x1 listed {count} times", alike * count) for count in (2, 4)]
         teams += [team(f"x{count}", alike[:count]) for count in (2, 4) if count <= len(alike)]
         if cpus:
-            teams += [team(f"{plain.label} + CPU", [*plain.ids, cpus[0]], True) for plain in (teams[0], teams[-1])]
+            teams += [team(plain.label + _AND_CPU, [*plain.ids, cpus[0]], True) for plain in (teams[0], teams[-1])]
         yield teams
 
 
@@ -479,7 +481,7 @@ def _measure_stability(study: Study, teams: Sequence[_Team]) -> None:
         "Table 3: a CPU in the pool",
         f"{runs} runs of {name}. The paper: 100 runs of Ta028 took 14.7 s ± 0.7 % (14.6 to 14.9) on one GPU, 16.1 s "
         "± 22.1 % (14.4 to 46.2) with 16 CPU threads; 3.9 s ± 0.6 % (3.87 to 3.96) on four, 4.4 s ± 2.8 % (3.84 to "
-        f"5.09) with them. {_LISTED}",
+        f"5.09) with them. {_LISTED} Here a CPU beside GPUs begins {HEAD_START:g} s after them.",
     )
     rows = []
     seconds: dict[str, list[float]] = {}
@@ -490,10 +492,11 @@ def _measure_stability(study: Study, teams: Sequence[_Team]) -> None:
         mean, spread = statistics.fmean(taken), statistics.stdev(taken)
         rows.append((team.label, f"{mean:.4f}", f"{100 * spread / mean:.1f}", f"{min(taken):.4f}", f"{max(taken):.4f}"))
     study.table("Seconds", ("devices", "mean", "SD, % of the mean", "least", "most"), rows, f"{runs} runs each")
-    hybrid = next((team.label for team in teams if team.hybrid), None)
+    hybrids = [team.label for team in teams if team.hybrid]
     for key, of in (("hybrid_slower", statistics.fmean), ("hybrid_unstable", statistics.stdev)):
-        if hybrid is None:
-            study.judge(key, None, "there are not both a GPU and a CPU with a driver here")
+        ratios = {label: of(seconds[label]) / of(seconds[label.removesuffix(_AND_CPU)]) for label in hybrids}
+        if ratios:
+            seen = ", ".join(f"{ratio:.2f} times with {label}" for label, ratio in ratios.items())
+            study.judge(key, min(ratios.values()) > 1.05, seen)
         else:
-            ratio = of(seconds[hybrid]) / of(seconds[teams[0].label])
-            study.judge(key, ratio > 1.05, f"{ratio:.2f} times")
+            study.judge(key, None, "there are not both a GPU and a CPU with a driver here")

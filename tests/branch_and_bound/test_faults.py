@@ -192,7 +192,7 @@ def test_a_slow_device_is_judged_once_both_speeds_are_known(nodes_per_second, is
 
 def test_a_short_search_is_over_before_a_slow_device_joins(device, monkeypatch):
     monkeypatch.setattr(WorkerState, "on_host_cores", property(is_slow))
-    monkeypatch.setattr(coordinator, "_HEAD_START", 300.0)
+    monkeypatch.setattr(coordinator, "HEAD_START", 300.0)
     events = []
     with engine.Engine(devices=[device.info.id] * 2) as running:
         for rows, solutions, nodes in ((11, 2680, 89878), (12, 14200, 420995)):
@@ -207,7 +207,7 @@ def test_a_short_search_is_over_before_a_slow_device_joins(device, monkeypatch):
 def test_kernels_for_gpus_and_for_cpus_share_a_search(device, monkeypatch, sharing):
     gpu = dataclasses.replace(device.info, capabilities=as_gpu(device))
     monkeypatch.setattr("engine.runs.executor.select", lambda *_: [gpu, device.info])
-    monkeypatch.setattr(coordinator, "_HEAD_START", 0.0)
+    monkeypatch.setattr(coordinator, "HEAD_START", 0.0)
     with engine.Engine() as running:
         counted = running.start(engine.Queens(12), sharing=sharing).wait(PATIENCE)
         assert (counted.objective, counted.counters["nodes"]) == (14200, 420995)

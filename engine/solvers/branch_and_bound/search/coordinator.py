@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 _POLL_SECONDS = 0.05
 _SLOW_SLICE = 0.01
-_HEAD_START = 0.1
+HEAD_START = 0.1
 _LAST_SNAPSHOT_SECONDS = 0.1
 _BETWEEN_RESTORE_POINTS = 30.0
 _STATE_SECONDS = 5e-8  # to read one level of one IVM when the search ends
@@ -229,7 +229,7 @@ class Coordinator:
         if not self._sharing.is_slow(worker):
             return True
         with self._changed:
-            left = self._began + _HEAD_START - time.perf_counter()
+            left = self._began + HEAD_START - time.perf_counter()
             return not self._changed.wait_for(lambda: self._over or self._closed, max(0.0, left))
 
     def _open(self, search: SearchWorker, worker: WorkerState) -> bool:
