@@ -7,6 +7,7 @@ import pytest
 
 import engine
 from engine.devices.opencl import device as opencl
+from engine.devices.opencl.beside import guarded
 from engine.generators.linprog import GeneratorOptions, generate
 
 RANDOM = np.random.default_rng(5)
@@ -19,6 +20,36 @@ CASES = {
     "knapsack": (engine.Knapsack(WEIGHTS + 7, WEIGHTS, int(WEIGHTS.sum()) // 2), {"variant": "rows", "reduce": False}),
     "linprog": (generate(GeneratorOptions(type="dense", m=12, n=20, seed=1)), {"method": "mpc", "presolve": False}),
 }
+
+REVERSE = """
+KERNEL LAUNCH_BOUNDS(1, 1) count(GLOBAL i32* values) {
+    BARRIER();
+    values[GLOBAL_ID] += 1;
+}${between}KERNEL LAUNCH_BOUNDS(${block}, 1) reverse(GLOBAL i32* values) {
+    LOCAL_ARRAY(i32, part, ${block});
+    part[LOCAL_ID] = values[GLOBAL_ID];
+    BARRIER();
+    values[GLOBAL_ID] = part[${block - 1} - LOCAL_ID];
+}
+"""
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(("block", "between"), [(1, "\n"), (64, "\n"), (64, " ")])
+def test_barriers_are_left_out_only_where_every_group_has_one_work_item(device, trial_template, block, between):
+    template = trial_template(f"reverse_{block}_{len(between.strip(' '))}", REVERSE)
+
+    def work(running):
+        program = running.program(template, block=block, between=between)
+        values = running.put(np.arange(128, dtype=np.int32))
+        program.count(128, 1, values=values)
+        program.reverse(128 // block, block, values=values)
+        return program.source.text, running.get(values)
+
+    text, found = device.submit(work).result()
+    assert np.array_equal(found, 1 + np.arange(128).reshape(-1, block)[:, ::-1].ravel())
+    returns = guarded(text).count("if (get_work_dim() == 3) return;")
+    assert ("#define BARRIER() //" in guarded(text), returns) == ((True, 2) if block == 1 else (False, 0))
 
 
 @pytest.mark.cpu

@@ -34,7 +34,7 @@ _KERNEL = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _BARRIER = re.compile(r"(?<!#define )\bBARRIER\(")
-_SEVERAL = re.compile(r"^\s*KERNEL\s+(?!LAUNCH_BOUNDS\s*\(1,)", re.MULTILINE)
+_SEVERAL = re.compile(r"(?<!#define )\bKERNEL\s+(?!LAUNCH_BOUNDS\s*\(1,)")
 _ALONE = re.compile(r"^\s*KERNEL\s+LAUNCH_BOUNDS\s*\(1,[^()]*\)\s*(\w+)", re.MULTILINE)
 _IDLE_SECONDS = 2.0
 _DUMMY_BYTES = 128
@@ -78,7 +78,7 @@ class Beside:
         self._index = index
         self._changed = threading.Condition()
         self._asked: dict[str, list[tuple[set[int], int]]] = {}
-        self._jobs: list[tuple[int, bytes]] = []  # by their lengths, the process has one more
+        self._jobs: list[tuple[int, bytes]] = []  # by their lengths; the process is at one more
         self._done: set[str] = set()
         self._sent: set[str] = set()
         self._is_busy = False

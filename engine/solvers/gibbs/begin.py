@@ -82,7 +82,7 @@ def begin(
             sampler.adapt(averaging=options.warmup >= METRIC_WARMUP)
     given = initial_point(sampler.design, options)
     first = _start_state(sampler, mode if given is None else given)
-    if sampler.settings.wide:
+    if sampler.settings.local:
         _set_promising(sampler, mode)
     sampler.set_state(first)
     run.progress("mode", 1, 1, "steps")
@@ -99,7 +99,7 @@ def restore_chains(
         sampler.restore(arrays, saved)
     if options.kernel in ("hmc", "cg"):
         sampler.set_small(state.adaptation.small > MOSTLY)
-    if sampler.settings.wide:
+    if sampler.settings.local:
         _set_promising(sampler, state.start.mode)
     sampler.set_state({name: arrays[name] for name in STATE})
 

@@ -4,7 +4,7 @@
 
 A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
 regression", Biometrika 103 (2016): exact; see ``kernels/gibbs/wide.mako``. Of a linear regression sigma and tau are
-moved with beta integrated out.
+moved with beta integrated out, and tau of a probit regression beside moves of lambda (``local.py``).
 """
 
 from __future__ import annotations
@@ -196,13 +196,13 @@ class WideMoves:
     def _multiply(self, vector: Buffer) -> None:
         """The margins of a vector of every chain, shape (chains, q)."""
         programs, groups = self._rows.programs, self._rows.layout.rows * self._chains.count
-        self._launch(programs.wide.multiply_rows, groups, programs.block, design=self._design, vector=vector)
+        self._launch(self._wide.multiply_rows, groups, programs.block, design=self._design, vector=vector)
 
     def _multiply_columns(self) -> None:
         """X'w of every chain, part by part of the rows."""
         programs, stride = self._rows.programs, self._rows.layout.stride
         groups = -(-stride // programs.wide_columns) * SHARDS * self._chains.count
-        self._launch(programs.wide.multiply_columns, groups, programs.block, design=self._design)
+        self._launch(self._wide.multiply_columns, groups, programs.block, design=self._design)
 
     def _make_products(self, out: Buffer) -> None:
         layout, device, design = self._rows.layout, self._device, self._design
@@ -217,7 +217,7 @@ class WideMoves:
         if status is self._status:
             self._launch(self._rows.programs.precision.count_failures, 1, 1)
 
-    # --- linear regressions ---------------------------------------------------------------------------------------
+    # --- z, and what moves with beta integrated out ---------------------------------------------------------------
 
     def _draw_latent(self) -> None:
         """The latent normals given beta."""
@@ -292,7 +292,7 @@ class CollapsedMoves(WideMoves):
 
     def move(self) -> None:
         """Draw beta given lambda and tau, and what is moved with beta integrated out."""
-        self._each(self._rows.programs.wide.spread_variance, self._variance.size)
+        self._each(self._wide.spread_variance, self._variance.size)
         self._draw_errors()
         self._make_products(self._product)
         self._move_scales()
@@ -300,8 +300,8 @@ class CollapsedMoves(WideMoves):
 
     def report(self, shards: Buffer) -> None:
         """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
-        programs, width = self._rows.programs, self._rows.layout.width
-        self._launch(programs.wide.report_wide, self._chains.count, programs.block, shards=shards, width=width)
+        block, width = self._rows.programs.block, self._rows.layout.width
+        self._launch(self._wide.report_wide, self._chains.count, block, shards=shards, width=width)
 
 
 class LatentTrajectory(CollapsedMoves):
@@ -315,7 +315,7 @@ class LatentTrajectory(CollapsedMoves):
     def move(self) -> None:
         """Draw z and beta."""
         programs, n = self._rows.programs, self._rows.layout.rows
-        wide, latent = programs.wide, programs.wide_latent
+        wide, latent = self._wide, programs.wide_latent
         one, launch, stream = (self._chains.count, self._rows.programs.block), self._launch, self._settings.stream
         self._multiply(self._chains.beta)
         self._each(latent.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
