@@ -1,5 +1,3 @@
-"""The smallest reliable population, and the command lines of tune and bench."""
-
 from __future__ import annotations
 
 import engine

@@ -135,9 +135,6 @@ def test_known_individuals_are_part_of_the_first_population(running):
     assert running.solve(many, restarts=1).counters["population"] == 600
 
 
-# --- Python functions -------------------------------------------------------------------------------------------------
-
-
 def ones(bits):
     return bits.sum(axis=1)
 
@@ -200,9 +197,6 @@ def test_run_with_a_function_goes_on_once_the_function_is_given_again(running, t
             running.resume(folder, problem=other)
     resumed = engine.resume(folder, problem=problem, devices=list(stopped.devices))
     assert (history(resumed), resumed.counters) == (history(whole), whole.counters)
-
-
-# --- samples and stored instances, what a result holds, limits --------------------------------------------------------
 
 
 @pytest.mark.full

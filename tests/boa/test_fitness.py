@@ -85,9 +85,6 @@ def test_keys_of_functions_are_ordered_as_their_values():
     assert str(falling.value(falling.key(0.0))) == "0.0"  # without a sign
 
 
-# --- functions of pairs of genes, reduced -----------------------------------------------------------------------------
-
-
 def sparse_pairs(n, count, seed):
     """Random pairs of different genes with small weights, each once."""
     random = np.random.default_rng(seed)

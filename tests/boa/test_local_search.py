@@ -233,8 +233,6 @@ def test_local_search_suits_the_function():
     assert choose_improvement(engine.BOA("hiff", 16).fitness, Options()) is None
 
 
-# --- partition crossover ----------------------------------------------------------------------------------------------
-
 SPARSE = {
     "landscape": FUNCTIONS["landscape"],
     "clauses": formulas.max_sat(60, random_clauses(60, 90, 5)),
@@ -296,9 +294,6 @@ def test_mixing_is_reported_and_can_be_turned_off(device):
     assert mixing.objective >= none.objective
     with pytest.raises(OptionError, match="mixing = partition needs a function given by tables, and local search"):
         engine.solve(problem, local_search="none", mixing="partition")
-
-
-# --- generations that are left undone ---------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager

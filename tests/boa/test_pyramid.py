@@ -108,9 +108,6 @@ def test_what_cannot_be_given_is_refused():
             engine.BitSearch(3).ask(count)
 
 
-# --- as a run of the solver ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "minimize"), [({}, False), ({"search": "network"}, False), ({"max_evaluations": 2000}, True)]
 )

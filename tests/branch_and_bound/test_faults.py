@@ -74,9 +74,6 @@ def test_a_search_too_large_for_its_device_is_refused_before_it_begins(device, t
     assert not (tmp_path / "run").exists()
 
 
-# --- the audit at the end of a search ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("visited", "improved", "devices"),
     [(11, True, 2), (11, False, 2), (11, True, 1), (11, False, 1), (9, False, 1), (9, False, 2)],
@@ -89,9 +86,6 @@ def test_nodes_lost_or_visited_twice_are_an_error(visited, improved, devices):
     fine = improved and devices > 1
     with nullcontext() if fine else pytest.raises(AuditError, match=f"{visited} nodes and leaves were visited"):
         audit(tree, explored, Units.none(6), counters, improved, devices, stopped=False)
-
-
-# --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
 def problem():

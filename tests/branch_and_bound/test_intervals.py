@@ -14,7 +14,6 @@ import engine
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
 from engine.solvers.branch_and_bound.intervals import cut, digits_of
-from engine.solvers.branch_and_bound.masks import bits_of, index_of_lowest, lowest_of, masks_of
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
@@ -92,18 +91,6 @@ def ring(n, seed, gap=100):
     for start in range(0, n - 4, 5):
         costs[tour[start + 3], tour[start]] = 0
     return ATSP(costs), 0
-
-
-@pytest.mark.parametrize("items", [1, 32, 33, 65, 128, 129, 1024])
-def test_sets_of_one_item_say_which(items):
-    every = np.arange(items)
-    masks = masks_of(every, items)
-    assert index_of_lowest(masks).tolist() == every.tolist()
-    assert np.array_equal(bits_of(masks)[:, :items], np.eye(items, dtype=np.bool_))
-    together = np.bitwise_or.reduce(masks, axis=0)[None]
-    assert bits_of(together).sum() == items
-    assert np.array_equal(lowest_of(together), masks[:1])
-    assert np.array_equal(lowest_of(together ^ masks[0]), masks[1:2] if items > 1 else together ^ masks[0])
 
 
 @pytest.mark.few(2)

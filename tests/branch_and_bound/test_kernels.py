@@ -77,12 +77,6 @@ def test_every_strategy_ends_thirteen_queens_at_the_papers_numbers_of_ivms(devic
     assert launches_of(device, 13, 1 << power, strategy=strategy) <= 1000
 
 
-def test_without_a_trigger_every_launch_is_a_node(device):
-    """The left end of the paper's Figure 4."""
-    one = launches_of(device, 8, 128, steal_trigger=0)
-    assert QUEENS[8][1] / 128 <= one <= QUEENS[8][1]
-
-
 ATSP_BOUNDS = ("partial", "cheapest_arcs", "assignment", "subtour")
 
 # Every bound and every rule, and the pairs that have code of their own.

@@ -1,7 +1,5 @@
 """Claims about the problem classes: what they read, recognise, generate and refuse, and first solutions."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -22,8 +20,6 @@ from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.flowshop_best_known import SIZES
 from engine.solvers.branch_and_bound.problems.queens import Queens
-
-SAMPLES = Path(__file__).parents[2] / "samples" / "branch_and_bound"
 
 # The first row of Taillard's first instance, as published.
 TA001 = [54, 83, 15, 71, 77, 36, 53, 38, 27, 87, 76, 91, 14, 29, 12, 77, 32, 87, 68, 94]
@@ -160,20 +156,6 @@ def test_only_ones_own_files_are_recognised(shared_data):
             assert claimed == (instance and mine.get(folder) is kind), f"{kind.__name__}: {path}"
             seen += claimed
     assert seen > 0
-
-
-def test_samples_are_recognised_by_what_they_hold():
-    expected = {
-        "ta030.txt": Flowshop,
-        "queens-14.txt": Queens,
-        "crane-13.atsp": ATSP,
-        "grid-10.dat": QAP,
-        "tardiness-18.txt": TARDINESS,
-        "ranking-25.mat": ORDERING,
-    }
-    assert {name: recognize(SAMPLES / name) for name in expected} == expected
-    assert Queens.read(SAMPLES / "queens-14.txt").n == 14
-    assert (Flowshop.read(SAMPLES / "ta030.txt").times == Flowshop.taillard(30).times).all()
 
 
 def test_generated_families_are_as_described():

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine.benchmarks.branch_and_bound.command import bench
 from engine.cli import command_line
 from engine.errors import AuditError, OptionError, RunFolderError
 from engine.events import Incumbent, Metric, Notice
@@ -182,7 +181,6 @@ def test_a_search_from_a_first_solution_ends_where_that_is_as_good_as_the_bound(
 
 
 def with_bound(folder, bound):
-    """Write a proven bound into a checkpoint."""
     kept = RunFolder.open(folder)
     checkpoint = kept.checkpoint()
     kept.acquire()
@@ -230,7 +228,6 @@ def test_a_value_that_its_solution_does_not_have_is_an_error(device, monkeypatch
 
 @pytest.fixture(scope="module")
 def assignment():
-    """The worked example of a problem of one's own."""
     return load_assignment()
 
 
@@ -318,12 +315,3 @@ def test_the_empty_board_has_one_solution(device, tmp_path):
     result = engine.solve(engine.Queens(0), devices=[device.info.id], run_folder=tmp_path / "run")
     assert (result.status, result.objective) == ("complete", 1)
     assert engine.resume(tmp_path / "run").objective == 1
-
-
-def test_the_benchmark_counts_the_published_nodes(device, capsys):
-    language, name = device.info.language, device.info.id
-    assert bench(["--quick", "--only", "queens 13", "--backend", language, "--devices", f"{name},{name}"]) == 0
-    heading, line = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["case", "nodes", "seconds", "Mnodes/s", "steals", "verdict"]
-    assert line.split()[:3] == ["queens", "13", "2,490,838"]
-    assert line.split()[-1] == "right"

@@ -1,5 +1,3 @@
-"""Chains divided among workers: the draws of one machine, bit for bit."""
-
 import time
 import warnings
 

@@ -1,5 +1,3 @@
-"""Islands on simulated workers: the trajectory of one machine."""
-
 import time
 
 import numpy as np

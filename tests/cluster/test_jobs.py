@@ -3,7 +3,7 @@
 import pytest
 
 import engine
-from engine.errors import ClusterError, OptionError
+from engine.errors import ClusterError
 from engine.execution.dask import connection, jobs
 from engine.execution.dask.connection import Connection
 from tests.support.batch_system import slurm
@@ -16,7 +16,6 @@ HALL = 'kind = "slurm"\ncores = 1\nmemory = "2GB"\ninsecure = true\n'
 
 
 def script_of(path, text):
-    """The script that is submitted for a file's text."""
     path.write_text(text)
     file = jobs.read_file(path)
     made = getattr(jobs._jobqueue(path), jobs._CLASSES[file.kind])(**jobs.job_options(file, path))
@@ -51,20 +50,6 @@ def test_a_job_asks_for_what_the_file_says(tmp_path, own, lines):
     assert "--lifetime 95100s" in script
     assert script.count("select=") <= 1
     assert "-l ngpus" not in script
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("kind = 'oar'\ngpus = 1", "gpus cannot be requested for kind = 'oar'; use directives"),
-        ("kind = 'htcondor'\nqueue = 'gpu'", "HTCondor has no queues"),
-        ("kind = 'htcondor'\ndirectives = ['--x']", "directives of HTCondor must be NAME = VALUE; got '--x'"),
-        ("kind = 'slurm'\ndisk = '4GB'", 'disk is for kind = "htcondor" only'),
-    ],
-)
-def test_what_a_batch_system_does_not_have_is_refused(tmp_path, text, message):
-    with pytest.raises(OptionError, match=message):
-        script_of(tmp_path / "hall.toml", text)
 
 
 def test_a_job_that_starts_late_is_waited_for_as_the_file_says(cpu, tmp_path, monkeypatch):

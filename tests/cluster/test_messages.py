@@ -19,12 +19,6 @@ def problem_file(tmp_path):
     return path
 
 
-def test_no_scheduler_is_exit_code_3(problem_file, capsys, monkeypatch):
-    monkeypatch.setattr(connection, "_CONNECT_SECONDS", 1.0)
-    assert command_line(["solve", str(problem_file), "--cluster", "tcp://127.0.0.1:9"]) == 3
-    assert "cannot connect to the scheduler tcp://127.0.0.1:9" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("given", "kind", "message"),
     [

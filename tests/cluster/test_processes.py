@@ -26,7 +26,6 @@ LASTING = replace(QUICK, patience=PATIENCE, grace=PATIENCE)
 
 
 def pids(owner):
-    """Process ids of the workers by address."""
     return owner.executor.connect().client.run(os.getpid, on_error="ignore")
 
 
@@ -75,7 +74,6 @@ def test_a_stopped_run_resumes_on_one_machine_and_on_the_cluster(clustered, alon
 
 @contextlib.contextmanager
 def killing(owner, kills, seed, between):
-    """Kill random workers at random moments, each once."""
     killed = []
     over = threading.Event()
     chance = random.Random(seed)

@@ -58,7 +58,6 @@ def started(folder, words, first=""):
 
 @contextlib.contextmanager
 def worker(folder, address, name, first=""):
-    """A worker with a nanny."""
     words = ["distributed.cli.dask_worker", address, "--nworkers", "1", "--nthreads", "2", "--no-dashboard"]
     with started(folder, [*words, "--name", name], first):
         yield

@@ -29,7 +29,6 @@ COUNT = 600  # more than a page, and no whole number of vectors
 
 @pytest.fixture(params=["end,lines", "begin,lines"])
 def guarded(request, monkeypatch):
-    """A CPU whose kernels are checked."""
     monkeypatch.setenv(VARIABLE, request.param)
     found = [info for info in available("opencl")[0] if "Portable Computing Language" in info.platform]
     with DevicePool(found[:1]) as pool:

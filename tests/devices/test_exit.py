@@ -1,5 +1,3 @@
-"""Devices that a program leaves open are closed on their threads when it ends."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""A forked child does not use its parent's devices: it says so instead of waiting for ever."""
-
 import subprocess
 import sys
 

@@ -12,8 +12,6 @@ from tests.support.patience import PATIENCE
 
 
 class Counter:
-    """Adds up on its device's thread."""
-
     def __init__(self, device):
         self.device, self.thread, self.total = device, threading.get_ident(), 0
 

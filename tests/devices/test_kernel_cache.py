@@ -74,7 +74,6 @@ def compiled(cache):
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    """A cache that one process has filled."""
     cache = tmp_path_factory.mktemp("cache")
     done = started(cache)
     assert (done.returncode, done.stdout, done.stderr) == (0, DRAWN, "")

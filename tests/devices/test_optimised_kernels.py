@@ -1,5 +1,3 @@
-"""Optimised kernels give what unoptimised ones give, which the other tests run by default where PoCL compiles them."""
-
 import weakref
 
 import numpy as np

@@ -8,7 +8,7 @@ import pytest
 from engine.devices.cuda.compiler import compile_cubin
 from engine.devices.kernels import templates
 from engine.devices.kernels.program import Program
-from engine.devices.kernels.source import compiler_location, dump
+from engine.devices.kernels.source import dump
 from engine.devices.kernels.templates import render
 from engine.errors import BackendUnavailable, KernelError
 
@@ -115,21 +115,6 @@ def test_a_rendering_error_names_the_template_and_line(trial_template, text, lin
     with pytest.raises(KernelError, match=rf"\(trial/unset.mako, line {line}\)") as caught:
         render(template, "cuda", block=1)
     assert ("missing" in str(caught.value)) == ("missing" in text)
-
-
-@pytest.mark.parametrize(
-    ("log", "found"),
-    [
-        ('a/b.mako(12): error: identifier "x" is undefined', "a/b.mako, line 12"),
-        ("w.mako(3): warning #177-D: unused\na/b.mako(12): error: no\na/b.mako:14:1: error: no", "a/b.mako, line 12"),
-        ("error: a/b.mako:7:15: use of undeclared identifier 'x'", "a/b.mako, line 7"),
-        ("<kernel>:7:15: error: use of undeclared identifier 'x'", "a/b.mako, line 12"),
-        ("a/b.mako:7:15: warning: unused\nlinker failed", None),
-    ],
-)
-def test_compiler_location_is_the_first_error(log, found):
-    rendered = "\n\n" + '#line 4 "a/p.mako"\n' + "int x;\n" + '#line 11 "a/b.mako"\n' + "int y;\nint z;\n"
-    assert compiler_location(log, rendered) == found
 
 
 def test_a_link_of_a_dumped_files_name_is_replaced_rather_than_followed(tmp_path):

@@ -1,5 +1,3 @@
-"""What recording a device's commands gives, and that a device that is not recorded is left as it is."""
-
 import numpy as np
 
 from engine.devices import Communicator, DevicePool, WorkerGroup

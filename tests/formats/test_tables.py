@@ -198,22 +198,6 @@ def test_a_number_that_a_problem_refuses_is_reported_with_its_line(tmp_path, tex
         kind.read(write(tmp_path / "data.csv", text), **read)
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        ([[1.0, np.nan]], [1], "column 'x1' has nan in row 0"),
-        ([[1.0], [2.0], [3.0]], [0, 1, 2], "y must have two different values; it has 3: 0, 1, 2; Horse"),
-        ([[1.0], [2.0]], ["a", "a"], "y has one value only, 'a'; write it as 0 or 1"),
-        ([[1.0], [2.0]], [0, 1, 1], "y must have one value for each of the 2 rows"),
-        ([["a"], ["b"]], [0, 1], "X must hold numbers"),
-        (np.zeros((0, 3)), [], "X must have rows and columns"),
-    ],
-)
-def test_data_that_is_no_regression_is_refused(X, y, message):
-    with pytest.raises(ProblemError, match=message):
-        engine.HorseshoeProbit(X, y)
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path, kind):
     columns = {"colour": ["red", "blue", "red", "green"], "size": [1.5, 2.0, 3.0, 4.0], "y": [1, 0, 1, 0]}

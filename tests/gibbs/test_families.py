@@ -12,12 +12,6 @@ from tests.support.engines import engine_of
 from tests.support.samplers import sampling_of
 
 
-def test_an_ordinal_target_of_two_categories_is_probit():
-    margins, y = np.linspace(-6, 6, 40), np.arange(40) % 2
-    ordinal = FAMILIES["ordinal"].log_likelihood(margins, y, np.zeros(0), 4.0)
-    assert ordinal == pytest.approx(stats.norm.logcdf(np.where(y, margins, -margins)), rel=1e-12)
-
-
 def test_counts_have_a_negative_binomial_distribution():
     margins, y = np.linspace(-3, 6, 40), np.arange(40.0) ** 2
     for auxiliary in (-1.5, 0.2, 1.0):

@@ -24,7 +24,6 @@ from tests.support.samplers import chains_of, sampling, start_of, state_of, stop
 
 
 def solve_on(device, problem, devices=1, **options):
-    """A run on as many copies of a device."""
     return engine_of(device, devices).solve(problem, **options)
 
 
@@ -57,9 +56,6 @@ def test_the_posterior_is_that_of_independent_samplers(device, shared_data, kern
         error = np.hypot(found.mcse_mean[place], expected[name]["mcse"])
         assert abs(draws[:, :, place].mean() - expected[name]["mean"]) < 4 * error, name
         assert draws[:, :, place].std() == pytest.approx(expected[name]["sd"], rel=0.15), name
-
-
-# --- the same draws, whatever makes them ----------------------------------------------------------------------------
 
 
 def problem_of(rows=700, columns=9, seed=5):
@@ -164,9 +160,6 @@ def test_backends_agree_over_the_first_iterations():
         # acceptance that is decided otherwise separates the chains for good; eight draws come long before that.
         assert np.allclose(other, draws[0], rtol=1e-3, atol=1e-4)
         assert (np.abs(start - starts[0][0]) < 0.05 * starts[0][1]).all()
-
-
-# --- controls -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.few(1)

@@ -72,8 +72,6 @@ def test_values_too_large_are_refused_by_name(device, X, family, options, messag
         engine_of(device).solve(problem, **options)
 
 
-# --- what the data leave to the prior is a warning that names the columns ---------------------------------------------
-
 SHORT = {"draws": 60, "warmup": 60, "seed": 1}
 
 

@@ -108,6 +108,10 @@ RAGGED = [[1.0], [1.0, 2.0], *np.ones(ROWS - 2)]
 WRONG = [
     ({"X": RAGGED}, "X must be a matrix of numbers; got lists of several lengths"),
     ({"y": np.ma.array(TARGETS["probit"], mask=np.arange(ROWS) == 3)}, "y must have one value .*; got masked values"),
+    ({"y": np.arange(ROWS) % 3}, "y must have two different values; it has 3: 0, 1, 2; Horse"),
+    ({"y": ["a"] * ROWS}, "y has one value only, 'a'; write it as 0 or 1"),
+    ({"y": [0, 1, 1]}, "y must have one value for each of the 60 rows"),
+    ({"X": np.zeros((0, 4)), "y": []}, "X must have rows and columns"),
     ({"y": [None] * ROWS}, "y must hold numbers or words; got NoneType"),
     ({"names": "abcd"}, "names must be a list with a name for each of the 4 columns; got 'abcd'"),
     ({"family": ["probit"]}, r"family must be one of probit, .*; got \['probit'\]"),

@@ -1,5 +1,3 @@
-"""Log-likelihoods of rows and targets drawn anew."""
-
 from types import SimpleNamespace
 
 import numpy as np

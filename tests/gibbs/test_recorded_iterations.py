@@ -1,5 +1,3 @@
-"""Iterations that are played from recordings: the same draws to the last bit, whatever changes between iterations."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Claims about the shapes of the pass over the design on GPUs: what they declare fits."""
-
 import itertools
 import re
 from dataclasses import replace

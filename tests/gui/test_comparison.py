@@ -6,7 +6,7 @@ import pytest
 
 import engine
 from engine.cli import command_line
-from engine.events import Finished, Incumbent, Metric, Progress
+from engine.events import Finished, Metric, Progress
 from engine.runs.folder.run_folder import RunFolder
 from engine.solvers import discover
 from gui.runs.notes import COLOURS
@@ -33,24 +33,6 @@ def test_runs_of_one_title_are_told_apart_and_objectives_of_other_instances_shar
     assert figures["Best and bound"].curves
     notes[0].problem = "another"
     assert not compared(qtbot, notes)[1]["Best and bound"].curves
-
-
-def test_the_table_and_the_curves_agree(qtbot, tmp_path):
-    notes = []
-    for title, bound in (("one", 2178), ("two", 2150)):
-        events = [
-            STARTED.model_copy(update={"sense": "minimize"}),
-            Incumbent(time=1.0, objective=2200, bound=1916, gap=0.1303),
-            Incumbent(time=2.0, objective=2178, bound=1916, gap=0.1203),
-            Finished(time=3.0, status="optimal", objective=2178, bound=bound, gap=(2178 - bound) / 2178),
-        ]
-        notes.append(noted(tmp_path, title, events))
-    _, figures, rows = compared(qtbot, notes)
-    last = {curve.name: curve.data.last for curve in figures["Best and bound"].curves}
-    for name in ("best", "bound"):
-        assert rows[name] == [f"{last[f'{note.title} {name}']:,.0f}" for note in notes]
-    gaps = [curve.data.last for curve in figures["Gap"].curves]
-    assert [float(text.split()[0]) for text in rows["gap"]] == pytest.approx(gaps, abs=0.005)
 
 
 def test_curves_are_compared_against_what_all_runs_count(qtbot, tmp_path):

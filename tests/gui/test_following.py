@@ -86,11 +86,3 @@ def test_the_chosen_cluster_is_in_the_command_and_the_code_and_comes_back_with_t
         qtbot.waitUntil(lambda settings=settings: bar.values() == {**base, **settings}, timeout=120_000)
     assert resume_words("runs/one", {"cluster": "local:2", "seed": 3}) == ["resume", "runs/one", "--cluster", "local:2"]
     assert resume_words("runs/one", {"host": "far"}) == ["resume", "runs/one", "--host", "far"]
-
-
-def test_a_host_that_cannot_be_one_is_refused_in_the_dialog(qtbot, window):
-    dialog = HostDialog(window)
-    dialog.destination.setText("two words")
-    dialog.buttons.button(QDialogButtonBox.StandardButton.Save).click()
-    assert dialog.state.text().startswith("destination must be [USER@]HOST")
-    dialog.reject()

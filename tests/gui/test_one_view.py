@@ -68,7 +68,6 @@ def make_tab(qtbot):
 
 
 def assert_same_labels(tab, status):
-    """All labels are those of the view."""
     view, note, panel = tab.view, tab.note, tab.panel
     status.show_run(tab)
     tiles, elapsed = dict(panel.summary()), seconds_text(view.clock)

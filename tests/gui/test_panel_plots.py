@@ -90,18 +90,6 @@ def test_a_schedule_obeys_its_problems_rule(kind):
         assert (begin[:-1, 1:] >= begin[1:, :-1]).all()
 
 
-def test_a_curve_begins_at_the_axis_as_svg_does_not_clip(qtbot):
-    plot = LivePlot("Speed", theme=LIGHT)
-    for step in (False, True):
-        for time, value in ((0.0, 2.0), (8.0, 10.0), (9.0, 4.0)):
-            plot.series(f"step {step}", step=step).append(time, value)
-    plot.set_origin(4.0)
-    shown(qtbot, plot)
-    line, step = ([part.tolist() for part in curve.item.getData()] for curve in plot.curves)
-    assert line == [[4.0, 8.0, 9.0], [6.0, 10.0, 4.0]]
-    assert step == [[4.0, 8.0, 8.0, 9.0, 9.0, 9.0], [2.0, 2.0, 10.0, 10.0, 4.0, 4.0]]
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("theme", "millimetres"), [(LIGHT, 175), (DARK, 85)], ids=["light", "dark"])
 def test_every_figure_is_written_for_print_whatever_its_size_and_theme(qtbot, tmp_path, theme, millimetres):
@@ -204,14 +192,3 @@ def test_nodes_of_a_network_lie_beside_those_they_are_linked_to_and_parts_do_not
         zip(places.min(axis=1), places.max(axis=1), strict=True), 2
     ):
         assert (high < other_low).any() or (other_high < low).any()
-
-
-def test_one_bar_is_not_repeated_as_the_bar_of_all_unless_that_is_more(qtbot):
-    bars = Bars("Bars", theme=LIGHT, whole="all devices")
-    qtbot.addWidget(bars)
-    bars.put("opencl:0", 0.4, LIGHT.colour(0))
-    for whole, names in ((0.4, ["opencl:0"]), (0.4 + 1e-9, ["opencl:0"]), (0.7, ["all devices", "opencl:0"])):
-        bars.put_whole(whole)
-        assert [name for name, _ in bars._rows()] == names
-    bars.put("opencl:1", 0.3, LIGHT.colour(1))
-    assert [name for name, _ in bars._rows()] == ["all devices", "opencl:0", "opencl:1"]

@@ -21,7 +21,6 @@ from tests.support.needs import POSIX
 
 @pytest.fixture
 def window(qtbot, open_window, counting_files):
-    """A window with a problem that does not end."""
     shown = open_window(COUNTING)
     load(qtbot, shown, counting_files / "endless.txt")
     return shown

@@ -18,7 +18,6 @@ from tests.support.interaction import CONTROL, load
 
 @pytest.fixture
 def table(tmp_path):
-    """A table with a column of words."""
     words = ("red", "green", "blue")
     rows = [f"{i % 7 - 3},{words[i % 3]},{int((i % 7 - 3) + (i % 5) - 2 > 0)}" for i in range(30)]
     path = tmp_path / "paint.csv"

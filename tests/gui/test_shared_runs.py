@@ -12,7 +12,6 @@ import engine
 from engine.errors import RunFolderError
 from engine.formats.source import limited
 from engine.runs.folder.run_folder import RunFolder
-from gui.problem.new_instance import make_instance
 from gui.runs.archives import unpack_run, write_zip
 from gui.runs.library import Library
 from tests.support import counting
@@ -147,6 +146,10 @@ def test_a_new_instance_is_made_from_a_form_written_and_opened(qtbot, window, tm
     assert window.pane.instance.source == tmp_path / "mine.txt"
     assert engine.Knapsack.read(tmp_path / "mine.txt").n == 30
     assert window.pane.gallery.recent[0] == str(tmp_path / "mine.txt")
+    window.problems.new_instance()
+    window.problems.dialog.path.setText(str(tmp_path / "mine.txt"))
+    assert "will be replaced" in window.problems.dialog.error.text()
+    window.problems.dialog.reject()
 
 
 def test_runs_of_another_window_come_are_renamed_and_go_while_the_selection_stays(
@@ -199,20 +202,3 @@ def test_devices_that_are_ticked_once_or_twice_go_into_the_command(qtbot, window
     assert bar.values()["devices"] is None
     bar.set_values({"devices": [name, name, name]})
     assert (bar.boxes[name].isChecked(), bar.counts[name].value()) == (True, 3)
-
-
-def test_every_kind_is_made_with_its_ending_and_read_again(qtbot, window, tmp_path):
-    window.settings.setValue("folder", str(tmp_path))
-    window.problems.new_instance()
-    dialog = window.problems.dialog
-    for place in range(dialog.kind.count()):
-        dialog.kind.setCurrentIndex(place)
-        if dialog.typed is not None:
-            continue
-        order = dialog.request()
-        assert engine.runs.folder.run_folder.read_problem(make_instance(order)).describe()
-    dialog._on_kind()
-    assert dialog.error.text() == ""  # another name is suggested for what is there
-    dialog.path.setText(str(order.path))
-    assert "will be replaced" in dialog.error.text()
-    dialog.reject()

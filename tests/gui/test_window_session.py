@@ -51,7 +51,6 @@ def notes(tmp_path, counting_files):
 
 @pytest.fixture
 def tabs(qtbot, notes, window):
-    """The two runs, opened."""
     opened = []
     for note in notes:
         window.run_list.select(window.library.find(note.key))

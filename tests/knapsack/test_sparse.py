@@ -100,9 +100,6 @@ def test_tables_are_chosen_by_their_cells(one_device):
         assert wanted in choose_table(problem, Options(), undecided(problem), [gpu])[1]
 
 
-# --- on one device, on several, and in the memory of the host: answers and counters stay the same ---------------------
-
-
 @contextlib.contextmanager
 def small_devices(slots=1000, decisions=5000, spread=2, steps=500):
     """Devices that hold few tiles and few decisions, share tables from ``spread`` tiles on, and have short slices."""
@@ -181,9 +178,6 @@ def test_a_table_that_fits_neither_devices_nor_host_is_refused(device, monkeypat
     monkeypatch.setattr(passes, "free_memory", lambda: 1 << 17)
     with small_devices(slots=16), pytest.raises(OutOfDeviceMemory, match="of the host's memory that may be used"):
         engine_of(device, 2).solve(even(1), variant="sparse", reduce=False)
-
-
-# --- stops, resumes, failures -----------------------------------------------------------------------------------------
 
 
 def stopped_at(engine, problem, step, folder):

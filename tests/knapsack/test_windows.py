@@ -107,9 +107,6 @@ def launches(monkeypatch):
     return kinds
 
 
-# --- the schedule -----------------------------------------------------------------------------------------------
-
-
 rules_of_groups = st.builds(
     GroupRules,
     halo=st.sampled_from([0, 5, 20, 50]),

@@ -32,7 +32,6 @@ def random_program(seed):
 
 
 def by_enumeration(given):
-    """The optimum over all integer points."""
     points = np.array(list(itertools.product(*(range(high + 1) for _, high in given["bounds"]))))
     feasible = points[(points @ given["A_ub"].T <= given["b_ub"]).all(axis=1)]
     return float((feasible @ given["c"]).min()) if len(feasible) else None

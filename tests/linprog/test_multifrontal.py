@@ -1,15 +1,14 @@
 """Factors of sparse systems against dense elimination: fronts on devices, libraries on the host, augmented systems."""
 
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import engine
-from engine.devices.kernels.variants import CUDA_GPU
 from engine.errors import OutOfDeviceMemory
+from engine.generators.linprog import GeneratorOptions, generate
 from engine.solvers.linprog import solve
 from engine.solvers.linprog.forms.standard import with_slacks
 from engine.solvers.linprog.highs.process import ChildError
@@ -18,14 +17,13 @@ from engine.solvers.linprog.multifrontal import dissection, ordering, orders, pl
 from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.sparse import long_lines, products
-from engine.solvers.linprog.systems import choose, costs, fronts, host, pending
+from engine.solvers.linprog.systems import choose, fronts, host, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.linear_systems import GivenTheta, shard_data
-from tests.support.matrices import MATRICES, grid, lower_pattern, tree_of
+from tests.support.matrices import MATRICES, lower_pattern, tree_of
 from tests.support.needs import package
 from tests.support.races import reference, sparse_program
-from tests.support.random_programs import program
 
 
 def factorised(device, columns, theta, added):
@@ -156,20 +154,6 @@ def test_the_order_of_metis_is_made_by_a_child_process(device, monkeypatch):
     found.close()
 
 
-def predicted(columns, dense_fits, **traits):
-    fronts = symbolic.analyse(tree_of(columns))
-    return costs.fastest(fronts, plan.make_plan(fronts), replace(CUDA_GPU, **traits), dense_fits)
-
-
-def test_devices_factorise_what_they_are_fast_at():
-    few, many = MATRICES["scattered"], grid(120)
-    assert predicted(few, dense_fits=True) == "dense"
-    assert predicted(many, dense_fits=True) == "device"
-    assert predicted(many, dense_fits=False) == "device"
-    assert predicted(many, dense_fits=True, simt=False) == "host"
-    assert predicted(many, dense_fits=False, launch_cost=1.0) == "host"
-
-
 @pytest.mark.few(3)
 @pytest.mark.parametrize("racing", [False, True])
 @pytest.mark.parametrize("who", ["device", "host", "dense"])
@@ -190,18 +174,11 @@ def test_the_optimum_does_not_depend_on_who_factorises(device, monkeypatch, who,
         assert ("factor_nonzeros" in result.counters) == (who != "dense")
 
 
-def transport(m, n):
-    random = np.random.default_rng(1)
-    rows = [sp.kron(sp.eye_array(m), np.ones((1, n))), sp.kron(np.ones((1, m)), sp.eye_array(n))]
-    costs, supplies, demands = random.random(m * n), np.full(m, float(n)), np.full(n, float(m))
-    return engine.LinearProgram(costs, A_eq=sp.vstack(rows, format="csr"), b_eq=np.concatenate([supplies, demands]))
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["multifrontal", "sparse_cholesky", "cholesky"])
 def test_a_run_with_a_folder_keeps_the_picture_of_its_factor(device, solver, tmp_path):
     arguments = {"method": "mpc", "linear_solver": solver, "presolve": False}
-    problem = transport(12, 30)
+    problem = generate(GeneratorOptions(type="transport", m=12, n=30, seed=1))
     with engine.Engine(devices=[device.info.id]) as owner:
         plain = owner.solve(problem, **arguments)
         result = owner.solve(problem, run_folder=tmp_path / "run", **arguments)
@@ -344,12 +321,3 @@ def test_a_time_limit_ends_an_analysis(device, monkeypatch):
         assert not ended.is_set()
         ended.set()
     assert result.status == "time_limit"
-
-
-@pytest.mark.parametrize("linear_solver", ["sparse_cholesky", "multifrontal", "augmented"])
-def test_sparse_systems_are_kept_where_presolve_leaves_few_zeros(owner, linear_solver):
-    arguments = program("boxed", 60, 120, 103)
-    arguments |= {name: sp.csr_array(arguments[name]) for name in ("A_ub", "A_eq")}
-    problem = engine.LinearProgram(**arguments)
-    expected = owner.solve(problem).objective
-    assert owner.solve(problem, method="mpc", linear_solver=linear_solver).objective == pytest.approx(expected)

@@ -1,5 +1,3 @@
-"""Races of methods, and their time limits."""
-
 import threading
 import time
 from concurrent.futures import Future, wait

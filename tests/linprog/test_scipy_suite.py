@@ -15,8 +15,6 @@ with warnings.catch_warnings():
 class _OnOurs:
     @pytest.fixture(autouse=True)
     def replaced(self, device, monkeypatch):
-        """Let SciPy's tests call ``engine.linprog``."""
-
         def linprog(c, *arguments, **keywords):
             return engine.linprog(c, *arguments, **keywords, devices=[device.info.id])
 
@@ -32,8 +30,6 @@ class TestSimplex(_OnOurs, theirs.TestLinprogHiGHSSimplexDual):
 
 @pytest.mark.full
 class TestInterior(_OnOurs, theirs.TestLinprogHiGHSIPM):
-    """The same for HiGHS's interior-point method."""
-
     test_integrality_without_highs = None
 
 

@@ -34,7 +34,6 @@ class Element:
     content: list["Element | str"] = field(default_factory=list)
 
     def all(self):
-        """The elements below it, in the order of the page."""
         for part in self.content:
             if isinstance(part, Element):
                 yield part
@@ -103,14 +102,12 @@ def site(tmp_path_factory, request):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    """Its pages."""
     found = [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
     assert len(found) > 30
     return found
 
 
 def named(site, path):
-    """A page, in messages."""
     return path.relative_to(site).as_posix()
 
 

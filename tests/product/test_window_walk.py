@@ -71,7 +71,6 @@ def add_run(home, number):
 
 
 def delete_run(home, chance):
-    """Another window deletes a run."""
     other = Library(home)
     other.load()
     if other.notes:

@@ -1,5 +1,3 @@
-"""Messages between a run and the process that works it."""
-
 import io
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The ready-made observers."""
-
 import io
 import math
 from unittest.mock import Mock

@@ -1,5 +1,3 @@
-"""A recorded run plays again as it was."""
-
 import threading
 import time
 

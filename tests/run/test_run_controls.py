@@ -17,8 +17,6 @@ LONG = Counting(10**9)
 
 
 class Watch(list[events.Event]):
-    """Keeps every event."""
-
     def __call__(self, event):
         self.append(event)
 

@@ -76,7 +76,6 @@ class Options(SolverOptions):
 
 
 def mixed(total, number, seed):
-    """The next sum."""
     return (total * 6364136223846793005 + number + seed) % _MODULUS
 
 

@@ -14,6 +14,5 @@ def engine_of(member, times=1):
 
 
 def close_engines():
-    """Close the engines of :func:`engine_of`."""
     while _ENGINES:
         _ENGINES.popitem()[1].close()

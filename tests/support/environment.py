@@ -1,5 +1,3 @@
-"""The environment of child processes."""
-
 import os
 from pathlib import Path
 

@@ -32,7 +32,6 @@ class Installation:
 
     @property
     def script(self):
-        """The command ``quintet``."""
         return self.python.with_name("quintet" + sysconfig.get_config_var("EXE"))
 
     def run(self, *words, cwd, **variables):
@@ -51,7 +50,6 @@ class Installation:
         return Finished(done.returncode, done.stdout, done.stderr)
 
     def quintet(self, *words, cwd, **variables):
-        """Run ``quintet WORDS``."""
         return self.run(self.script, *words, cwd=cwd, **variables)
 
     def execute(self, code, cwd, **variables):
@@ -60,7 +58,6 @@ class Installation:
 
 
 def built(kind, folder):
-    """The wheel or the sdist of this tree, built there."""
     package("hatchling")
     build = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=5 * PATIENCE)

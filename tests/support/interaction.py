@@ -8,7 +8,6 @@ SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlM
 
 
 def drop(window, path):
-    """Let a file fall on the window."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
     buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -16,13 +15,11 @@ def drop(window, path):
 
 
 def load(qtbot, window, path):
-    """Drop a problem and wait for its form."""
     drop(window, path)
     qtbot.waitUntil(lambda: window.pane.instance is not None and window.problems.loading is None, timeout=120_000)
 
 
 def opened(qtbot, window, folder):
-    """Open a run folder, and wait for its tab."""
     window.runs.show_folder(folder)
     return shown(qtbot, window, folder)
 
@@ -69,5 +66,4 @@ def answer(qtbot, window, text):
 
 
 def notes_of(window):
-    """The notes of the runs that a window knows."""
     return list(window.runs._library)

@@ -124,13 +124,9 @@ def resident_bytes():
         return 0
 
 
-def solve_whole(name, devices):
-    """The answer of a run that nothing interrupts."""
-    return _solve_whole(name, tuple(devices))
-
-
 @functools.cache
-def _solve_whole(name, devices):
+def solve_whole(name, devices):
+    """The answer of a run that nothing interrupts, on a tuple of devices; kept."""
     case = CASES[name]
     return engine.solve(case.problem(), seed=7, devices=list(devices), **case.options)
 
@@ -230,7 +226,6 @@ def _work(name, folder, devices):
 
 
 def _checkpoints(folder):
-    """The names of a run's checkpoints."""
     return sorted(path.name for path in folder.glob("checkpoint-*.json"))
 
 

@@ -33,7 +33,6 @@ class GivenTheta:
         self._device, self._shards = device, []
 
     def on_first(self, function):
-        """Call it with the shard, on the device's thread."""
         assert self._device is not None, "the device is used"
 
         def there(opened):
@@ -44,10 +43,8 @@ class GivenTheta:
         return self._device.submit(there).result()
 
     def get_theta(self):
-        """What the test has chosen."""
         return self.theta
 
     def form(self, system, theta):
-        """Let the system take this theta."""
         self.theta = theta
         system.form()

@@ -28,7 +28,6 @@ def several_devices(least=2, backend="auto", kind=None):
 
 
 def first_device():
-    """The first device; without one the test is left out."""
     return several_devices(1)[0]
 
 

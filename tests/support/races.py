@@ -24,7 +24,6 @@ def sparse_program(seed, m=60, n=90):
 
 
 def reference(problem):
-    """The optimum by SciPy."""
     a = sp.csr_array(problem.A)
     sides = np.concatenate([problem.row_upper, -problem.row_lower])
     kept, sign = np.isfinite(sides), -1.0 if problem.maximize else 1.0
@@ -57,5 +56,4 @@ def children():
 
 
 def no_interior_point(monkeypatch):
-    """Let HiGHS race alone."""
     monkeypatch.setattr(solve._Solving, "_start_interior", lambda *_: None)

@@ -1,5 +1,3 @@
-"""Random linear programs of every kind."""
-
 import numpy as np
 
 KINDS = ("plain", "degenerate", "free", "boxed", "equalities", "infeasible", "unbounded", "scaled")

@@ -1,5 +1,3 @@
-"""What the tests of the sampler share."""
-
 import itertools
 from contextlib import contextmanager
 

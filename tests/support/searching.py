@@ -52,7 +52,6 @@ def explore(member, tree, upper=INFINITY, *, units=None, capabilities=None, **op
 
 
 def number_of(digits):
-    """The leaf number of a digit vector."""
     return length_of_levels(np.asarray(digits, np.int64))
 
 
@@ -105,7 +104,6 @@ def factorial_of(tree):
 
 
 def load_assignment():
-    """The sample module with a problem of one's own."""
     path = ROOT / "samples" / "branch_and_bound" / "assignment.py"
     spec = importlib.util.spec_from_file_location("assignment", path)
     module = importlib.util.module_from_spec(spec)

@@ -8,7 +8,6 @@ from engine.solvers.boa import islands
 
 
 def history(result):
-    """Every generation of a run."""
     return result.arrays["history"].tolist()
 
 

@@ -27,7 +27,7 @@ def test_a_stop_writes_a_checkpoint_from_which_the_run_resumes(interrupted, tmp_
     shutil.copytree(folder.path, tmp_path / "r")
     seen = []
     result = engine.resume(tmp_path / "r", on_event=seen.append)
-    assert differences(name, result, solve_whole(name, DEVICES)) == []
+    assert differences(name, result, solve_whole(name, tuple(DEVICES))) == []
     assert not [event for event in seen if event.type == "notice" and "from the start" in event.message]
 
 
@@ -92,7 +92,7 @@ def forged(folder, path, what, value):
 def test_a_forged_value_with_the_right_digest_is_refused_or_harmless_and_an_extreme_refused(interrupted, tmp_path):
     """The digests detect accidents; what they cannot detect is audited. ``tools/soak/forge.py`` forges everything."""
     name, folder = interrupted
-    whole = solve_whole(name, DEVICES)
+    whole = solve_whole(name, tuple(DEVICES))
     for what, value in CHANGES[name].items():
         try:
             result = engine.resume(forged(folder, tmp_path / what, what, value))

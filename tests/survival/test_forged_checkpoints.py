@@ -1,5 +1,3 @@
-"""Extremes in checkpoints with the right digests, in another process: refused in words, or the answer is right."""
-
 import pytest
 
 from tests.support.needs import DEVICE

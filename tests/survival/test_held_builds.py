@@ -1,5 +1,3 @@
-"""A run of any solver that is to end returns what it has, though a kernel is still being built for it."""
-
 import threading
 
 import numpy as np

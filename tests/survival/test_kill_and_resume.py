@@ -1,5 +1,3 @@
-"""Every solver, killed at random moments: the resumed run gives the answer of an unbroken one."""
-
 import random
 
 import pytest
@@ -21,7 +19,7 @@ def test_a_run_that_is_killed_again_and_again_gives_the_answer_of_an_unbroken_on
     devices = slow_device()
     print(f"QUINTET_TEST_SEED={SEED}")
     moments = random.Random(f"{SEED} {name}")
-    whole = solve_whole(name, devices)
+    whole = solve_whole(name, tuple(devices))
     longest = 0.3 * whole.seconds
     kills = attempt = continued = 0
     while kills < most or (not continued and attempt < 10):

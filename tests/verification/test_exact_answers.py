@@ -120,7 +120,6 @@ KNAPSACKS = {
 
 
 def best_items(problem):
-    """The best items by trying all."""
     copies = np.ones(problem.n, int) if getattr(problem, "counts", None) is None else problem.counts
     best = (-1, None)
     for taken in itertools.product(*(range(count + 1) for count in copies)):

@@ -55,7 +55,6 @@ class History:
 
 
 def history_of(number):
-    """The history of a number."""
     random = Random(number)
     names = sorted(SCENARIOS)
     name = random.choices(names, [SCENARIOS[name].weight for name in names])[0]
@@ -135,7 +134,6 @@ class Simulator:
         return found
 
     def whole(self, name):
-        """The result of a scenario without faults."""
         if name not in self._whole:
             one = SCENARIOS[name]
             self._whole[name] = self.engine(one).solve(one.problem(), seed=SEED, **one.options)
@@ -156,21 +154,17 @@ class Simulator:
             owner.close(wait=not any(run.state != "ended" for run in owner._runs))
 
     def folder(self):
-        """A new folder."""
         path = self._home / str(next(self._count))
         path.mkdir()
         return path
 
     def failing(self, index, plan):
-        """Let a member of the pool fail."""
         if self._drivers is None:
             return contextlib.nullcontext()
         return self._drivers.failing(str(self._device) + ("" if index == 0 else f"#{index + 1}"), plan)
 
 
 class _Life:
-    """One history."""
-
     def __init__(self, simulator, history):
         self._simulator, self._history = simulator, history
         self._scenario = scenario = SCENARIOS[history.scenario]
@@ -329,7 +323,6 @@ class _Life:
 
 
 def _stacks():
-    """Where every thread is."""
     frames = sys._current_frames()
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return "\n".join(f"{names.get(key)}:\n{''.join(traceback.format_stack(frame))}" for key, frame in frames.items())

@@ -52,8 +52,6 @@ def _apply(names, what, name, node):
 
 
 class _File(_FILE_IO):
-    """A file whose writes are counted."""
-
     disk: Disk
 
     def write(self, data):
@@ -170,7 +168,6 @@ class Disk:
         return node.name if node.parent is None else f"{self._path(node.parent)}{os.sep}{node.name}"
 
     def _node(self, path):
-        """The node of a path below the root."""
         node = self._tree
         for name in path[len(self._prefix) :].split(os.sep):
             node = None if node is None else node.names.get(name)
@@ -285,7 +282,5 @@ def _content(path):
 
 
 class _os:
-    """The system's own calls."""
-
     open, close, write, fsync, ftruncate = os.open, os.close, os.write, os.fsync, os.ftruncate
     replace, unlink, rmdir, mkdir = os.replace, os.unlink, os.rmdir, os.mkdir

@@ -45,14 +45,12 @@ class Host(Executor):
 
     @property
     def device_infos(self):
-        """None."""
         return []
 
     def validate(self, *_):
         """No device has to be fit for it."""
 
     def execute(self, run):
-        """By its solver."""
         return run.solver.solve(run.problem, run.options, run.pool, run)
 
 
