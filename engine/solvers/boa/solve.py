@@ -38,7 +38,7 @@ from .validate import (
 )
 
 _STAGNANT_DOUBLINGS = 2
-_PATIENCE_OF_ROUNDS = 15  # generations: annealing in rounds and partition crossover bring most of what they can in few
+_PATIENCE_OF_ANNEALING = 15  # generations: with partition crossover it brings most of what it can in few
 _TIMES_ALL = 16  # individuals for each bit string there is, beyond which no larger population finds more
 
 
@@ -172,8 +172,8 @@ def _populations(
     """One population (or one an island), or ever larger ones, until the target or a limit."""
     fitness, n = problem.fitness, problem.n
     improvement = choose_improvement(fitness, options)
-    in_rounds = improvement is not None and improvement.rule == "anneal" and mixes_parts(fitness, options)
-    patience = options.patience or (_PATIENCE_OF_ROUNDS if in_rounds else max(10, math.isqrt(n)))
+    anneals = improvement is not None and improvement.rule == "anneal" and mixes_parts(fitness, options)
+    patience = options.patience or (_PATIENCE_OF_ANNEALING if anneals else max(10, math.isqrt(n)))
     auto = options.population == "auto"
     may_be_out_of_reach = options.target is None and (fitness.best_key is None or fitness.best_is_bound)
     size = first_population(problem, options)

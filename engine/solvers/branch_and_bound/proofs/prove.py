@@ -200,8 +200,10 @@ def sampled_subtrees(
     def work(search: SubtreeSearch) -> list[Subtree]:
         found: list[Subtree] = []
         for _ in range(4 * count):  # a small tree has fewer
+            if len(found) == count:
+                break
             path, size = search.draw(random, most)
-            if len(found) < count and all(path != one.path for one in found):
+            if all(path != one.path for one in found):
                 found.append(Subtree(path=path, nodes=size))
         return found
 

@@ -185,7 +185,7 @@ def constants_of(tree: Tree, device_tree: DeviceTree, shapes: Shapes) -> dict[st
         "problem": device_tree.template,
         "source": source,
         "local_table": device_tree.local_table,
-        "table_words": len(device_tree.table),
+        "table_words": len(device_tree.table) if device_tree.local_table else 0,  # of others it may change: prepare
         "counts": counts,
         "poll": device_tree.poll,
         "groups_per_unit": shapes.groups_per_unit,
