@@ -21,6 +21,8 @@ from ...errors import DeviceError
 from .base import LinearAlgebra, Product, Provider, Side
 
 _STRIP_BYTES = 1 << 29
+_ALONE_FROM = 1024
+"""Order from which a batch of matrices is factorised, and solved with, one after the other."""
 _N, _T = 0, 1  # cublasOperation_t
 _LOWER, _UPPER = 0, 1  # cublasFillMode_t
 _LEFT = 0  # cublasSideMode_t
@@ -219,12 +221,12 @@ class CuSolver(LinearAlgebra):
                 )
 
     def _cholesky(self, matrix: Buffer, status: Buffer, batch: int, n: int) -> None:
-        if batch > 1:
+        if batch > 1 and n < _ALONE_FROM:
             pointers = self._matrix_pointers(matrix, batch, n * n)
             with self._on_stream():
                 self._cusolver.dpotrfBatched(self._solver, _UPPER, n, pointers.argument, n, status.argument, batch)
         else:
-            self._mirror(matrix, n, upper_to_lower=False)
+            self._mirror(matrix, batch, n, upper_to_lower=False)
             with self._on_stream():
                 size = self._work_sizes.get(n)
                 if size is None:
@@ -232,18 +234,18 @@ class CuSolver(LinearAlgebra):
                     self._work_sizes[n] = size
             work = self._scratch_of("work", max(1, size))
             with self._on_stream():  # from its lower triangle, our upper one, in less than half the time
-                self._cusolver.dpotrf(
-                    self._solver, _LOWER, n, matrix.argument, n, work.argument, work.size, status.argument
-                )
-            self._mirror(matrix, n, upper_to_lower=True)
+                for k in range(batch):
+                    own, found = matrix.argument + 8 * k * n * n, status.argument + 4 * k
+                    self._cusolver.dpotrf(self._solver, _LOWER, n, own, n, work.argument, work.size, found)
+            self._mirror(matrix, batch, n, upper_to_lower=True)
         # the library takes NaN for a good pivot
         self.device.program("numerics/triangle").check_diagonal(batch, 256, A=matrix, n=n, status=status)
 
-    def _mirror(self, matrix: Buffer, n: int, *, upper_to_lower: bool) -> None:
+    def _mirror(self, matrix: Buffer, batch: int, n: int, *, upper_to_lower: bool) -> None:
         rows = -(-n // 32)
         tiles = rows * (rows + 1) // 2
         mirror = self.device.program("numerics/triangle").mirror
-        mirror(tiles, 256, A=matrix, n=n, tiles=tiles, upper_to_lower=int(upper_to_lower))
+        mirror(batch * tiles, 256, A=matrix, n=n, tiles=tiles, upper_to_lower=int(upper_to_lower))
 
     def _matrix_pointers(self, buffer: Buffer, batch: int, stride: int) -> Buffer:
         """The addresses of a batch's matrices, on the device."""
@@ -256,7 +258,7 @@ class CuSolver(LinearAlgebra):
     def _solve(self, factor: Buffer, rhs: Buffer, rows: int, per_factor: int, n: int, side: Side) -> None:
         one = _constant(1.0)
         steps = {"lower": (_T,), "transposed": (_N,), "both": (_T, _N)}[side]
-        if per_factor == 1 and rows > 1:
+        if per_factor == 1 and rows > 1 and n < _ALONE_FROM:
             factors = self._matrix_pointers(factor, rows, n * n)
             sides = self._matrix_pointers(rhs, rows, n)
             with self._on_stream():
@@ -278,10 +280,11 @@ class CuSolver(LinearAlgebra):
                     )
             return
         with self._on_stream():
-            for trans in steps:
-                self._cublas.dtrsm(
-                    self._blas, _LEFT, _UPPER, trans, _NON_UNIT, n, rows, one, factor.argument, n, rhs.argument, n
-                )
+            for first in range(0, rows, per_factor):
+                own, sides = factor.argument + 8 * (first // per_factor) * n * n, rhs.argument + 8 * first * n
+                for trans in steps:
+                    shape = _LEFT, _UPPER, trans, _NON_UNIT, n, per_factor
+                    self._cublas.dtrsm(self._blas, *shape, one, own, n, sides, n)
 
     def _matvec(self, matrix: Buffer, vector: Buffer, out: Buffer, p: Product) -> None:
         if p.m == 0 or p.n == 0:
