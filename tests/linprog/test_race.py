@@ -1,6 +1,7 @@
 import threading
 import time
 from concurrent.futures import Future, wait
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -283,3 +284,24 @@ def test_lost_duals_are_found_again_from_the_values(kind):
     assert lost.audit.error > 1e-3
     assert mended(problem, lost, 1e-6).audit.error <= 1e-6
     assert mended(problem, lost, np.inf) is lost
+
+
+@pytest.mark.parametrize(("cores", "until"), [(1, 1.0), (2, 0.3), (4, 1.0), (8, 0.0)])
+def test_few_cores_are_left_to_highs_and_others_are_not_kept_waiting(monkeypatch, cores, until):
+    """Of a program that HiGHS cannot have solved in its first moments."""
+    waited = [0.0]
+    shares = SimpleNamespace(shares_host_cores=True)
+    member = SimpleNamespace(info=SimpleNamespace(capabilities=shares))
+    raced = SimpleNamespace(
+        pool=SimpleNamespace(members=[member]),
+        run=SimpleNamespace(time_left=np.inf),
+        options=Options(),
+        problem=SimpleNamespace(nonzeros=start.SOON_NONZEROS + 1),
+        methods=[],
+        is_decided=False,
+        run_concurrently=lambda call: call(),
+    )
+    monkeypatch.setattr(start, "host_cores", lambda: cores)
+    monkeypatch.setattr(start, "own_seconds", lambda *_: 0.0)
+    start.leave_cores_to_highs(raced, None, 0.0, waited.append, True)
+    assert max(waited) == until

@@ -147,8 +147,7 @@ def test_a_point_whose_terms_hide_its_sides_is_not_feasible():
     assert verdict.best is not None
     assert verdict.best.audit.primal_infeasibility <= 1e-6
     assert infeasibility_of_sides(problem, x) >= 0.5
-    verdict.judge_ray(np.array([1.0, 1.0]))
-    assert verdict.proof is None
+    assert verdict.proof_by_ray(np.array([1.0, 1.0])) is None
 
 
 CONTRADICTION = "Minimize\n obj: x + y\nSubject To\n c1: x + y >= 10\n c2: x <= 3\n c3: y <= 4\n c4: x - y <= 9\nEnd\n"

@@ -282,7 +282,10 @@ class ProgramData(Problem):
         """The same program with a dense matrix."""
         if not self.is_sparse:
             return self
-        return type(self).from_arrays({**_without_matrix(self.to_arrays()), "A": self.A.toarray()}, self.name)
+        arrays = self.to_arrays()
+        for part in ("data", "indices", "indptr"):
+            del arrays[part]
+        return type(self).from_arrays({**arrays, "A": self.A.toarray()}, self.name)
 
 
 def largest_entries(matrix: Any, axis: int) -> Vector:
@@ -297,10 +300,6 @@ def unit_of(values: Vector) -> Vector:
     """1, or the largest size of the finite numbers if that is less and not zero: (1,), or (k, 1) for (k, n)."""
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=-1, keepdims=True, initial=0.0)
     return np.where(sizes > 0.0, np.minimum(sizes, 1.0), 1.0)
-
-
-def _without_matrix(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: array for name, array in arrays.items() if name not in ("data", "indices", "indptr")}
 
 
 class KeptBasis:

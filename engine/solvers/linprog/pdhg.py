@@ -139,7 +139,6 @@ class PdhgWorker:
         sides = {"row_lower": program.row_lower, "row_upper": program.row_upper}
         on_columns = columns | {name: memory.put(values) for name, values in bounds.items()}
         on_rows = rows | {name: memory.put(values) for name, values in sides.items()}
-        anchors = {"x": self._x_anchor, "y": self._y_anchor}
         self._primal_results = memory.empty((2 * max(1, self._column_groups),))
         self._dual_results = memory.empty((6 * max(1, self._row_groups),))
         self._cost_results = memory.empty((4 * max(1, self._column_groups),))
@@ -147,13 +146,13 @@ class PdhgWorker:
         row_units = memory.put(program.row_scale * program.bound_scale)
         column_units = memory.put(program.column_scale * program.cost_scale)
         self._primal_step = kernels.primal_step.bind(
-            **on_columns, v=self._y, anchor=anchors["x"], x=self._x, reflected=reflected
+            **on_columns, v=self._y, anchor=self._x_anchor, x=self._x, reflected=reflected
         )
-        self._dual_step = kernels.dual_step.bind(**on_rows, v=reflected, anchor=anchors["y"], y=self._y)
+        self._dual_step = kernels.dual_step.bind(**on_rows, v=reflected, anchor=self._y_anchor, y=self._y)
         self._primal_check = kernels.primal_check.bind(
             **on_columns,
             v=self._y,
-            anchor=anchors["x"],
+            anchor=self._x_anchor,
             x=self._x,
             projected=self._x_now,
             reflected=reflected,
@@ -164,7 +163,7 @@ class PdhgWorker:
             v=reflected,
             w=self._x_now,
             scale=row_units,
-            anchor=anchors["y"],
+            anchor=self._y_anchor,
             y=self._y,
             projected=self._y_now,
             results=self._dual_results,

@@ -242,7 +242,8 @@ class _Solving:
         here = None if thread is None else thread.here
         poll = self.race.raise_if_ended if self.race.methods else self.race.poll
         raced = here is not None and self.restored is None
-        patience = presolve_patience(self.problem, self.pool.members[0], self.run.time_left, raced)
+        member, left = self.pool.members[0], self.run.time_left
+        patience = self.race.run_concurrently(lambda: presolve_patience(self.problem, member, left, raced))
         try:
             opened = self.race.run_concurrently(lambda: Presolve(self.problem, poll, here, patience), patience)
             presolve = stack.enter_context(opened)

@@ -22,7 +22,7 @@ from ..interior.method import LEAST_GOAL
 from ..options import Options
 from ..pdhg import PdhgMeasures, PdhgWorker, Rank
 from ..problem import LinearProgram
-from ..schema import CheckpointState
+from ..schema import SCHEMA, CheckpointState
 from ..validate import Point
 from .base import Method, MethodUpdate
 
@@ -161,11 +161,8 @@ class PdhgMethod(Method):
         run.metric("pdhg_error", found.error)
         run.metric("pdhg_primal_weight", found.primal_weight)
         if self._options.method == "pdhg":
-            run.metric("primal_objective", self._sign * found.primal_objective)
-            run.metric("dual_objective", self._sign * found.dual_objective)
-            run.metric("duality_gap", found.gap)
-            run.metric("primal_infeasibility", found.primal_infeasibility)
-            run.metric("dual_infeasibility", found.dual_infeasibility)
+            for column, value in zip(SCHEMA.history[1:6], self.history[-1][1:6], strict=True):
+                run.metric(column.name, value)
             iteration, most = self._before + found.iteration, self._options.pdhg_iterations
             run.progress("iterations", iteration, most, "iterations", limit=True)
 

@@ -148,7 +148,7 @@ def leave_cores_to_highs(
     """
     member, left, tolerance = race.pool.members[0], race.run.time_left, race.options.tolerance
     least, most = (head_start(member, left, seconds) for seconds in (0.0, math.inf))
-    if least < most or race.problem.nonzeros <= SOON_NONZEROS:
+    if least > FIRST_WAIT or race.problem.nonzeros <= SOON_NONZEROS:
         wait_until(began + (least if is_new else FIRST_WAIT))
     if race.is_decided or not is_new or least == most:
         return

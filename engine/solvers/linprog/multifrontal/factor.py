@@ -55,31 +55,17 @@ class Multifrontal:
         device, fronts, plan = self._device, self._fronts, self._plan
         self._put("order", fronts.order, np.int32)
         self._put_matrix(columns)
-        front_of = np.repeat(np.arange(fronts.count), fronts.widths)
-        small: dict[str, NDArray[Any]] = {
-            "front_of": front_of,
-            "first": fronts.first,
-            "widths": fronts.widths,
-            "sizes": fronts.sizes,
-        }
-        small |= {"below": fronts.below, "relative": fronts.relative, "has_children": plan.has_children}
-        for name in ("contribution_starts", "contribution_front", "contribution_row"):
-            small[name] = getattr(plan, name)
-        for name, values in small.items():
-            self._put(name, values, np.int32)
+        self._put("front_of", np.repeat(np.arange(fronts.count), fronts.widths), np.int32)
+        for name in ("first", "widths", "sizes", "below", "relative"):
+            self._put(name, getattr(fronts, name), np.int32)
+        for name in ("has_children", "contribution_starts", "contribution_front", "contribution_row"):
+            self._put(name, getattr(plan, name), np.int32)
         self._put("tasks", plan.tasks.reshape(-1), np.int32)
         self._put("starts", fronts.starts, np.int64)
         for name in ("panel_at", "update_at", "rows_at"):
             self._put(name, getattr(plan, name), np.int64)
         lengths = {"panel": plan.panel_size, "update": plan.update_size, "work": plan.rows_size}
-        lengths |= {
-            "theta": self._columns,
-            "r": self._m,
-            "x": self._m,
-            "ys": self._m,
-            "xs": self._m,
-            "diagonal": self._m,
-        }
+        lengths |= {"theta": self._columns, **dict.fromkeys(("r", "x", "ys", "xs", "diagonal"), self._m)}
         for name, length in lengths.items():
             self._b[name] = device.empty(length, np.float64)
         self._b["status"] = device.empty(1, np.int32)
@@ -211,16 +197,8 @@ class Multifrontal:
                 return
             for first in range(since, end, BLOCK):
                 if first > since:
-                    count = min(BLOCK, w - first)
-                    left, right = at + first * w + since, at + first * w + since
-                    self._subtract(
-                        (panel, left, w),
-                        (panel, right, w),
-                        (panel, at + first * w + first, w),
-                        n - first,
-                        count,
-                        first - since,
-                    )
+                    source, target = (panel, at + first * w + since, w), (panel, at + first * w + first, w)
+                    self._subtract(source, source, target, n - first, min(BLOCK, w - first), first - since)
                 self._launch("factor_block", diagonals[first // BLOCK], step=first // BLOCK)
                 self._launch("solve_rows", rows_of[first // BLOCK], step=first // BLOCK)
             if end < w:

@@ -52,24 +52,14 @@ class Verdict:
         """The proof that a ray (m,), or its negative, gives that the program is infeasible; from any thread."""
         return proof_of_infeasibility(self.problem, farkas) or proof_of_infeasibility(self.problem, -farkas)
 
-    def judge_farkas(self, farkas: Vector) -> None:
-        """Accept a ray (m,), or its negative, if it proves that the program is infeasible."""
-        self.proof = self.proof or self.proof_by_farkas(farkas)
-
     def proof_by_ray(self, ray: Vector, x: Vector | None = None) -> Proof | None:
         """The proof that a ray gives, with a feasible point, that the objective is unbounded; from any thread."""
         found = proof_of_unboundedness(self.problem, ray)
         points = [] if self.best is None else [self.best.x]
         points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
-        return found if found is not None and any(self.is_feasible(point) for point in points) else None
-
-    def judge_ray(self, ray: Vector, x: Vector | None = None) -> None:
-        """Accept a ray as a proof that the objective is unbounded, if the best point or x is feasible."""
-        self.proof = self.proof_by_ray(ray, x) or self.proof
-
-    def is_feasible(self, x: Vector) -> bool:
-        """Whether a point (n,) shows that the program is feasible: its rows and bounds hold relative to their sides."""
-        return infeasibility_of_sides(self.problem, x) <= self.acceptable
+        if found is None or all(infeasibility_of_sides(self.problem, point) > self.acceptable for point in points):
+            return None
+        return found
 
     def judge_no_optimum(self, found: NoOptimum) -> None:
         """Check what the standard form has found."""
@@ -101,9 +91,9 @@ def judge(found: dict[str, Any], verdict: Verdict) -> None:
     if "x" in found and np.isfinite(found["x"]).all():
         verdict.consider(found["x"], found["row_duals"])
     if "farkas" in found:
-        verdict.judge_farkas(found["farkas"])
+        verdict.proof = verdict.proof or verdict.proof_by_farkas(found["farkas"])
     if "ray" in found and verdict.proof is None:
-        verdict.judge_ray(found["ray"], found.get("x"))
+        verdict.proof = verdict.proof_by_ray(found["ray"], found.get("x"))
 
 
 def judge_balanced_by_highs(balanced: Balanced, verdict: Verdict, poll: Callable[[], None]) -> None:
