@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.devices import Member
-from engine.errors import OptionError, ProblemError
+from engine.errors import OptionError
 
 
 class Counted:
@@ -104,26 +104,3 @@ def test_learned_network_is_returned(device: Member) -> None:
 def test_numbers_that_make_no_sense_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         engine.minimize_bits(Counted(), 30, **arguments)
-
-
-_SHAPE = r"must return \d+ values? for \d+ strings?; .* of shape \(\); a function of a single string needs batch"
-
-
-def _raises(bits: np.ndarray) -> np.ndarray:
-    raise RuntimeError("no licence")
-
-
-@pytest.mark.parametrize("options", [{}, {"population": 20}])
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (lambda bits: np.full(len(bits), np.nan), "must return finite numbers; it returned nan for [01]{8}"),
-        (lambda bits: bits.sum(), _SHAPE),
-        (lambda bits: bits.sum(axis=1) * 1j, "must be real numbers: complex"),
-        (lambda bits: ["x"] * len(bits), "must be real numbers"),
-        (_raises, "the function failed; it raised RuntimeError: no licence for [01]{8}"),
-    ],
-)
-def test_functions_that_return_no_numbers_are_refused(function: Any, message: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ProblemError, match=message):
-        engine.minimize_bits(function, 8, budget=100, backend="opencl", **options)

@@ -7,30 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import engine
 from engine.errors import OptionError
 from engine.references.branch_and_bound import search
-from engine.solvers.branch_and_bound.intervals import cut, digits_of
+from engine.solvers.branch_and_bound.intervals import cut
 from engine.solvers.branch_and_bound.problems.atsp import ATSP
 from engine.solvers.branch_and_bound.problems.flowshop import Flowshop
 from engine.solvers.branch_and_bound.problems.queens import Queens
 from engine.solvers.branch_and_bound.proofs.record import Proof
 from engine.solvers.branch_and_bound.search.stealing import VictimSelection, radices
 from tests.support.engines import engine_of
-from tests.support.searching import aligned, as_gpu, counts, explore, number_of
+from tests.support.searching import aligned, as_gpu, counts, explore
 
 pytestmark = pytest.mark.usefixtures("unoptimized")
-
-
-@given(st.integers(1, 64), st.data())
-def test_digits_and_numbers_are_inverses(n, data):
-    number = data.draw(st.integers(0, math.factorial(n)))
-    digits = digits_of(number, n)
-    assert number_of(digits) == number
-    assert all(digit < n - level for level, digit in enumerate(digits)) or number == math.factorial(n)
 
 
 @pytest.mark.few(2)
