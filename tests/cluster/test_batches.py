@@ -1,5 +1,3 @@
-"""How the problems of ``engine.map`` are divided into tasks."""
-
 import pytest
 
 from engine.api.map import BatchProgress

@@ -1,4 +1,4 @@
-"""``engine.map`` on a cluster: what is sent, what comes back of a lost cluster, and what the user reads."""
+"""``engine.map`` on a cluster: classes of the script and files reach the workers."""
 
 import sys
 

@@ -1,5 +1,3 @@
-"""Ctrl-C in a terminal, which goes to the workers of ``local:N`` as well, and while a job is waited for."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""The kernel cg: its draws are exact to the stated tolerance, and its posterior is that of other kernels."""
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,4 +1,4 @@
-"""Weights of rows multiply their log-likelihoods: formulas, moves, moments, and what is refused."""
+"""Weights of rows multiply their log-likelihoods, and count in the moments of columns."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,6 @@ from gui.app.theme import LIGHT
 from gui.problem.command_line import command_line, python_snippet
 from gui.problem.form import Form
 from gui.problem.instance import read_instance
-from gui.problem.samples import find_samples
 from gui.runs.library import Library
 from gui.runs.model import NOTE
 from gui.runs.player import Player
@@ -114,13 +113,6 @@ def test_the_python_snippet_does_what_it_says(tmp_path, capsys):
         patch.setattr(engine, "Counting", counting.Counting, raising=False)
         exec(compile(text, "snippet", "exec"), {})
     assert capsys.readouterr().out.split() == ["optimal", str(counting.expected(30, seed=3))]
-
-
-def test_samples_are_found_with_what_their_files_say():
-    found = find_samples()
-    assert {sample.path.stem for sample in found if sample.first} == set(discover()) - {counting.SOLVER.name}
-    assert all(sample.about for sample in found if sample.first)
-    assert len({sample.path for sample in found}) == len(found)
 
 
 def test_a_sweep_is_one_row_that_unfolds(qtbot, tmp_path):

@@ -1,4 +1,4 @@
-"""What a device computes for the method is what NumPy computes; preparation and audit by themselves."""
+"""What a device computes for the method is what NumPy computes."""
 
 from dataclasses import replace
 
