@@ -273,7 +273,7 @@ def test_limits_end_a_run_where_they_say(running):
     endless = engine.BOA.decomposable(400, pairs, np.random.default_rng(1).integers(0, 9, (len(pairs), 4)).tolist())
     further = {"target": 9 * len(pairs), "local_search": "steepest"}
     running.solve(endless, max_generations=1, restarts=1, **further)  # which compiles
-    running.solve(endless, time_limit=0.5, on_event=late.append, restarts=18, **further)
+    running.solve(endless, time_limit=1.5, on_event=late.append, restarts=18, **further)
     assert [e.message for e in late if isinstance(e, Notice) and e.message.endswith("try a longer time_limit")]
     with pytest.raises(OptionError, match="at least the 1,000 individuals that a run begins with; got 900"):
         running.solve(problem, population=1000, max_evaluations=900)
