@@ -57,7 +57,7 @@ class Verdict:
         found = proof_of_unboundedness(self.problem, ray)
         points = [] if self.best is None else [self.best.x]
         points += [] if x is None else [np.clip(x, self.problem.lower, self.problem.upper)]
-        if found is None or all(infeasibility_of_sides(self.problem, point) > self.acceptable for point in points):
+        if not any(infeasibility_of_sides(self.problem, point) <= self.acceptable for point in points):
             return None
         return found
 
