@@ -141,7 +141,7 @@ def dense_is_faster(columns: Any, device: Capabilities) -> bool:
         return True
     dense, sparse = dense_seconds(m, device), _sparse_seconds(columns)
     if not device.simt and has_rslab():
-        if m > _COUNTED_ROWS or dense > _SURELY**2 * sparse:
+        if m > _COUNTED_ROWS or dense > _SURELY**2 * sparse or (fills_in(columns) and _SURELY * dense > sparse):
             return False
         counted = _counted_seconds(columns)
         return _SURELY * dense <= (min(sparse, counted) if fills_in(columns) else counted)
@@ -171,7 +171,7 @@ def own_seconds(program: LinearProgram, device: Capabilities) -> float:
     else:
         seconds = _sparse_seconds(columns)
         if program.m <= _COUNTED_ROWS:
-            seconds = min(seconds, _counted_seconds(columns))
+            seconds = seconds if fills_in(columns) else min(seconds, _counted_seconds(columns))
         elif not fills_in(columns) and 0.5 * _widest_level(program) ** 2 > _FILL * program.nonzeros:
             counted = _counted_seconds(columns)
             seconds = max(seconds, counted) if counted < math.inf else seconds
