@@ -495,8 +495,6 @@ def _measure_stability(study: Study, teams: Sequence[_Team]) -> None:
     hybrids = [team.label for team in teams if team.hybrid]
     for key, of in (("hybrid_slower", statistics.fmean), ("hybrid_unstable", statistics.stdev)):
         ratios = {label: of(seconds[label]) / of(seconds[label.removesuffix(_AND_CPU)]) for label in hybrids}
-        if ratios:
-            seen = ", ".join(f"{ratio:.2f} times with {label}" for label, ratio in ratios.items())
-            study.judge(key, min(ratios.values()) > 1.05, seen)
-        else:
-            study.judge(key, None, "there are not both a GPU and a CPU with a driver here")
+        seen = ", ".join(f"{ratio:.2f} times with {label}" for label, ratio in ratios.items())
+        missing = "there are not both a GPU and a CPU with a driver here"
+        study.judge(key, min(ratios.values()) > 1.05 if ratios else None, seen or missing)
