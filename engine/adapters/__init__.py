@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from ..base.solver import LazyImport
 
-__all__ = ["PUBLIC"]
-
 _STATISTICS = "Quintet's extra statistics has it"
 _OPTIMIZERS = "Quintet's extra optimizers has it"
 

@@ -17,8 +17,6 @@ from ..solvers.gibbs.problem import HorseshoeProbit
 if TYPE_CHECKING:
     from xarray import DataTree
 
-__all__ = ["to_arviz"]
-
 _STATISTICS = {"acceptance": "acceptance_rate"}
 
 

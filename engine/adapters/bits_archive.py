@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ..runs.run import Run
 from .bits_evaluator import Evaluator
 
-__all__ = ["GOOD", "PROBED", "PROBES", "Archive", "String"]
-
 GOOD = 0.25  # of all strings, those that are evaluated again
 _FINALISTS = 8
 PROBED, PROBES = 24, 4  # strings, and samples of each, to learn of the noise

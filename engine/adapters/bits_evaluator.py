@@ -24,8 +24,6 @@ from ..solvers.boa.fitness import real_values
 from ..util.files import read_utf8
 from ..util.text import counted
 
-__all__ = ["Evaluator"]
-
 _FORMAT = "quintet evaluations 1"
 Rows = NDArray[np.uint8]
 

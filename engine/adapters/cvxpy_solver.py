@@ -21,8 +21,6 @@ from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
 from .kept_engine import solve_kept
 
-__all__ = ["QUINTET", "CvxpySolver"]
-
 _VERTEX_NONZEROS = 100_000  # up to which optima are vertices
 _STATUS = {
     Status.OPTIMAL: names.OPTIMAL,

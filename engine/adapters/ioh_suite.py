@@ -27,8 +27,6 @@ if TYPE_CHECKING:
         devices: Sequence[str] | None
 
 
-__all__ = ["ALGORITHMS", "IOHAlgorithm", "Trajectory", "reached_share", "run_suite"]
-
 _PROBLEMS = 25
 _TARGETS = 100
 

@@ -14,8 +14,6 @@ from ..base.problem import Problem
 from ..base.result import Result
 from ..devices import Backend
 
-__all__ = ["KEPT", "solve_kept"]
-
 _PATIENCE = 0.1  # seconds to wait for the engine while another thread uses it: about the time to open and close one
 
 

@@ -18,8 +18,6 @@ from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
 from .kept_engine import solve_kept
 
-__all__ = ["solve_linopy"]
-
 _CONDITION = {
     Status.OPTIMAL: "optimal",
     Status.INFEASIBLE: "infeasible",

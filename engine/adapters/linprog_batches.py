@@ -28,7 +28,7 @@ from ..solvers.linprog.problem import LinearProgram
 
 if TYPE_CHECKING:
     from ..api.option_types import LinearProgramOptions
-    from ..runs.run import Observer
+    from ..runs.publisher import Observer
 
     class _Arguments(LinearProgramOptions, total=False):
         backend: Backend | None
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
         lower: ArrayLike | None
         upper: ArrayLike | None
 
-
-__all__ = ["solve_many"]
 
 _PROGRESS_SECONDS = 0.1
 _MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are solved together as dense ones

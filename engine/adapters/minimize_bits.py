@@ -34,8 +34,6 @@ from .bits_evaluator import Evaluator
 if TYPE_CHECKING:
     from ..api.option_types import BOAOptions
 
-__all__ = ["BitsResult", "maximize_bits", "minimize_bits"]
-
 _SAMPLES = 8
 _RESERVE = 0.1  # of the budget, to compare the best strings at the end
 _GENERATIONS = 40  # that a budget should suffice for

@@ -10,8 +10,6 @@ from nevergrad.optimization.base import Optimizer
 from ..errors import ProblemError
 from ..solvers.boa.pyramid import BitSearch
 
-__all__ = ["NevergradOptimizer"]
-
 
 class NevergradOptimizer(Optimizer):  # type: ignore[misc]
     """Minimises a function of bits with :class:`engine.BitSearch`, asked and told as nevergrad's optimizers are.

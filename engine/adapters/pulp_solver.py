@@ -17,8 +17,6 @@ from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
 from .kept_engine import solve_kept
 
-__all__ = ["PulpSolver"]
-
 # PuLP 3's status of the problem and of the solution
 _STATUS = {Status.OPTIMAL: (1, 1), Status.INFEASIBLE: (-1, -1), Status.UNBOUNDED: (-2, -2)}
 _POINT = (1, 2)  # LpStatusOptimal, LpSolutionIntegerFeasible: what it says of a point at a limit

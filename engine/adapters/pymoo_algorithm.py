@@ -12,8 +12,6 @@ from pymoo.util.optimum import filter_optimum
 from ..errors import ProblemError
 from ..solvers.boa.pyramid import BitSearch
 
-__all__ = ["PymooAlgorithm"]
-
 
 class PymooAlgorithm(Algorithm):  # type: ignore[misc]
     """Minimises a problem of pymoo with one objective and bits as variables, by :class:`engine.BitSearch`.

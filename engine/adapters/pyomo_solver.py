@@ -26,8 +26,6 @@ from ..solvers.linprog.problem import LinearProgram
 from ..util.version import version
 from .kept_engine import solve_kept
 
-__all__ = ["PyomoSolver"]
-
 _STATUS = {
     Status.OPTIMAL: TerminationCondition.convergenceCriteriaSatisfied,
     Status.INFEASIBLE: TerminationCondition.provenInfeasible,

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
         mip_gap: float
 
 
-__all__ = ["linprog", "scipy_result"]
-
 _METHODS = ("mpc", "pdas", "pdhg", "race", "highs", "highs-ds", "highs-ipm")
 _LEGACY = ("interior-point", "revised simplex", "simplex")
 _STATUS = {

@@ -19,8 +19,6 @@ from ..runs.run import wait_or_stop
 from ..solvers.gibbs.posterior import Posterior, verdict
 from .kept_engine import KEPT
 
-__all__ = ["HorseshoeEstimator"]
-
 _AT_ONCE = 1 << 24  # products of rows with draws
 _ORDERED = 1 << 22  # values of X
 _REPEATED = 8  # times as many rows as there are; more are not repeated, but have weights

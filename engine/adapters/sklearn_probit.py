@@ -16,8 +16,6 @@ from ..solvers.gibbs.posterior import Posterior
 from ..solvers.gibbs.problem import HorseshoeLogit, HorseshoeProbit
 from .sklearn_base import HorseshoeEstimator
 
-__all__ = ["HorseshoeClassifier", "HorseshoeProbitClassifier"]
-
 
 class HorseshoeClassifier(ClassifierMixin, HorseshoeEstimator):  # type: ignore[misc]
     """Classification by probit or logistic regression with a horseshoe prior, averaged over posterior draws.

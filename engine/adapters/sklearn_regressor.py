@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..solvers.gibbs.problem import HorseshoeRegression
 from .sklearn_base import HorseshoeEstimator
 
-__all__ = ["HorseshoeRegressor"]
-
 _LARGEST_MARGIN = 300.0  # of counts; beyond, the square of the mean overflows
 
 

@@ -21,9 +21,9 @@ from ..errors import InputError
 from ..runs.executor import Executor, Local
 from ..runs.folder.run_folder import RunFolder
 from ..runs.observers import EventLog
-from ..runs.publisher import as_observers, require_other_thread
+from ..runs.publisher import Observer, as_observers, require_other_thread
 from ..runs.question import AlreadyEnded, Fresh, Question, Start
-from ..runs.run import Observer, Run, wait_or_stop
+from ..runs.run import Run, wait_or_stop
 from ..settings import config
 from ..solvers import discover, solver_for
 from ..util.display import Display, Displayed
@@ -35,8 +35,6 @@ from .resume import description, earlier_result, event_log_of, resumed_settings,
 if TYPE_CHECKING:
     from .on_host import RunArguments
     from .option_types import AnyOptions, BatchOptions
-
-__all__ = ["Engine"]
 
 _CLOSED = "the engine is closed; use it inside its with block, or make another"
 

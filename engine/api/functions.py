@@ -15,25 +15,14 @@ from ..base.solver import Solver
 from ..devices import Backend, DeviceInfo, available
 from ..errors import InputError, RunFolderError
 from ..runs.folder.run_folder import RunFolder
-from ..runs.run import Observer, wait_or_stop
+from ..runs.publisher import Observer
+from ..runs.run import wait_or_stop
 from ..solvers import discover, problem_classes
 from ..util.files import reason_of
 from .engine import Engine
 
 if TYPE_CHECKING:
     from .option_types import AnyOptions, BatchOptions
-
-__all__ = [
-    "Engine",
-    "available_devices",
-    "available_solvers",
-    "engine_to_resume",
-    "estimate",
-    "load",
-    "map",
-    "resume",
-    "solve",
-]
 
 R = TypeVar("R", bound=Result)
 

@@ -22,8 +22,6 @@ from ..solvers import solver_for
 if TYPE_CHECKING:
     from .engine import Engine
 
-__all__ = ["BatchProgress", "Entries", "as_batch", "check_options", "read_items", "solve_items"]
-
 Entries = dict[int, Result | Failure]
 
 _PROGRESS_SECONDS = 0.1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ..runs.run import Observer
+    from ..runs.publisher import Observer
     from .option_types import AnyOptions
 
     class RunArguments(AnyOptions, total=False):
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
         on_event: Observer | Sequence[Observer] | None
         run_folder: str | Path | None
         checkpoint_interval: float | None
-
-
-__all__ = ["solved_on_host"]
 
 
 def solved_on_host(

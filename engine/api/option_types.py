@@ -10,8 +10,6 @@ from typing import Any, Literal, TypedDict
 
 from numpy.typing import NDArray
 
-__all__ = ["AnyOptions", "BOAOptions", "BatchOptions", "LinearProgramOptions"]
-
 
 class BOAOptions(TypedDict, total=False):
     """Options of BOA."""

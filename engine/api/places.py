@@ -11,8 +11,6 @@ from ..errors import ClusterError, InputError
 from ..runs.executor import Executor
 from ..util.paths import PACKAGE
 
-__all__ = ["EXECUTORS", "executor_of"]
-
 EXECUTORS = {"cluster": ("execution.dask.executor", "Dask"), "host": ("execution.ssh", "Ssh")}
 """The executors of the room above, by the argument that names them: a test imports each."""
 

@@ -15,8 +15,6 @@ from ..runs.question import FromCheckpoint, Restarted, Start
 from ..settings import config
 from ..util.files import reason_of
 
-__all__ = ["description", "earlier_result", "event_log_of", "resumed_settings", "start_of"]
-
 
 def earlier_result(folder: RunFolder) -> tuple[Result | None, RunFolderError | None]:
     """The result that a run had, or why it cannot be read."""

@@ -27,8 +27,6 @@ from ..errors import InputError, nearest
 from ..util.files import read_toml
 from ..util.text import number_text
 
-__all__ = ["Sweep", "SweepRun", "is_sweep", "parse_seeds", "read_sweep"]
-
 _MOST_RUNS = 100_000
 _KEYS = ("problems", "seeds", "options")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")

@@ -30,8 +30,6 @@ from ..util.text import number_text, printable
 if TYPE_CHECKING:
     from ..runs.observers import JsonLines
 
-__all__ = ["COMMANDS", "cli", "command_line", "main"]
-
 _ABORTED = 130
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

@@ -24,8 +24,9 @@ from ..formats.source import limited
 from ..runs.child import far_run
 from ..runs.folder.run_folder import RunFolder
 from ..runs.observers import JsonLines, ProgressBar
+from ..runs.publisher import Observer
 from ..runs.replay import Replay
-from ..runs.run import Observer, Run
+from ..runs.run import Run
 from ..settings import config
 from ..util.files import reason_of, write_to
 from ..util.text import in_utf8

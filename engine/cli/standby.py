@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..api.functions import Engine
+from ..api.engine import Engine
 from ..errors import OptionError, QuintetError
 from ..solvers import discover
 from .control import first_line_of_stdin

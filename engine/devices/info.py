@@ -7,8 +7,6 @@ from typing import Literal
 
 from ..util.text import bytes_text as bytes_text
 
-__all__ = ["Capabilities", "DeviceInfo", "Language", "MemoryInfo", "bytes_text"]
-
 Language = str
 """The name of a backend, ``"cuda"`` or ``"opencl"``: what a device's kernels are written in."""
 

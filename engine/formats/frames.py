@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError
 
-__all__ = ["column_numbers", "from_frame", "is_frame"]
-
 _ADVICE = "make numbers of it first, for example one column of 0 and 1 for each category"
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from ..errors import ProblemError
 from .source import without_compression
 
-__all__ = ["instance_name", "located", "require_instance"]
-
 
 def require_instance(instance: int, count: int, path: str | Path | None) -> None:
     """Refuse a number of an instance that the file does not hold."""

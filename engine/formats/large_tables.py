@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..util.files import open_regular
 from .source import limit, report_read
 
-__all__ = ["read_numbers"]
-
 LARGE = 64 << 20
 """Bytes of a file from which on starting pyarrow is worth its time."""
 

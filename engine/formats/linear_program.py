@@ -24,8 +24,6 @@ from ..errors import ProblemError
 from .lp_fault import faulty_line
 from .source import is_plain, lines_of, path_of, read_text, without_compression, write_text
 
-__all__ = ["INFINITY", "ParsedProgram", "read", "recognize", "write"]
-
 _SECTIONS = ("NAME", "OBJSENSE", "OBJSENSE MAX", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 _BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI", "SC", "SI")
 _UPPER_BOUNDS = ("UP", "UI", "SC", "SI", "FX")

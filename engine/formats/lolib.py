@@ -19,8 +19,6 @@ from ..errors import ProblemError
 from .source import lines_of, read_text, write_text
 from .text import Numbers
 
-__all__ = ["parse", "read", "recognize", "recognize_symmetric", "write"]
-
 _LARGEST = 1000
 _SIZE = re.compile(r"[0-9]{1,9}")
 _NUMBERS = re.compile(r"\s*[+-]?[0-9]+(?:\s+[+-]?[0-9]+)*\s*")

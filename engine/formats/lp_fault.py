@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from .source import lines_of
 
-__all__ = ["faulty_line"]
-
 _STATEMENT = 30  # lines: a prefix may also fail because it ends within a statement
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from ..errors import ProblemError
 from ..util.text import shown
 
-__all__ = ["Pairs", "weighted_pairs"]
-
 
 class Pairs(NamedTuple):
     """Pairs of numbers from 0 on with their weights, each pair once, and what the numbers stand for.

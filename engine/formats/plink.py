@@ -17,8 +17,6 @@ from ..errors import ProblemError
 from ..util.files import reason_of
 from .source import read_text
 
-__all__ = ["Genotypes", "is_bed", "read"]
-
 _MAGIC = b"\x6c\x1b\x01"
 _COPIES = np.array([2.0, np.nan, 1.0, 0.0], np.float32)  # of the first allele, by the two bits
 _DECODED = _COPIES[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]

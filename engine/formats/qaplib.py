@@ -20,8 +20,6 @@ from ..errors import ProblemError
 from .source import lines_of, read_text, write_text
 from .text import Numbers
 
-__all__ = ["parse", "read", "recognize", "write"]
-
 _LARGEST = 1000
 _SIZE = re.compile(r"[0-9]{1,9}")
 _HEAD_BYTES = 4096

@@ -27,27 +27,6 @@ from ..util.files import open_regular, reason_of, write_to
 from ..util.memory import total_memory
 from ..util.text import bytes_text, shown
 
-__all__ = [
-    "COMPRESSED",
-    "DEFAULT_LIMIT",
-    "beginning_of",
-    "comments_end",
-    "is_plain",
-    "limit",
-    "limited",
-    "lines_of",
-    "path_of",
-    "read_beginning",
-    "read_bytes",
-    "read_head",
-    "read_text",
-    "report_read",
-    "require_memory",
-    "watched",
-    "without_compression",
-    "write_text",
-]
-
 DEFAULT_LIMIT = min(4 << 30, (total_memory() or 16 << 30) // 4)
 """Bytes: 4 GB, or a quarter of the machine's memory if that is less."""
 

@@ -38,16 +38,6 @@ from .source import (
     without_compression,
 )
 
-__all__ = [
-    "TARGETS",
-    "RowError",
-    "Table",
-    "looks_like_text",
-    "read",
-    "recognize",
-    "write_csv",
-]
-
 TARGETS = ("target", "y", "label", "class", "outcome", "response")
 """Titles of a column that is taken as the target where none is named, in lower case."""
 

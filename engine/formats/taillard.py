@@ -34,8 +34,6 @@ from ..errors import ProblemError
 from .source import lines_of, read_text, require_memory, write_text
 from .text import Numbers
 
-__all__ = ["ParsedFlowshop", "generate_times", "parse", "read", "recognize", "write"]
-
 _HEADER = re.compile(r"number\s+of\s+jobs", re.IGNORECASE)
 _TIMES = re.compile(r"processing\s+times", re.IGNORECASE)
 _JOB_SHOP = re.compile(r"machine\s+seed", re.IGNORECASE)

@@ -20,8 +20,6 @@ from ..errors import ProblemError
 from .source import lines_of, read_text
 from .text import Numbers
 
-__all__ = ["read", "recognize"]
-
 _INSTANCES = 125
 _LARGEST = 10_000
 _NAME = re.compile(r"wt[0-9]+", re.IGNORECASE)

@@ -10,8 +10,6 @@ from pathlib import Path
 from ..errors import ProblemError
 from .source import require_memory
 
-__all__ = ["Numbers"]
-
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
 _DIGITS = re.compile(r"[+-]?[0-9]+")
 _MEMORY_PER_BYTE = 70

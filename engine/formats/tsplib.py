@@ -17,8 +17,6 @@ from ..errors import ProblemError
 from .source import lines_of, read_text, write_text
 from .text import Numbers
 
-__all__ = ["parse", "read", "recognize", "write"]
-
 _KEY = re.compile(r"[A-Z_]+")
 _TSP = re.compile(r"[ \t]*TYPE[ \t]*:[ \t]*A?TSP\b")
 _REQUIRED = {"TYPE": "ATSP", "EDGE_WEIGHT_TYPE": "EXPLICIT", "EDGE_WEIGHT_FORMAT": "FULL_MATRIX"}

@@ -24,15 +24,6 @@ from ..formats.source import write_text
 from ..solvers.branch_and_bound.problems.quadratic_assignment import QuadraticAssignment
 from ..solvers.branch_and_bound.problems.tardiness import Tardiness
 
-__all__ = [
-    "QuadraticAssignmentFamily",
-    "TardinessFamily",
-    "generate_quadratic_assignment",
-    "generate_tardiness",
-    "write_quadratic_assignment",
-    "write_tardiness",
-]
-
 
 class QuadraticAssignmentFamily(BaseModel):
     """Which quadratic assignment problem to make."""

@@ -11,8 +11,6 @@ from ..solvers.boa.fitness.tables import Decomposable
 from ..solvers.boa.problem import BOA
 from ..util.files import write_whole
 
-__all__ = ["NKOptions", "generate_nk", "write_nk"]
-
 
 class NKOptions(BaseModel):
     """A random nearest-neighbour NK landscape; its exact optimum is part of the file."""

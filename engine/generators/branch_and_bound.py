@@ -22,15 +22,6 @@ from ..formats import taillard, tsplib
 from ..solvers.branch_and_bound.problems.atsp import ATSP
 from ..solvers.branch_and_bound.problems.flowshop import Flowshop
 
-__all__ = [
-    "ATSPFamily",
-    "FlowshopFamily",
-    "generate_atsp",
-    "generate_flowshop",
-    "write_atsp",
-    "write_flowshop",
-]
-
 _SIDE = 1_000_000
 
 

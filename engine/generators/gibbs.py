@@ -12,8 +12,6 @@ from ..formats.tables import write_csv
 from ..solvers.gibbs.design.features import dense_rows
 from ..solvers.gibbs.problem import HorseshoeProbit
 
-__all__ = ["ProbitOptions", "generate", "write"]
-
 
 class ProbitOptions(BaseModel):
     """Options of ``quintet generate probit``."""

@@ -14,8 +14,6 @@ from ..base.option_models import Seed
 from ..formats import knapsack as formats
 from ..solvers.knapsack.problem import Knapsack
 
-__all__ = ["GeneratorOptions", "generate", "write"]
-
 InstanceType = Literal[
     "uncorrelated",
     "weakly-correlated",

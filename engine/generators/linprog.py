@@ -11,8 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..base.option_models import Seed
 from ..solvers.linprog.problem import LinearProgram, sp
 
-__all__ = ["GeneratorOptions", "generate", "write"]
-
 _STAGE = 20  # rows of one stage of a staircase program
 _PER_COLUMN = 3  # entries of a column of a sparse program, about
 _COMMODITIES = 20

@@ -14,15 +14,6 @@ from ..formats.knapsack import choice as formats
 from ..solvers.knapsack.choice.problems import MultipleChoiceKnapsack
 from ..solvers.knapsack.constraints.problem import MultidimensionalKnapsack
 
-__all__ = [
-    "MultidimensionalOptions",
-    "MultipleChoiceOptions",
-    "multidimensional",
-    "multiple_choice",
-    "write_multidimensional",
-    "write_multiple_choice",
-]
-
 
 class MultipleChoiceOptions(BaseModel):
     """What instance :func:`multiple_choice` makes."""

@@ -18,8 +18,6 @@ from ..base.option_models import Seed
 from ..formats import lolib
 from ..solvers.branch_and_bound.problems.linear_ordering import LinearOrdering
 
-__all__ = ["LinearOrderingFamily", "generate_linear_ordering", "write_linear_ordering"]
-
 
 class LinearOrderingFamily(BaseModel):
     """Which linear ordering problem to make."""

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from ..devices.kernels.variants import Variant
 
-__all__ = ["kernel_variants"]
-
 
 def kernel_variants() -> Iterator[Variant]:
     """Every template with every set of constants that this package uses, so that a test can compile them all."""

@@ -31,19 +31,6 @@ from ..solvers.boa.options import (
 )
 from .boa_partition import partition_child
 
-__all__ = [
-    "Learned",
-    "ReferenceRun",
-    "best_first",
-    "improve",
-    "initial_population",
-    "learn",
-    "migrate",
-    "permutation",
-    "probabilities",
-    "sample",
-]
-
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
 

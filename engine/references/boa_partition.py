@@ -10,8 +10,6 @@ from ..solvers.boa.fitness.functions import Bits
 from ..solvers.boa.fitness.tables import Decomposable
 from ..solvers.boa.options import STREAM_MIX, STREAM_PAIRS, Parameters
 
-__all__ = ["combine", "partition_child"]
-
 
 def combine(parameters: Parameters, fitness: Decomposable, offspring: Bits, chosen: Bits, generation: int) -> Bits:
     """Offspring (M, n) combined with selected individuals (S, n), then with each other in pairs of a block of 32."""

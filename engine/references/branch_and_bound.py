@@ -8,8 +8,6 @@ from typing import Any
 
 from ..solvers.branch_and_bound.tree import INFINITY, Tree
 
-__all__ = ["HostSearch", "search"]
-
 
 @dataclass
 class HostSearch:

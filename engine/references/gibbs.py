@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from ..numerics.philox import uniform_float32, uniform_float64_wide, uniform_words
 
-__all__ = ["BlasSampler", "ReferenceChain", "draw_gamma", "draw_positive_normals"]
-
 Floats = NDArray[np.float64]
 
 STREAM_LATENT, STREAM_SCALES, STREAM_NOISE = 0, 1, 4

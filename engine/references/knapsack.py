@@ -6,8 +6,6 @@ import numpy as np
 
 from ..solvers.knapsack.problem import Knapsack
 
-__all__ = ["optimal_value", "optimum_by_cut_rows"]
-
 
 def optimal_value(problem: Knapsack) -> int:
     """The optimal value by Bellman's recurrence over one row, item by item, in the order given."""

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ..solvers.linprog.forms.standard import ShardData
 from ..solvers.linprog.problem import sp
 
-__all__ = ["HostShard"]
-
 Vector = NDArray[np.float64]
 
 

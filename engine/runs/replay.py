@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from ..events import Event, Notice, Started, StateChanged
-from .run import Observer
+from .publisher import Observer
 
 _LOOK_SECONDS = 0.2
 """After this time a waiting replay looks whether it was stopped: a signal just before the wait wakes nobody."""

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from ..devices import DevicePool
     from .executor import Executor
 
-__all__ = ["Observer", "Run", "wait_or_stop"]
-
 
 class Run(Displayed, Reporter, Generic[R]):
     """One solving of one problem, from :meth:`engine.Engine.start`; ``R`` is the class of its result.

@@ -8,9 +8,10 @@ import pytest
 
 import engine
 from engine import events
+from engine.base.context import Checkpoint
 from engine.base.result import Status
 from engine.errors import RunFolderError
-from engine.runs.folder.run_folder import Checkpoint, RunFolder
+from engine.runs.folder.run_folder import RunFolder
 from tests.support import counting
 from tests.support.counting import Counting
 

@@ -31,8 +31,6 @@ from .queue import OpenCLQueue
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["BACKEND", "OpenCLDevice", "list_devices"]
-
 _BUILD_OPTIONS = ("-cl-std=CL1.2", "-w")
 _BUILD_ATTEMPTS = 5
 _CACHE_FAULTS = ("unable to rename temporary", "rename temp", "Could not open file", "No such file or directory")

@@ -6,8 +6,6 @@ from ...util.text import counted
 from ..source import require_memory
 from .lines import Lines, Parsed
 
-__all__ = ["WIDEST_CLAUSE", "read_cnf", "read_wcnf"]
-
 WIDEST_CLAUSE = 16
 """Variables of a clause: it becomes a table of 2 to this power."""
 

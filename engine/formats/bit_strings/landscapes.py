@@ -8,8 +8,6 @@ import re
 from ..source import require_memory
 from .lines import INTEGER, NUMBER, Lines, Parsed
 
-__all__ = ["read_boa", "read_goldman_nk", "read_labs", "read_nk"]
-
 _MOST_NEIGHBOURS = 15
 _BUILT_IN_WORDS = {"n": INTEGER, "k": INTEGER}
 _SNIPPET_WORDS = {"n": INTEGER, "scale": INTEGER, "minimize": re.compile("[01]"), "optimum": NUMBER}

@@ -11,8 +11,6 @@ from pathlib import Path
 from ...errors import ProblemError
 from ..source import lines_of
 
-__all__ = ["DIGITS", "INTEGER", "NUMBER", "Lines", "Parsed", "Terms", "check_sum"]
-
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 DIGITS = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")

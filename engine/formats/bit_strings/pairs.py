@@ -9,21 +9,6 @@ from ...errors import ProblemError
 from ..instances import require_instance
 from .lines import Lines, Parsed, Terms, check_sum
 
-__all__ = [
-    "CUT_SUFFIXES",
-    "GLASS_SUFFIXES",
-    "MATRIX_SUFFIXES",
-    "OFFSET_LINE",
-    "SERVER_LINE",
-    "read_beasley",
-    "read_dimacs_graph",
-    "read_goldman_ising",
-    "read_matrix",
-    "read_pairs",
-    "read_qbsolv",
-    "read_server",
-]
-
 MATRIX_SUFFIXES = (".sparse", ".qubo", ".bq", ".qs")
 OFFSET_LINE = re.compile(r"#\s*ObjectiveOffset\b\s*(.*?)\s*")
 GLASS_SUFFIXES = (".sg", ".gsg")

@@ -11,8 +11,6 @@ from ..source import comments_end
 from .lines import DIGITS, INTEGER, NUMBER
 from .pairs import CUT_SUFFIXES, GLASS_SUFFIXES, MATRIX_SUFFIXES, OFFSET_LINE, SERVER_LINE
 
-__all__ = ["recognize", "recognize_faulty"]
-
 _HEAD_BYTES = 4096
 _STATEMENTS = {"cnf": "cnf", "wcnf": "wcnf", "qubo": "qbsolv", "edge": "edges", "edges": "edges", "col": "edges"}
 _BITS = re.compile("[01]+")

@@ -26,16 +26,6 @@ from ..instances import require_instance
 from ..source import lines_of, read_text, write_text
 from ..text import Numbers
 
-__all__ = [
-    "ParsedKnap",
-    "is_mknap",
-    "is_multiple_choice",
-    "read_mknap",
-    "read_multiple_choice",
-    "write_mknap",
-    "write_multiple_choice",
-]
-
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
 Arrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]
 

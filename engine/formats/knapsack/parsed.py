@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ProblemError
 
-__all__ = ["ParsedKnapsack", "check_ids", "items_text", "readonly"]
-
 
 @dataclass(frozen=True, eq=False)
 class ParsedKnapsack:

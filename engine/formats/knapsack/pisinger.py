@@ -15,8 +15,6 @@ from ..instances import require_instance
 from .parsed import ParsedKnapsack, check_ids, items_text, readonly
 from .words import Row, Words, excerpt, fits, integer, is_integer, refusal, rows_of
 
-__all__ = ["NAME", "parse", "recognize", "written"]
-
 NAME = "pisinger-csv"
 
 _KEYS = ("n", "c", "z", "time")

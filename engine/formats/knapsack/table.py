@@ -10,8 +10,6 @@ import numpy as np
 from .parsed import ParsedKnapsack, check_ids, items_text, readonly
 from .words import Words, excerpt, integer
 
-__all__ = ["NAMES", "parse", "recognize", "written"]
-
 
 @dataclass(frozen=True)
 class _Layout:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from ...errors import ProblemError
 from ..source import require_memory
 
-__all__ = ["Row", "Words", "excerpt", "fits", "integer", "is_integer", "plain_text", "refusal", "rows_of"]
-
 _INT64_MAX = 2**63 - 1
 _MEMORY_PER_BYTE = 24
 _SPACES = b"\t\n\v\f "

@@ -16,21 +16,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "NO_COMPILER",
-    "BOARun",
-    "Edges",
-    "Solved",
-    "affine_scaling",
-    "compiler",
-    "knapsack_rows",
-    "learn_network",
-    "predictor_corrector",
-    "queens",
-    "run_boa",
-    "simplex",
-]
-
 FLAGS = ("-O2", "-std=c99", "-shared", "-fPIC")
 NO_COMPILER = "there is no C compiler on this machine, or none that works"
 _HERE = Path(__file__).parent

@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.context import Checkpoint
 from ...base.problem import Problem
 from ...base.solver import Solver
 from ...errors import InputError, QuintetError, RunFolderError, UntrustedCode
@@ -55,8 +54,6 @@ from ...util.version import version
 from .description import FORMAT, read_description
 from .lock import FolderLock
 from .storage import RunFiles, identity_in, read_arrays, text_digest, write_arrays
-
-__all__ = ["Checkpoint", "RunFolder", "class_of", "described", "foreign_code", "read_problem", "version"]
 
 _HOUR = 3600.0
 
