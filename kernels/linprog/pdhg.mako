@@ -12,6 +12,7 @@
 //
 // Launch: a group of ${block} for each entry of `first` but the last; group g has the lines first[g] .. first[g + 1] - 1 of the
 // matrix (columns for x, rows for y). Where groups have many work-items, each line is shared by a power of two of them.
+${step.declaration()}
 <%def name="matrix()">const GLOBAL i32* first, const GLOBAL i64* starts, const GLOBAL i32* indices, const GLOBAL f64* values</%def>
 <%def name="each_line(*vectors)">
     const i32 begin = first[GROUP_ID];
@@ -97,9 +98,11 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) sum_pieces(const GLOBAL i64* starts, const GLO
         v[behind + GROUP_ID] = sum;
 }
 
-// x -> the next x; reflected = 2 x^ - x. Lines are columns, v is y.
+// x -> the next x; reflected = 2 x^ - x. Lines are columns, v is y. turn counts the iterations of a recording.
 KERNEL LAUNCH_BOUNDS(${block}, 1) primal_step(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* c, const GLOBAL f64* lower,
-    const GLOBAL f64* upper, const GLOBAL f64* anchor, GLOBAL f64* x, GLOBAL f64* reflected, f64 tau, f64 weight) {
+    const GLOBAL f64* upper, const GLOBAL f64* anchor, GLOBAL f64* x, GLOBAL f64* reflected,
+    const GLOBAL step_t* step, i32 turn) {
+    const f64 tau = step->tau, weight = (step->since + turn + 1.0) / (step->since + turn + 2.0);
 ${each_line("v")}
             const f64 old = x[i];
             const f64 moved = old - tau * (c[i] - sum_v);
@@ -111,7 +114,9 @@ ${end_line()}
 
 // y -> the next y. Lines are rows, v is 2 x^ - x.
 KERNEL LAUNCH_BOUNDS(${block}, 1) dual_step(${matrix()}, const GLOBAL f64* v, const GLOBAL f64* row_lower,
-    const GLOBAL f64* row_upper, const GLOBAL f64* anchor, GLOBAL f64* y, f64 sigma, f64 weight) {
+    const GLOBAL f64* row_upper, const GLOBAL f64* anchor, GLOBAL f64* y, const GLOBAL step_t* step,
+    i32 turn) {
+    const f64 sigma = step->sigma, weight = (step->since + turn + 1.0) / (step->since + turn + 2.0);
 ${each_line("v")}
             const f64 old = y[i];
             const f64 t = old - sigma * sum_v;

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.linalg import svds as sparse_svd
 
 import engine
 from engine.generators.linprog import GeneratorOptions, generate
@@ -128,12 +129,15 @@ def test_long_lines_change_the_iterates_by_rounding_alone(device, monkeypatch, b
     assert np.array_equal(shared.solution, split.solution)
 
 
-def test_strips_of_threads_have_the_norm_of_one(monkeypatch):
-    problem = program(3, 60, 90, 0.2)
-    one = scaled(problem).norm
+@pytest.mark.parametrize("family", ["pagerank", "staircase", "sparse"])
+def test_the_bound_of_the_norm_is_close_on_one_thread_and_on_strips(family, monkeypatch):
+    problem = generate(GeneratorOptions(type=family, m=2000, n=6000, seed=1))
+    one = scaled(problem)
+    largest = float(sparse_svd(one.rows, k=1, return_singular_vectors=False, tol=1e-7)[0])
+    assert largest <= one.norm <= min(1.0, 1.025 * largest)  # the power method's 60 passes lacked up to 1.5 %
     monkeypatch.setattr(scaling, "host_cores", lambda: 8)
     monkeypatch.setattr(scaling, "_STRIP_NONZEROS", 50)
-    assert scaled(problem).norm == one
+    assert scaled(problem).norm == one.norm
 
 
 def test_when_a_device_fails_the_others_solve_the_program(device, monkeypatch):

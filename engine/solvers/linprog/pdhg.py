@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...devices import Buffer, Capabilities, Device
+from ...devices import Buffer, Capabilities, Device, Record
+from ...devices.graph import Recordings
 from ...devices.kernels.program import Kernel
 from ...devices.pool.group import Communicator
 from ...devices.pool.slices import SliceLength
@@ -38,6 +39,9 @@ _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36  # when to restart; see _r
 _PROPORTIONAL, _INTEGRAL = 0.99, 0.01  # gains of the controller of the primal weight
 _INTEGRAL_DECAY = 0.3
 _PERIOD = 64  # iterations between two checks
+
+STEP = Record("step", tau="f64", sigma="f64", since="f64")
+"""The step sizes, and the iterations since the last restart."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class PdhgWorker:
         self._since_restart = 0
         self._first_residual = self._last_residual = np.inf
         self._slice = SliceLength(start=_PERIOD, least=_PERIOD)
-        self._memory = Memory(device)
+        self._memory, self._recordings = Memory(device), Recordings(device)
         self._prepared = False
 
     def _prepare(self) -> None:
@@ -116,7 +120,7 @@ class PdhgWorker:
         program = self.program
         m, n = program.rows.shape
         memory = self._memory
-        kernels = device.program("linprog/pdhg", block=self._block)
+        kernels = device.program("linprog/pdhg", **constants(self._block))
         groups = device.capabilities.compute_units * 4
         row_first, column_first = (
             line_groups(part.indptr, self._block, groups) for part in (program.rows, program.columns)
@@ -145,10 +149,11 @@ class PdhgWorker:
         # violations in the units of the program as given
         row_units = memory.put(program.row_scale * program.bound_scale)
         column_units = memory.put(program.column_scale * program.cost_scale)
+        step = self._step = memory.empty((1,), STEP.dtype)
         self._primal_step = kernels.primal_step.bind(
-            **on_columns, v=self._y, anchor=self._x_anchor, x=self._x, reflected=reflected
+            **on_columns, v=self._y, anchor=self._x_anchor, x=self._x, reflected=reflected, step=step
         )
-        self._dual_step = kernels.dual_step.bind(**on_rows, v=reflected, anchor=self._y_anchor, y=self._y)
+        self._dual_step = kernels.dual_step.bind(**on_rows, v=reflected, anchor=self._y_anchor, y=self._y, step=step)
         self._primal_check = kernels.primal_check.bind(
             **on_columns,
             v=self._y,
@@ -201,13 +206,14 @@ class PdhgWorker:
 
     def close(self) -> None:
         """Release the device memory."""
+        self._recordings.forget()
         self._memory.release()
 
     def _put_matrix(self, part: Any, first: NDArray[np.int32]) -> tuple[dict[str, Any], Pieces]:
         """Lines ``first[0]`` to ``first[-1] - 1`` on the device; long ones as pieces that are added up before."""
         put = self._memory.put
         (indptr, indices, values), entries, starts = split_long_lines(part, int(first[0]), int(first[-1]))
-        kernel = self.device.program("linprog/pdhg", block=self._block).sum_pieces
+        kernel = self.device.program("linprog/pdhg", **constants(self._block)).sum_pieces
         pieces = Pieces(self._memory, kernel, self._block, entries, starts, part.shape[1])
         return {
             "first": put(first),
@@ -251,20 +257,24 @@ class PdhgWorker:
         return (found, self.point(), self.differences()) if rays else (found, None, None)
 
     def _iterate(self, count: int) -> None:
-        tau, sigma = self._steps
-        columns, rows, block = self._column_groups, self._row_groups, self._block
-        numbers = range(self._since_restart, self._since_restart + count)
+        self.device.put(np.array([(*self._steps, self._since_restart)], STEP.dtype), self._step)
+        if self._peer is None:
+            self._recordings.run(count, lambda: self._launch(count))
+        else:
+            self._launch(count)
         self._since_restart += count
         self.iteration += count
-        for k in numbers:
-            weight = (k + 1.0) / (k + 2.0)
+
+    def _launch(self, count: int) -> None:
+        columns, rows, block = self._column_groups, self._row_groups, self._block
+        for turn in range(count):
             self._column_pieces.add_up(self._y)
             if columns:
-                self._primal_step(columns, block, tau=tau, weight=weight)
+                self._primal_step(columns, block, turn=turn)
             self._exchange(self._own_columns, self._reflected)
             self._row_pieces.add_up(self._reflected)
             if rows:
-                self._dual_step(rows, block, sigma=sigma, weight=weight)
+                self._dual_step(rows, block, turn=turn)
             self._exchange(self._own_rows, self._y)
 
     def check(self) -> PdhgMeasures:
@@ -369,9 +379,14 @@ def _not_empty(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.size else np.zeros(1, array.dtype)
 
 
+def constants(block: int) -> dict[str, Any]:
+    """Of the template."""
+    return {"block": block, "step": STEP}
+
+
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """The template with its constants for one device."""
-    yield "linprog/pdhg", {"block": group_size(capabilities)}
+    yield "linprog/pdhg", constants(group_size(capabilities))
 
 
 _GROUP_NONZEROS = 2048

@@ -7,6 +7,7 @@ RAL-TR-2001-034, by powers of two, so that no digit is lost.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -205,29 +206,39 @@ def _submatrix(matrix: Matrix, rows: NDArray[np.int64], columns: NDArray[np.int6
 
 def equilibrate(matrix: Matrix, passes: int = 12) -> tuple[Vector, Vector]:
     """Powers of two that bring the largest entry of every row and column near one."""
+    if isinstance(matrix, sp.csr_array):
+        rows, columns = even_out(matrix, sp.csr_array(matrix.T), passes)
+        return np.exp2(np.round(np.log2(rows))), np.exp2(np.round(np.log2(columns)))
     m, n = matrix.shape
     rows, columns = np.ones(m), np.ones(n)
-    if isinstance(matrix, sp.csr_array):
-        size = abs(matrix)
-        by_column = sp.csc_array(size)
-        for _ in range(passes):
-            in_rows = _segment_max(size.data * columns[size.indices], size.indptr, m) * rows
-            in_columns = _segment_max(by_column.data * rows[by_column.indices], by_column.indptr, n) * columns
-            if max(np.abs(in_rows - 1.0).max(), np.abs(in_columns - 1.0).max()) < _EVEN:
-                break
-            rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
-            columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
-    else:
-        in_rows, in_columns = _largest(matrix, axis=1), _largest(matrix, axis=0)
-        for turn in range(passes):
-            if turn:
-                scaled = np.abs(matrix) * rows[:, None] * columns
-                in_rows, in_columns = scaled.max(axis=1), scaled.max(axis=0)
-            if in_rows.min() > 0.25 and in_columns.min() > 0.25 and in_rows.max() < 64 and in_columns.max() < 64:
-                break
-            rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
-            columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
+    in_rows, in_columns = _largest(matrix, axis=1), _largest(matrix, axis=0)
+    for turn in range(passes):
+        if turn:
+            scaled = np.abs(matrix) * rows[:, None] * columns
+            in_rows, in_columns = scaled.max(axis=1), scaled.max(axis=0)
+        if in_rows.min() > 0.25 and in_columns.min() > 0.25 and in_rows.max() < 64 and in_columns.max() < 64:
+            break
+        rows /= np.sqrt(np.where(in_rows > 0, in_rows, 1.0))
+        columns /= np.sqrt(np.where(in_columns > 0, in_columns, 1.0))
     return np.exp2(np.round(np.log2(rows))), np.exp2(np.round(np.log2(columns)))
+
+
+def even_out(
+    matrix: Any, transposed: Any, passes: int, poll: Callable[[], None] = lambda: None
+) -> tuple[Vector, Vector]:
+    """Factors that bring the largest entry of every row and column of a sparse matrix near one (Ruiz)."""
+    m, n = matrix.shape
+    rows, columns = np.ones(m), np.ones(n)
+    by_row, by_column = np.abs(matrix.data), np.abs(transposed.data)
+    for _ in range(passes):
+        poll()
+        in_rows = _segment_max(by_row * columns[matrix.indices], matrix.indptr, rows)
+        in_columns = _segment_max(by_column * rows[transposed.indices], transposed.indptr, columns)
+        if max(np.abs(values - 1.0).max(initial=0.0) for values in (in_rows, in_columns)) < _EVEN:
+            break
+        rows /= np.sqrt(in_rows)
+        columns /= np.sqrt(in_columns)
+    return rows, columns
 
 
 def _largest(matrix: Vector, axis: int) -> Vector:
@@ -235,13 +246,13 @@ def _largest(matrix: Vector, axis: int) -> Vector:
     return np.asarray(np.maximum(matrix.max(axis=axis), -matrix.min(axis=axis)))
 
 
-def _segment_max(values: Vector, starts: NDArray[np.integer], count: int) -> Vector:
-    """The largest value of each segment, 0 for an empty one."""
-    out = np.zeros(count)
+def _segment_max(values: Vector, starts: NDArray[np.integer], factors: Vector) -> Vector:
+    """The largest value of each segment times its factor, 1 for an empty one."""
+    out = np.ones(factors.size)
     filled = np.flatnonzero(np.diff(starts) > 0)
     if filled.size:
-        out[filled] = np.maximum.reduceat(values, starts[:-1][filled])
-    return out
+        out[filled] = np.maximum.reduceat(values, starts[:-1][filled]) * factors[filled]
+    return np.where(out > 0.0, out, 1.0)
 
 
 @dataclass(frozen=True)
