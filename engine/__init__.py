@@ -23,35 +23,6 @@ _MODULES = {
     "base.result": ("Result", "Status"),
     "runs.folder.run_folder": ("RunFolder",),
     "runs.run": ("Run",),
-    "errors": (
-        "AuditError",
-        "BackendUnavailable",
-        "ClusterError",
-        "ClusterWarning",
-        "ConvergenceWarning",
-        "DataWarning",
-        "DeviceError",
-        "DeviceLost",
-        "DeviceNotFound",
-        "InfeasibleWarning",
-        "InputError",
-        "KernelArgumentError",
-        "KernelBoundsError",
-        "KernelError",
-        "ObserverWarning",
-        "OptionError",
-        "OutOfDeviceMemory",
-        "OutputError",
-        "ProblemError",
-        "ProofError",
-        "QuintetError",
-        "QuintetWarning",
-        "RecordingError",
-        "RelaxationWarning",
-        "RunFolderError",
-        "StorageWarning",
-        "UntrustedCode",
-    ),
     "base.problem": ("Problem",),
     "verification": ("Verification", "verify"),
 }
@@ -94,33 +65,7 @@ if TYPE_CHECKING:
     from .base.problem import Problem as Problem
     from .base.result import Result as Result
     from .base.result import Status as Status
-    from .errors import AuditError as AuditError
-    from .errors import BackendUnavailable as BackendUnavailable
-    from .errors import ClusterError as ClusterError
-    from .errors import ClusterWarning as ClusterWarning
-    from .errors import ConvergenceWarning as ConvergenceWarning
-    from .errors import DataWarning as DataWarning
-    from .errors import DeviceError as DeviceError
-    from .errors import DeviceLost as DeviceLost
-    from .errors import DeviceNotFound as DeviceNotFound
-    from .errors import InfeasibleWarning as InfeasibleWarning
-    from .errors import InputError as InputError
-    from .errors import KernelArgumentError as KernelArgumentError
-    from .errors import KernelBoundsError as KernelBoundsError
-    from .errors import KernelError as KernelError
-    from .errors import ObserverWarning as ObserverWarning
-    from .errors import OptionError as OptionError
-    from .errors import OutOfDeviceMemory as OutOfDeviceMemory
-    from .errors import OutputError as OutputError
-    from .errors import ProblemError as ProblemError
-    from .errors import ProofError as ProofError
-    from .errors import QuintetError as QuintetError
-    from .errors import QuintetWarning as QuintetWarning
-    from .errors import RecordingError as RecordingError
-    from .errors import RelaxationWarning as RelaxationWarning
-    from .errors import RunFolderError as RunFolderError
-    from .errors import StorageWarning as StorageWarning
-    from .errors import UntrustedCode as UntrustedCode
+    from .errors import *  # noqa: F403 - those of its __all__
     from .runs.folder.run_folder import RunFolder as RunFolder
     from .runs.observers import ProgressBar as ProgressBar
     from .runs.run import Run as Run
@@ -179,6 +124,8 @@ else:
 
         if name in _HOMES:
             return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        if name in _errors().__all__:
+            return getattr(_errors(), name)
         if name == "__version__":
             from .util.version import version
 
@@ -196,6 +143,11 @@ else:
                 return found.load() if isinstance(found, LazyImport) else found
         raise AttributeError(f"module '{__name__}' has no attribute {name!r}")
 
+    def _errors():
+        import importlib
+
+        return importlib.import_module(f"{__name__}.errors")
+
     def __dir__():
         """The public names alone."""
         return sorted({*_public(), "__doc__", "__file__", "__name__", "__path__"})
@@ -206,4 +158,4 @@ else:
         from .solvers import public_names
 
         adapters = (name for name, found in PUBLIC.items() if found.is_usable())
-        return [*_HOMES, *_PACKAGES, "__version__", *public_names(), *adapters]
+        return [*_HOMES, *_errors().__all__, *_PACKAGES, "__version__", *public_names(), *adapters]

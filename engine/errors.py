@@ -50,9 +50,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = [
+__all__ = [  # what ``import engine`` offers, too
     "AuditError",
     "BackendUnavailable",
+    "ClusterError",
     "ClusterWarning",
     "ConvergenceWarning",
     "DataWarning",
@@ -68,7 +69,6 @@ __all__ = [
     "OptionError",
     "OutOfDeviceMemory",
     "OutputError",
-    "PeerFailed",
     "ProblemError",
     "ProofError",
     "QuintetError",
@@ -78,8 +78,6 @@ __all__ = [
     "RunFolderError",
     "StorageWarning",
     "UntrustedCode",
-    "issue_warning",
-    "nearest",
 ]
 
 

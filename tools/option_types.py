@@ -23,8 +23,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
 from numpy.typing import NDArray
-
-__all__ = ["AnyOptions", "BOAOptions", "BatchOptions", "LinearProgramOptions"]
 '''
 
 BATCH = '''
