@@ -73,8 +73,8 @@ def search(problem: BOA, options: Options, run: RunContext, make: MakeIslands, d
     """As :func:`solve`, with islands that ``make`` makes; ``devices`` is what ``islands = devices`` stands for."""
     additions = [addition for addition, _ in _additions(problem, options)]
     record = Record(problem.fitness, "; with ".join(["Bayesian optimization algorithm", *additions]))
-    run.offer(lambda status: problem.answer(record.result(status)))
     target = problem.fitness.best_key if options.target is None else problem.fitness.key(options.target)
+    run.offer(lambda status: _end(problem, options, run, record, target, status))
     try:
         status = _populations(problem, options, run, record, make, devices, target)
     except StopRequested as stop:
@@ -84,6 +84,11 @@ def search(problem: BOA, options: Options, run: RunContext, make: MakeIslands, d
             raise
         run.notice(f"the run ends with its best so far: {error}", level="warning")
         status = Status.INTERRUPTED
+    return _end(problem, options, run, record, target, status)
+
+
+def _end(problem: BOA, options: Options, run: RunContext, record: Record, target: int | None, status: Status) -> Result:
+    """The result, after what the user should know of how the run ended."""
     record.notice_if_surpassed(run)
     reached = None if record.is_surpassed else _reached(record, target)  # also by what was left undone at a limit
     if reached is not None:
