@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
+import threading
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,15 @@ from ..base.option_models import Given, validated
 from ..base.problem import Problem
 from ..base.solver import Generator
 from ..devices import select
+from ..devices.host import host_cores
 from ..errors import InputError, OptionError, QuintetError, nearest
+from ..events import Event
 from ..runs.observers import ProgressBar
+from ..runs.run import Run
 from ..settings import config
 from ..solvers import discover
 from ..util.files import reason_of
+from ..util.paths import folder_of
 from ..util.text import number_text, printable
 from . import tables
 from .control import Controls
@@ -35,21 +42,36 @@ from .options import (
 )
 from .samples import Outcome, load, samples
 
+_POLL_SECONDS = 0.05
+
 
 @click.command()
 @options(backend_option, devices_option, time_limit_option, debug_option)
 def demo(**arguments: Any) -> int:
-    """Solve the bundled samples, one per solver, and check the answers."""
+    """Solve the bundled samples, one per solver, and check the answers: as many at a time as there are cores."""
     paths = samples()
     settings = config.resolve(arguments).settings
     select(settings.backend, settings.devices)  # no device is one trouble, not one for each sample
-    outcomes: list[Outcome] = []
-    with Controls() as controls:
-        for path in paths:
-            if controls.interrupted:
-                outcomes.append(Outcome(path.stem, None, None, "not run"))
-            else:
-                outcomes.append(_demonstrate(path, arguments, controls))
+    shown = sorted(paths, key=_bytes_of_kernels, reverse=True)  # what compiles longest begins first
+    waiting, begun = iter(shown), dict[Path, _Demonstration]()
+
+    def begin_more(controls: Controls) -> None:
+        while sum(not one.has_ended() for one in begun.values()) < host_cores():
+            path = next(waiting, None)
+            if path is None or controls.interrupted:
+                return
+            with controls.starting():
+                begun[path] = _Demonstration(path, arguments)
+
+    with Controls() as controls, contextlib.ExitStack() as stack:
+        for path in shown:
+            begin_more(controls)
+            if path in begun:
+                stack.callback(begun[path].close)
+                begun[path].show(controls)
+                while not begun[path].has_ended(_POLL_SECONDS):
+                    begin_more(controls)
+    outcomes = [begun[path].outcome() if path in begun else Outcome(path.stem, None, None, "not run") for path in paths]
     tables.print_table(
         ("sample", "solver", "status", "objective", "known optimum", "seconds", ""),
         [_outcome_row(outcome) for outcome in outcomes],
@@ -57,28 +79,70 @@ def demo(**arguments: Any) -> int:
     return 0 if all(outcome.right for outcome in outcomes) else 1
 
 
-def _demonstrate(path: Path, arguments: dict[str, Any], controls: Controls) -> Outcome:
-    """Solve one sample, with a progress bar."""
-    problem: Problem | None = None
-    bar = ProgressBar()
-    try:
-        problem, resolved = load(path, arguments)
-        print(printable(f"{path.stem}: {problem.describe()}"), file=sys.stderr, flush=True)
-        settings = resolved.settings
-        with Engine(settings.backend, settings.devices, config_file=path) as owner:
-            with controls.starting():
-                running = owner.start(problem, on_event=bar, time_limit=settings.time_limit)
-                controls.attach(running)
-            while not running.join(0.5):
-                pass
-            return Outcome(path.stem, problem, running.outcome())
-    except QuintetError as error:
-        return Outcome(path.stem, problem, None, str(error))
-    except Exception as error:  # one sample's bug must not hide the others' answers
-        traceback.print_exception(error)
-        return Outcome(path.stem, problem, None, f"{type(error).__name__}: {error}")
-    finally:
-        bar.close()
+def _bytes_of_kernels(sample: Path) -> int:
+    """Of the templates of a sample's solver, after which it is called."""
+    return sum(path.stat().st_size for path in (folder_of("kernels") / sample.stem).glob("*.mako"))
+
+
+class _Demonstration:
+    """One sample, which is being solved; its progress bar begins when it is the one that is shown."""
+
+    def __init__(self, path: Path, arguments: dict[str, Any]) -> None:
+        self._name = path.stem
+        self._problem: Problem | None = None
+        self._error = ""
+        self._run: Run | None = None
+        self._engine: Engine | None = None
+        self._bar: ProgressBar | None = None
+        self._events: list[Event] = []  # before it is shown
+        self._lock = threading.Lock()
+        with self._noting_errors():
+            self._problem, resolved = load(path, arguments)
+            settings = resolved.settings
+            self._engine = Engine(settings.backend, settings.devices, config_file=path)
+            self._run = self._engine.start(self._problem, on_event=self._note, time_limit=settings.time_limit)
+
+    @contextlib.contextmanager
+    def _noting_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except QuintetError as error:
+            self._error = str(error)
+        except Exception as error:  # one sample's bug must not hide the others' answers
+            traceback.print_exception(error)
+            self._error = f"{type(error).__name__}: {error}"
+
+    def _note(self, event: Event) -> None:
+        with self._lock:
+            if self._bar is None:
+                self._events.append(event)
+            else:
+                self._bar(event)
+
+    def show(self, controls: Controls) -> None:
+        if self._problem is not None:
+            print(printable(f"{self._name}: {self._problem.describe()}"), file=sys.stderr, flush=True)
+        if self._run is not None:
+            controls.attach(self._run)
+        with self._lock:
+            self._bar = ProgressBar()
+            for event in self._events:
+                self._bar(event)
+
+    def has_ended(self, timeout: float = 0.0) -> bool:
+        return self._run is None or self._run.join(timeout)
+
+    def outcome(self) -> Outcome:
+        result = None
+        with self._noting_errors():
+            result = None if self._run is None else self._run.outcome()
+        return Outcome(self._name, self._problem, result, self._error)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        if self._engine is not None:
+            self._engine.close()
 
 
 def _outcome_row(outcome: Outcome) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def test_barriers_are_left_out_only_where_every_group_has_one_work_item(device, 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore::engine.errors.QuintetWarning")
 def test_optimised_kernels_give_what_unoptimised_ones_give(device, monkeypatch, name):
-    monkeypatch.setattr(opencl, "Beside", lambda index: None)  # they are optimised before they run
+    monkeypatch.setattr(opencl, "beside_of", lambda index: None)  # they are optimised before they run
     problem, options = CASES[name]
     answers = []
     for flags in ("-cl-opt-disable", ""):

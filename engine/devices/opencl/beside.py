@@ -20,7 +20,6 @@ import select
 import subprocess
 import sys
 import threading
-import weakref
 from typing import Any
 
 from ..kernels.cache import alone, folder, keep, kept
@@ -75,16 +74,16 @@ class Beside:
 
     def __init__(self, index: int) -> None:
         self.works = True
+        self.runs = 0
         self._index = index
         self._changed = threading.Condition()
         self._asked: dict[str, list[tuple[set[int], int]]] = {}
-        self._jobs: list[tuple[int, bytes]] = []  # by their lengths; the process is at one more
+        self._jobs: list[tuple[int, int, bytes]] = []  # those of later runs last, then the longest; one more is done
         self._done: set[str] = set()
         self._sent: set[str] = set()
         self._is_busy = False
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
-        _ALL.add(self)
 
     def has(self, source: Source, entry: str, block: int) -> bool:
         """Whether a kernel need not be waited for any more."""
@@ -110,7 +109,7 @@ class Beside:
                     self._sent.add(source.digest)
                     keep(text, source.text.encode())
                 job = json.dumps([name, source.template, str(folder() / text), entry, grid, block])
-                bisect.insort(self._jobs, (len(source.text), f"{job}\n".encode()))
+                bisect.insort(self._jobs, (self.runs, len(source.text), f"{job}\n".encode()))
                 if not self._is_busy:
                     self._send()
 
@@ -121,7 +120,7 @@ class Beside:
             if self._is_busy:
                 child = self._process or self._start()
                 assert child.stdin is not None
-                child.stdin.write(self._jobs.pop()[1])
+                child.stdin.write(self._jobs.pop()[-1])
         except (OSError, RuntimeError, ValueError):  # it cannot be started, or has just ended, as is heard soon
             if self._process is None:
                 self._end(works=False)
@@ -176,12 +175,23 @@ class Beside:
             listener.join()
 
 
-_ALL: weakref.WeakSet[Beside] = weakref.WeakSet()
+_FOUND: dict[tuple[object, ...], Beside] = {}
+"""By the index of their device, and the folders of the caches."""
+
+
+def beside_of(index: int) -> Beside:
+    """One for all that open a device, unless it has failed; what is asked from now on comes first."""
+    key = (index, folder(), os.environ.get("POCL_CACHE_DIR"))
+    found = _FOUND.get(key)
+    if found is None or not found.works:
+        found = _FOUND[key] = Beside(index)
+    found.runs += 1
+    return found
 
 
 def finish() -> None:
     """Wait until the processes beside have done what they were asked."""
-    for one in list(_ALL):
+    for one in list(_FOUND.values()):
         one.finish()
 
 

@@ -24,7 +24,7 @@ from ..info import Capabilities, DeviceInfo, MemoryInfo
 from ..kernels.cache import alone, keep, kept, note_build
 from ..kernels.program import Kernel, Signature, signatures
 from ..kernels.source import Source, compiler_location, dump
-from .beside import UNOPTIMIZED, Beside, can_be_guarded, guarded, is_optimized
+from .beside import UNOPTIMIZED, Beside, beside_of, can_be_guarded, guarded, is_optimized
 from .listing import list_devices, native_devices, pyopencl
 from .queue import OpenCLQueue
 
@@ -80,6 +80,8 @@ class _Context:
 
 _CONTEXTS: weakref.WeakValueDictionary[int, _Context] = weakref.WeakValueDictionary()
 """Those in use, by the index of their device."""
+_KEPT: list[cl.Context] = []
+"""One of a CPU that is never closed: PoCL reads its library of functions (0.4 s) anew once all contexts have been."""
 _OPENING = threading.Lock()
 
 
@@ -94,6 +96,8 @@ def _context_of(index: int, native: cl.Device, part: cl.Device) -> _Context:
         return _Context(pyopencl().Context([part]))
     with _OPENING:
         found = _CONTEXTS.get(index)
+        if not _KEPT:
+            _KEPT.append(pyopencl().Context([native]))
         if found is None:
             found = _CONTEXTS[index] = _Context(pyopencl().Context([native]))
         return found
@@ -123,7 +127,7 @@ class OpenCLDevice(Device):
             raise DeviceError(f"cannot open {info.id} ({info.name}): {error}") from error
         unoptimized = UNOPTIMIZED in os.environ.get("POCL_EXTRA_BUILD_FLAGS", "")
         if starts_quickly and self._is_pocl and not (unoptimized or checked() or self._shared.beside):
-            self._shared.beside = Beside(info.index)
+            self._shared.beside = beside_of(info.index)
         self.allocated_bytes: int = 0
         self._owned.stack.callback(self.sync)
 
