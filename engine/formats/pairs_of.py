@@ -58,8 +58,9 @@ def weighted_pairs(given: Any, n: int | None, what: str, *, adds: bool = False) 
     is_square = len(listed) > 0 and all(isinstance(row, list) and len(row) == len(listed) for row in listed)
     if is_square and (adds or len(listed) > 3):  # else they are edges
         return weighted_pairs(np.array(terms, object), n, what, adds=adds)
-    if any(len(term) not in (2, 3) for term in terms):
-        raise ProblemError(f"a list must hold pairs, or pairs with a weight; got {terms[0]!r}")
+    odd = next((term for term in terms if len(term) not in (2, 3)), None)
+    if odd is not None:
+        raise ProblemError(f"a list must hold pairs, or pairs with a weight; got {odd!r}")
     return _of_list([(*term, 1.0) if len(term) == 2 else term for term in terms], n, what, adds)
 
 

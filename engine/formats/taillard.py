@@ -129,7 +129,8 @@ def _vrf(lines: list[tuple[int, str]], path: str | Path | None) -> ParsedFlowsho
                 _refuse_job_shop(numbers, machines, machine)
                 raise ProblemError(
                     f"job {job} must give its times as pairs of machine and time, machines in order; "
-                    f"got machine {named} for {machine}",
+                    f"got machine {named} for {machine}; a row of times for each machine follows the lines "
+                    "'number of jobs, number of machines :', the two numbers, and 'processing times :'",
                     path,
                     numbers.line,
                 )

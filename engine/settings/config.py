@@ -185,7 +185,7 @@ def option_hint(name: str, solver: Solver, problem: type[Problem] | None = None)
         classes = [kind.__name__ for kind in solver.instance_classes if name in solver.options_model(kind).model_fields]
         return f"; it applies to {', '.join(classes)}, not to {problem.__name__}" if problem is not None else ""
     owners = [other.name for other in discover().values() if name in other.option_names]
-    return f"; it is an option of {', '.join(owners)}, not of {solver.name}" if owners else ""
+    return f"; it is an option of {', '.join(owners)}" if owners else ""
 
 
 def _arguments(arguments: Mapping[str, Any]) -> dict[str, Given]:

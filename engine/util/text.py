@@ -71,6 +71,17 @@ def shown(value: object) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
+def array_fault(given: Any, error: Exception) -> str:
+    """Why something is no array, which NumPy says in ``error``: rows of unequal length are named by their numbers."""
+    if "inhomogeneous" not in str(error):
+        return str(error)
+    sizes = [len(row) if hasattr(row, "__len__") else 1 for row in given]
+    odd = next((index for index, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is None:
+        return "it holds both numbers and lists, or lists of several lengths"
+    return f"row {odd} has {sizes[odd]} entries, row 0 has {sizes[0]}"
+
+
 def in_utf8(text: str) -> str:
     """The text with ``?`` in place of what UTF-8 cannot hold: bytes of a file's name that are not UTF-8."""
     return text.encode(errors="replace").decode()

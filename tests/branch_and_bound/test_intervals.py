@@ -58,6 +58,8 @@ def test_a_window_that_does_not_tile_the_ring_is_refused(device):
             engine_of(device).solve(Queens(6), strategy="search", window=window, ivms=ivms)
     with pytest.raises(OptionError, match="window_begin must be less than the number of IVMs, 128; got 128"):
         engine_of(device).solve(Queens(6), strategy="adapt", window_begin=128, ivms=128)
+    with pytest.raises(OptionError, match="window is for the strategies search, large and adapt; got siblings"):
+        engine_of(device).solve(Queens(6), window=4)
 
 
 def test_the_papers_hypercube_is_fours_and_an_eight():

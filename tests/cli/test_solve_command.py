@@ -234,7 +234,7 @@ def test_a_word_after_an_option_is_its_value_only_if_the_problems_solver_says_so
     [
         (["tally.txt", "--board", "3"], "unknown option '--board'; it applies to Score, not to Tally"),
         (["tally.txt", "--aload", "3"], "unknown option '--aload'; did you mean '--aloud'?"),
-        (["--board", "small.txt"], "unknown option '--board'; it is an option of tallying, not of counting"),
+        (["--board", "small.txt"], "unknown option '--board'; it is an option of tallying"),
         (["--board", "nowhere.txt"], "no problem: name a FILE"),
     ],
 )

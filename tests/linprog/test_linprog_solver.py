@@ -54,6 +54,7 @@ def test_results_have_scipys_fields_signs_and_values(device):
         ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[0, np.inf]]), "b_ub": [1.0]}, "A_ub .* got inf in row 0, column 1"),
         ({"c": [1.0, 1.0], "A_ub": sp.csr_array([[1j, 0]]), "b_ub": [1.0]}, "real numbers; got one of complex128"),
         ({"c": [1.0, 1.0], "A_ub": [[1.0, 2.0], [1.0]], "b_ub": [1.0, 2.0]}, "row 1 has 1 entries, row 0 has 2"),
+        ({"c": [1.0, [1.0]]}, "it holds both numbers and lists"),
         ({"c": None}, "c must be a dense array of numbers; got None"),
         ({"c": [1.0], "bounds": "abc"}, "got the text 'abc'"),
         ({"c": [1.0], "options": "maxiter"}, "options must be a dictionary; got str"),

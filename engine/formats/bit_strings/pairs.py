@@ -84,7 +84,7 @@ def read_dimacs_graph(lines: Lines) -> Parsed:
     """DIMACS graphs, ``p edge n m`` and lines ``e u v``, to be cut; an edge that is given twice is one."""
     row = lines.behind_comments("the line 'p edge'")
     if len(row) != 4:
-        raise lines.error(f"the problem line must be 'p {row[1]} vertices edges'")
+        raise lines.error("the problem line must be 'p edge vertices edges'")
     n, count = lines.whole(row[2], "the number of vertices"), lines.whole(row[3], "the number of edges")
     lines.genes(n, "the number of vertices")
     edges: dict[tuple[int, int], None] = {}

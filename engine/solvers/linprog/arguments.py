@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ProblemError
 from ...formats.linear_program import INFINITY
+from ...util.text import array_fault
 
 
 class _Sparse:
@@ -49,7 +50,7 @@ def vector(values: ArrayLike, noun: str) -> Vector:
     try:
         array = np.array(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise ProblemError(f"{noun} must be an array of numbers: {error}") from error
+        raise ProblemError(f"{noun} must be an array of numbers: {array_fault(values, error)}") from error
     if array.ndim == 2 and 1 in array.shape:  # SciPy takes these too
         array = array.reshape(-1)
     if array.ndim > 1:
@@ -85,8 +86,7 @@ def side(matrix: Any, sides: ArrayLike | None, n: int, suffix: str) -> tuple[Mat
         try:
             kept = np.array(matrix, np.float64)
         except (TypeError, ValueError) as error:
-            why = _ragged(matrix) or str(error)
-            raise ProblemError(f"A_{suffix} must be a matrix of numbers: {why}") from error
+            raise ProblemError(f"A_{suffix} must be a matrix of numbers: {array_fault(matrix, error)}") from error
         if kept.size == 0 and kept.ndim < 2:
             kept = kept.reshape(0, n)
         elif kept.ndim == 1:
@@ -104,16 +104,6 @@ def side(matrix: Any, sides: ArrayLike | None, n: int, suffix: str) -> tuple[Mat
 
 def _kind(value: Any) -> str:
     return "None" if value is None else f"a sparse array of shape {value.shape}"
-
-
-def _ragged(matrix: Any) -> str | None:
-    """What is wrong with rows of different lengths."""
-    if not isinstance(matrix, (list, tuple)) or not all(isinstance(row, (list, tuple, np.ndarray)) for row in matrix):
-        return None
-    odd = next((i for i, row in enumerate(matrix) if len(row) != len(matrix[0])), None)
-    if odd is None:
-        return None
-    return f"row {odd} has {len(matrix[odd])} entries, row 0 has {len(matrix[0])}"
 
 
 def require_finite(matrix: Matrix, noun: str) -> None:
@@ -153,7 +143,7 @@ def bounds_of(bounds: Any, n: int) -> tuple[Vector, Vector]:
         rows = [[np.nan if entry is None else entry for entry in np.ravel(np.array(pair, object))] for pair in pairs]
         array = np.array(rows, np.float64)
     except (TypeError, ValueError) as error:
-        raise ProblemError(f"bounds must be pairs of numbers or None: {error}") from error
+        raise ProblemError(f"bounds must be pairs of numbers or None: {array_fault(bounds, error)}") from error
     if array.shape == (2, n) and n != 2:
         raise ProblemError(f"bounds must be a pair, or {n} pairs (shape ({n}, 2)); got shape {array.shape}")
     if array.shape not in ((n, 2), (1, 2)):

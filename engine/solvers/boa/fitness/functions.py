@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
 from ....errors import ProblemError
-from ....util.text import shown
+from ....util.text import array_fault, shown
 
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.int64]
@@ -106,7 +106,7 @@ def real_values(raw: Any, name: str) -> NDArray[np.float64]:
             raise TypeError("complex numbers have no order")
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ProblemError(f"{name} must be real numbers: {error}") from error
+        raise ProblemError(f"{name} must be real numbers: {array_fault(raw, error)}") from error
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....base.problem import require_arrays
 from ....errors import OptionError, ProblemError
 from ....formats.instances import instance_name, located
-from ....util.text import counted
+from ....util.text import array_fault, counted
 from ..tree import LARGEST_TREE, PermutationProblem
 
 Order = NDArray[np.int64]
@@ -143,7 +143,7 @@ def whole_matrix(
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ProblemError(f"{what} must be a matrix of integers: {error}") from error
+        raise ProblemError(f"{what} must be a matrix of integers: {array_fault(values, error)}") from error
     if array.ndim != 2 or array.size == 0:
         raise ProblemError(f"{what} must be a matrix with at least one entry; got an array of shape {array.shape}")
     if array.dtype.kind == "f":

@@ -13,6 +13,7 @@ from typing_extensions import override
 from ....base.problem import InstanceOption, frozen
 from ....errors import ProblemError
 from ....formats import tardiness
+from ....util.text import array_fault
 from ..tree import DeviceTree, Kept, Tree
 from .arrays import OrderProblem, require_no_choice, require_size, whole_matrix
 from .linear_assignment import LARGEST_SUM, assignment, costs_of_columns
@@ -66,13 +67,16 @@ class Tardiness(OrderProblem):
     def __init__(self, times: ArrayLike, weights: ArrayLike, due: ArrayLike, name: str | None = None) -> None:
         vectors: list[NDArray[Any]] = []
         try:
-            vectors += map(np.asarray, (times, weights, due))
+            for given in (times, weights, due):
+                vectors.append(np.asarray(given))
             stacked = np.stack(vectors)
         except TypeError as error:  # dates, say, which have no type in common with numbers
             kinds = ", ".join(str(vector.dtype) for vector in vectors)
             raise ProblemError(f"times, weights and due dates must be integers; got arrays of {kinds}") from error
         except ValueError as error:
-            raise ProblemError(f"times, weights and due dates must be vectors of one length: {error}") from error
+            raise ProblemError(
+                f"times, weights and due dates must be vectors of one length: {array_fault(given, error)}"
+            ) from error
         matrix = whole_matrix(stacked, "times, weights and due dates", ("row", "job"), least=None)
         if (matrix < 0).any():
             row, job = np.argwhere(matrix < 0)[0]

@@ -67,6 +67,10 @@ class VictimSelection:
     each: bool = False
 
     def __post_init__(self) -> None:
+        if self.window is not None and self.strategy not in ("search", "large", "adapt"):
+            raise OptionError(f"window is for the strategies search, large and adapt; got {self.strategy}")
+        if self.begin and self.strategy != "adapt":
+            raise OptionError(f"window_begin is for the strategy adapt; got {self.strategy}")
         if self.window is not None and self.ivms % self.window:
             raise OptionError(f"window must divide the number of IVMs, {self.ivms}; got {self.window}")
         if self.begin >= self.ivms:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....devices.host import host_cores
 from ....errors import ProblemError
 from ....numerics.blas_threads import one_thread
+from ....util.text import array_fault
 from ..arguments import infinite_from
 from ..data import KeptBasis
 from ..forms.standard import equilibrate
@@ -66,7 +67,12 @@ class Family:
     @classmethod
     def varied(cls, problem: LinearProgram, given: Mapping[str, ArrayLike | None], dense: bool = True) -> Family:
         """The programs that have the matrix of one, and vectors of their own."""
-        arrays = {name: np.asarray(values, np.float64) for name, values in given.items() if values is not None}
+        arrays: dict[str, Vector] = {}
+        for name, values in given.items():
+            try:
+                arrays |= {} if values is None else {name: np.asarray(values, np.float64)}
+            except (TypeError, ValueError) as error:
+                raise ProblemError(f"{name} must be an array of numbers: {array_fault(values, error)}") from error
         if not arrays:
             raise ProblemError(f"one program needs at least one of {', '.join(VARYING)} as an array for many")
         counts = {array.shape[0] if array.ndim == 2 else -1 for array in arrays.values()}
