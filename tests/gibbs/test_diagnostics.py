@@ -43,14 +43,13 @@ def test_every_diagnostic_is_arvizs(arviz, shape, rho):
 
 def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_arrays():
     rows = np.random.default_rng(2).standard_normal((37, 3, 5)) * 3 + 7
-    draws = Draws(3, 5, np.array([4, 1]), 1 << 30)
+    draws = Draws.none(3, 5, np.array([4, 1]), 1 << 30)
     for part in np.split(rows, [1, 1, 9, 20]):
-        draws.add(part)
+        draws = draws.with_rows(part)
     mean, sd = draws.overall()
     assert mean == pytest.approx(rows.mean(axis=(0, 1)))
     assert sd == pytest.approx(rows.reshape(-1, 5).std(axis=0, ddof=1))
-    again = Draws(3, 5, np.array([4, 1]), 1 << 30)
-    again.restore(draws.arrays_at(draws.mark()))
+    again = Draws.none(3, 5, np.array([4, 1]), 1 << 30).with_arrays(draws.arrays())
     for one in (draws, again):
         assert np.array_equal(one.all(), rows.transpose(1, 0, 2))
         assert np.array_equal(one.some(), rows.transpose(1, 0, 2)[:, :, [4, 1]])
@@ -59,14 +58,13 @@ def test_moments_taken_batch_by_batch_are_those_of_all_draws_and_come_back_from_
 
 def test_draws_that_do_not_fit_are_thinned_evenly():
     rows = np.arange(200.0).reshape(100, 1, 2)
-    draws = Draws(1, 2, None, 8 * 2 * 30)
-    marks = []
+    draws = Draws.none(1, 2, None, 8 * 2 * 30)
+    earlier = []
     for part in np.array_split(rows, 7):
-        draws.add(part)
-        marks.append((draws.every, draws.mark()))
-    assert [every for every, _ in marks] == [1, 1, 2, 2, 4, 4, 4]
-    again = Draws(1, 2, None, 8 * 2 * 30)
-    again.restore(draws.arrays_at(marks[1][1]))  # from before they were thinned
+        draws = draws.with_rows(part)
+        earlier.append(draws)
+    assert [one.every for one in earlier] == [1, 1, 2, 2, 4, 4, 4]
+    again = Draws.none(1, 2, None, 8 * 2 * 30).with_arrays(earlier[1].arrays())  # from before they were thinned
     assert np.array_equal(again.all()[0], rows[:30, 0])
     assert again.is_whole()
     assert np.array_equal(draws.all()[0], rows[::4, 0])
@@ -138,12 +136,11 @@ def test_the_energy_of_a_trajectory_is_the_density_of_its_end_and_of_the_momenta
 @pytest.mark.parametrize("apart", [False, True])  # the same number in all chains, or one of its own in each
 def test_a_coefficient_that_never_moves_has_not_mixed(apart):
     rows = np.random.default_rng(7).normal(size=(500, 4, 3))  # an intercept and two coefficients
-    statistics = Draws(4, 8, None, 1 << 20)
-    statistics.add(np.exp(np.random.default_rng(8).normal(size=(500, 4, 8))))
+    others = np.exp(np.random.default_rng(8).normal(size=(500, 4, 8)))
+    statistics = Draws.none(4, 8, None, 1 << 20).with_rows(others)
     for value, good in ((0.0, True), (0.1, False)):  # a coefficient that is not sampled is 0
         rows[:, :, 1] = value * (np.arange(4) if apart else 1)
-        draws = Draws(4, 3, None, 1 << 20)
-        draws.add(rows)
+        draws = Draws.none(4, 3, None, 1 << 20).with_rows(rows)
         found = mixing_of(draws, statistics)
         assert found.reaches(1000, 1.02) == good
         assert (1 in found.watched) != good

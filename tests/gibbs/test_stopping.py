@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -136,7 +137,7 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(device, tmp_path):
 
 def test_a_checkpoint_keeps_the_checks_that_were_passed():
     state = new_state(Design.of(problem_of(), Options(kernel="gibbs")), Options(kernel="gibbs"))
-    state.iteration, state.failed, state.passes, state.convergence = 7, 2, 3, Convergence(passed=1)
+    state = replace(state, iteration=7, failed=2, passes=3, convergence=Convergence(passed=1))
     kept = {"kernel": "latent", "iteration": 7, "passed": 1, "failed": 2, "passes": 3, "exchanged_bytes": 5}
     assert checkpoint_of(state, snapshot_of(state, {}, {}), 5)[1] == kept
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ from .device.chains import STATE
 from .device.records import CHAIN
 from .device.sampler import Sampler
 from .moves.hamiltonian import FIRST_STEPS
-from .options import REFRESH, Options
-from .reporting import report_lines
+from .options import REFRESH
+from .reporting import Reporter, report_lines
 from .schema import CheckpointState
 from .validate import initial_point
 
@@ -50,17 +50,18 @@ _STREAM_START = 8
 
 
 def begin(
-    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, NDArray[Any]] | None
-) -> None:
+    run: RunContext, sampler: Sampler, state: RunState, reporter: Reporter, arrays: dict[str, NDArray[Any]] | None
+) -> RunState:
     """Bring the devices to the first iteration, or to that of a restored checkpoint, whose arrays are given."""
     run.progress("mode", 0, 1, "steps")
     run.poll()
     if arrays is not None:
-        restore_chains(options, run, sampler, state, arrays, state.origin)
-        state.snapshot = snapshot_of(state, *sampler.snapshot())
-        return
+        state = replace(
+            state, start=restore_chains(run, sampler, state.start, state.adaptation.small, arrays, state.origin)
+        )
+        return replace(state, snapshot=snapshot_of(state, *sampler.snapshot()))
 
-    allowed = _MODE_SHARE * run.time_left
+    allowed, options = _MODE_SHARE * run.time_left, sampler.settings.options
 
     def between(step: int) -> bool:
         run.progress("mode", step, max(20, step + 1), "steps")
@@ -70,12 +71,11 @@ def begin(
     sampler.make_gram(weighted=False)
     run.poll()
     mode, prior, auxiliary = find_mode(sampler, between)
-    chosen = state.draws.chosen
-    traced = _largest(state.design, mode) if chosen is None else chosen[:TRACED]
-    state.start = Start(mode, auxiliary, traced)
+    chosen, adaptation = state.draws.chosen, state.adaptation
+    start = Start(mode, auxiliary, _largest(sampler.design, mode) if chosen is None else chosen[:TRACED])
     if options.kernel == "hmc":
-        state.start = _with_lines(run, sampler, state)
-        state.adaptation = Adaptation(steps=FIRST_STEPS)
+        start = _with_lines(run, sampler, start, reporter)
+        adaptation = Adaptation(steps=FIRST_STEPS)
         sampler.make_gram(weighted=True)
         sampler.factorise(prior)
         if options.warmup and not sampler.settings.latent:
@@ -86,22 +86,25 @@ def begin(
         _set_promising(sampler, mode)
     sampler.set_state(first)
     run.progress("mode", 1, 1, "steps")
+    return replace(state, start=start, adaptation=adaptation)
 
 
 def restore_chains(
-    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, Any], saved: CheckpointState
-) -> None:
-    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up, which the state has already."""
+    run: RunContext, sampler: Sampler, start: Start, small: Floats, arrays: dict[str, Any], saved: CheckpointState
+) -> Start:
+    """Bring the devices to a checkpoint's chains and to what was chosen in the warm-up; the start with its lines."""
+    kernel = sampler.settings.options.kernel
     sampler.make_gram(weighted=False)
-    if options.kernel == "hmc":
-        sampler.set_auxiliary(state.start.auxiliary)
-        state.start = _with_lines(run, sampler, state)
+    if kernel == "hmc":
+        sampler.set_auxiliary(start.auxiliary)
+        start = _with_lines(run, sampler, start)
         sampler.restore(arrays, saved)
-    if options.kernel in ("hmc", "cg"):
-        sampler.set_small(state.adaptation.small > MOSTLY)
+    if kernel in ("hmc", "cg"):
+        sampler.set_small(small > MOSTLY)
     if sampler.settings.local:
-        _set_promising(sampler, state.start.mode)
+        _set_promising(sampler, start.mode)
     sampler.set_state({name: arrays[name] for name in STATE})
+    return start
 
 
 def _set_promising(sampler: Sampler, mode: Floats) -> None:
@@ -115,18 +118,18 @@ def _set_promising(sampler: Sampler, mode: Floats) -> None:
     sampler.workers.first(lambda worker: worker.wide.set_promising(columns))
 
 
-def _with_lines(run: RunContext, sampler: Sampler, state: RunState) -> Start:
-    """The start with the directions of slow movement at the mode, which are reported."""
-    design, mode = state.design, state.start.mode
+def _with_lines(run: RunContext, sampler: Sampler, start: Start, reporter: Reporter | None = None) -> Start:
+    """The start with the directions of slow movement at the mode, which a reporter reports once."""
+    design, mode = sampler.design, start.mode
     latent = sampler.settings.latent and not design.family.targeted
     lines = find_lines(design, sampler.gram(), sampler.weigh_at(mode), latent, run.poll)
     margins = sampler.margins()
-    lines = dataclasses.replace(lines, separating=separating_columns(design, mode, margins))
+    lines = replace(lines, separating=separating_columns(design, mode, margins))
     sampler.set_lines(lines)
-    if not state.reports.has_lines:
-        state.reports.has_lines = True
+    if reporter is not None and not reporter.has_lines:
+        reporter.has_lines = True
         report_lines(run, design, lines, separating_with_intercept(design, mode, margins))
-    return dataclasses.replace(state.start, lines=lines)
+    return replace(start, lines=lines)
 
 
 def _largest(design: Design, mode: Floats) -> NDArray[np.int64]:

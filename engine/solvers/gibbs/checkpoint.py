@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,29 +17,9 @@ from .draws.store import Draws
 from .options import Options
 from .schema import CheckpointState, name_in_checkpoints
 
-__all__ = [
-    *("Adaptation", "Convergence", "Rate", "Reports", "RunState", "Snapshot", "Start"),
-    *("audit", "checkpoint_of", "restore", "save", "snapshot_of"),
-]
-
 Floats = NDArray[np.float64]
 _KEPT = ("draws", "statistics", "scales")
-_MARK_SECONDS = 2.0
 _BEGINNING = CheckpointState(kernel="latent", iteration=0, passed=0, failed=0, passes=0, exchanged_bytes=0)
-
-
-class Rate:
-    """Iterations a second of late: since the last but one of marks; the first is set once all is compiled."""
-
-    def __init__(self) -> None:
-        self._marks: list[tuple[float, int]] = []
-
-    def at(self, now: float, step: int) -> float | None:
-        """The rate, or None before the second call."""
-        if not self._marks or now - self._marks[-1][0] > _MARK_SECONDS:
-            self._marks = [*self._marks[-1:], (now, step)]
-        since, first = self._marks[0]
-        return (step - first) / (now - since) if step > first and now > since else None
 
 
 @dataclass(frozen=True)
@@ -72,64 +50,60 @@ class Convergence:
     value_seconds: float = 4e-7  # to diagnose and summarise a draw of a quantity, by what the last check took
 
 
-@dataclass
-class Reports:
-    """What was reported of a run, and when, in seconds of a monotonic clock."""
+@dataclass(frozen=True)
+class Snapshot:
+    """A point from which the run can be resumed: arrays and scalars of a checkpoint, and the stores as they were."""
 
-    rate: Rate = field(default_factory=Rate)
-    traced_at: float = 0.0
-    diagnosed_at: float = field(default_factory=time.monotonic)
-    has_lines: bool = False  # or nothing is to be said of them
+    arrays: dict[str, Any]
+    scalars: dict[str, Any]
+    stores: dict[str, Draws]
 
 
-@dataclass
+@dataclass(frozen=True)
 class RunState:
-    """A run so far: its stores of draws, its counts, and what its phases have returned."""
+    """A run so far, passed and returned: its stores of draws, its counts, and what its phases have found."""
 
     design: Design
     draws: Draws  # of the coefficients in the user's units
     statistics: Draws  # of the fields of CHAIN, then the family's own parameters
     scales: Draws | None  # of log lambda
+    warmup: int  # iterations; less than asked for where a time limit leaves too little for draws
     start: Start = field(default_factory=Start)
     adaptation: Adaptation = field(default_factory=Adaptation)
     convergence: Convergence = field(default_factory=Convergence)
-    reports: Reports = field(default_factory=Reports)
     iteration: int = 0
-    warmup: int = 0  # iterations; less than asked for where a time limit leaves too little for draws
     passes: int = 0
     failed: int = 0
-    origin: CheckpointState = field(default=_BEGINNING)  # what it goes on from
+    origin: CheckpointState = _BEGINNING  # what it goes on from
     snapshot: Snapshot | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)  # held while draws are taken over
 
-    def kept(self) -> list[tuple[str, Draws]]:
+    def stores(self) -> dict[str, Draws]:
         """The stores of draws that there are, by name."""
-        return [(name, draws) for name in _KEPT if (draws := getattr(self, name)) is not None]
+        return {name: draws for name in _KEPT if (draws := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A point from which the run can be resumed: arrays and scalars of a checkpoint, and marks in the stores."""
-
-    arrays: dict[str, Any]
-    scalars: dict[str, Any]
-    marks: dict[str, tuple[Any, ...]]
-
-
-def restore(state: RunState, checkpoint: Checkpoint, options: Options, source: str) -> None:
-    """Take over a checkpoint, all but the chains, from the ``source`` that a message names."""
+def restore(state: RunState, checkpoint: Checkpoint, options: Options, source: str) -> RunState:
+    """A run as of a checkpoint, all but the chains, from the ``source`` that a message names."""
     arrays, saved = checkpoint.arrays, CheckpointState.model_validate(checkpoint.state, from_attributes=True)
-    state.origin, state.reports.has_lines = saved, True
-    state.iteration, state.failed, state.passes = saved.iteration, saved.failed, saved.passes
-    state.warmup = options.warmup if saved.warmup is None else saved.warmup
     none = np.zeros(0)
-    state.start = Start(arrays["mode"], arrays.get("mode_auxiliary", none), arrays["traced"], state.start.lines)
-    state.adaptation = Adaptation(arrays.get("small", none), saved.steps)
-    state.convergence = Convergence(saved.passed, arrays["watched"])
-    for name, draws in state.kept():
-        start = name + "."
-        draws.restore({key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)})
-    audit(state, arrays, options, source)
+    stores: dict[str, Any] = {
+        name: draws.with_arrays({key.removeprefix(f"{name}."): array for key, array in arrays.items()})
+        for name, draws in state.stores().items()
+    }
+    restored = replace(
+        state,
+        origin=saved,
+        iteration=saved.iteration,
+        failed=saved.failed,
+        passes=saved.passes,
+        warmup=options.warmup if saved.warmup is None else saved.warmup,
+        start=Start(arrays["mode"], arrays.get("mode_auxiliary", none), arrays["traced"], state.start.lines),
+        adaptation=Adaptation(arrays.get("small", none), saved.steps),
+        convergence=Convergence(saved.passed, arrays["watched"]),
+        **stores,
+    )
+    audit(restored, arrays, options, source)
+    return restored
 
 
 def snapshot_of(state: RunState, chains: dict[str, Floats], adapted: dict[str, Any]) -> Snapshot:
@@ -143,14 +117,14 @@ def snapshot_of(state: RunState, chains: dict[str, Floats], adapted: dict[str, A
     scalars |= {"kernel": "hmc" if adapted else "cg" if len(small) else "latent", "passed": state.convergence.passed}
     scalars |= {name: getattr(state, name) for name in ("iteration", "failed", "passes")}
     scalars |= {"warmup": state.warmup} if state.iteration >= state.warmup else {}
-    return Snapshot(arrays, scalars, {name: draws.mark() for name, draws in state.kept()})
+    return Snapshot(arrays, scalars, state.stores())
 
 
 def checkpoint_of(state: RunState, snapshot: Snapshot, exchanged_bytes: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """A snapshot as a run folder keeps it, arrays and scalars; the bytes are those since the run's origin."""
     arrays = dict(snapshot.arrays)
-    for name, draws in state.kept():
-        arrays |= {f"{name}.{key}": array for key, array in draws.arrays_at(snapshot.marks[name]).items()}
+    for name, draws in snapshot.stores.items():
+        arrays |= {f"{name}.{key}": array for key, array in draws.arrays().items()}
     return arrays, {**snapshot.scalars, "exchanged_bytes": state.origin.exchanged_bytes + exchanged_bytes}
 
 
@@ -172,12 +146,12 @@ def audit(state: RunState, arrays: dict[str, NDArray[Any]], options: Options, fo
         and arrays["mode"].shape == (layout.columns,),
         "a precision is not above 0": bool((arrays["local_precision"] > 0).all() and (tau_precision > 0).all()),
         "the number of draws does not match the iteration": state.draws.count == kept
-        and all(draws.count == kept for _, draws in state.kept()),
+        and all(draws.count == kept for draws in state.stores().values()),
         "the iteration is outside the run": 0 <= iteration <= state.warmup + options.most_draws * options.thin,
         "a traced coefficient does not exist": bool(
             ((arrays["traced"] >= 0) & (arrays["traced"] <= state.design.problem.X.shape[1])).all()
         ),
-        "draws are missing, or have other moments": all(draws.is_whole() for _, draws in state.kept()),
+        "draws are missing, or have other moments": all(draws.is_whole() for draws in state.stores().values()),
     }
     if "weight" in arrays:
         good = arrays["weight"].shape == (layout.pitch,) and bool((arrays["weight"] >= 0).all())

@@ -7,9 +7,9 @@ Groups go ahead of each other up to the next but one check of convergence; draws
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from ...devices import DevicePool
 from ...errors import AuditError
 from . import solve as single
 from .begin import begin, restore_chains
-from .checkpoint import Adaptation, Snapshot, Start, checkpoint_of, restore, snapshot_of
+from .checkpoint import Start, checkpoint_of, restore, snapshot_of
 from .choice import with_kernel
 from .design.layout import chain_groups
 from .design.lines import Lines
@@ -34,7 +34,7 @@ from .draws.diagnostics import CHECKS, check_points
 from .draws.summary import posterior_of
 from .options import REFRESH, Options
 from .problem import HorseshoeProbit
-from .reporting import report_design, report_kernel, report_progress
+from .reporting import Reporter, report_design
 from .schema import CheckpointState
 from .validate import settings_for
 
@@ -51,7 +51,7 @@ def _common_from(options: Options) -> int:
     return -(-options.warmup // REFRESH) * REFRESH if options.kernel in ("hmc", "cg") else 0
 
 
-@dataclasses.dataclass
+@dataclass
 class _Group:
     """A group of chains: what has come of it and is not taken in yet."""
 
@@ -59,7 +59,7 @@ class _Group:
     count: int
     done: int  # the iteration it has come to
     states: dict[int, Arrays]  # of its chains by iteration, multiples of REFRESH
-    rows: dict[int, NDArray[np.float64]] = dataclasses.field(default_factory=dict)
+    rows: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     failed: int = 0
     out: bool = False
 
@@ -72,14 +72,11 @@ class DividedSampling(DividedRun):
         options = with_kernel(problem, options, (), limit, run.restored)
         self._options, self._run = options, run
         self._design = Design.of(problem, options)
-        self._state = single.new_state(self._design, options)
-        report_design(run, self._design, self._options)
-        if asked == "auto":
-            report_kernel(run, self._design, options.kernel)
+        self._state, self._reporter = single.new_state(self._design, options), Reporter(options, run)
+        report_design(run, self._design, options, asked)
         each = _TOGETHER if cluster.simt else max(1, min(_TOGETHER, options.chains // max(1, cluster.count)))
         self._shares = list(chain_groups(options.chains, each))
         self._groups: list[_Group] = []
-        self._snapshot: Snapshot | None = None
         self._checkpoint: tuple[Arrays, dict[str, Any]] | None = None
         self._common: dict[str, Any] = {}
         self._has_lines = options.kernel != "hmc"
@@ -160,7 +157,8 @@ class DividedSampling(DividedRun):
     def accept(self, work: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Take in a checkpoint of the warm-up, or draws of a group."""
         if answer.get("lines") is not None:
-            self._state.start = dataclasses.replace(self._state.start, lines=answer["lines"])
+            start = replace(self._state.start, lines=answer["lines"])
+            self._state = replace(self._state, start=start)
             self._has_lines = True
         if work["kind"] == "start":
             self._is_out = False
@@ -181,8 +179,8 @@ class DividedSampling(DividedRun):
 
     def _restore(self, checkpoint: Checkpoint, source: str) -> None:
         """Continue from a checkpoint of all chains: with the warm-up, or with the groups."""
-        state, arrays = self._state, checkpoint.arrays
-        restore(state, checkpoint, self._options, source)
+        state = self._state = restore(self._state, checkpoint, self._options, source)
+        arrays = checkpoint.arrays
         scalars = state.origin.model_dump()
         self._checkpoint = (arrays, scalars)
         if state.iteration < min(_common_from(self._options), self._total):
@@ -197,9 +195,9 @@ class DividedSampling(DividedRun):
 
     def _take_in(self) -> None:
         """Take in the draws that all groups have, up to the next multiple of REFRESH after the next."""
-        state, options = self._state, self._options
+        options = self._options
         while not self.finished:
-            begin = state.iteration
+            begin = self._state.iteration
             end = min(self._total, begin - begin % REFRESH + REFRESH)
             if min(group.done for group in self._groups) < end:
                 return
@@ -207,12 +205,13 @@ class DividedSampling(DividedRun):
             for first, last in zip([begin, *stops], [*stops, end], strict=True):
                 self._take_between(first, last)
                 if options.draws is None and last in self._checks:
-                    state.convergence = single.checked(options, self._run, state)
-                    self._converged = state.convergence.passed >= CHECKS
+                    convergence = single.checked(options, self._state, self._reporter)
+                    self._state = replace(self._state, convergence=convergence)
+                    self._converged = convergence.passed >= CHECKS
                     if self._converged:
                         return
             self._note_snapshot()
-            report_progress(options, self._run, state, self._total)
+            self._reporter.progress(self._state, self._total)
 
     def _take_between(self, first: int, last: int) -> None:
         """Take in the draws of iterations from ``first`` to before ``last``."""
@@ -221,9 +220,9 @@ class DividedSampling(DividedRun):
         if iterations:
             rows = np.array([np.concatenate([one.rows.pop(at) for one in self._groups]) for at in iterations])
             failed = sum(group.failed for group in self._groups)
-            single.take(self._options, self._run, state, iterations, rows, failed)
-        state.passes += single.passes_of(self._options, state, first, last - first)
-        state.iteration = last
+            state = single.take(state, iterations, rows, failed, self._reporter)
+        passes = state.passes + single.passes_of(self._options, state, last - first)
+        self._state = replace(state, iteration=last, passes=passes)
 
     def _note_snapshot(self) -> None:
         """Remember this point for checkpoints; states of the groups before it are forgotten."""
@@ -235,7 +234,7 @@ class DividedSampling(DividedRun):
         if adapted:
             scalars = self._common["scalars"]
             adapted |= {name: scalars[name] for name in ("averaged", "averaging", "adapting", "steps")}
-        self._snapshot = snapshot_of(state, chains, adapted)
+        self._state = replace(state, snapshot=snapshot_of(state, chains, adapted))
         for group in self._groups:
             group.states = {when: chains for when, chains in group.states.items() if when >= at}
 
@@ -243,8 +242,8 @@ class DividedSampling(DividedRun):
 
     @override
     def checkpoint(self) -> tuple[dict[str, Any], Any] | None:
-        if self._snapshot is not None:
-            return checkpoint_of(self._state, self._snapshot, 0)
+        if self._state.snapshot is not None:
+            return checkpoint_of(self._state, self._state.snapshot, 0)
         return self._checkpoint
 
     def result(self, status: Status | None) -> Result:
@@ -261,8 +260,7 @@ class SamplingTasks(TaskRunner):
         self._settings = settings_for(self._design, options, seed)
         self._sampler: Sampler | None = None
         self._holds: tuple[int, int, int] | None = None
-        self._failed = 0
-        self._state = single.new_state(self._design, options)
+        self._failed, self._lines = 0, Lines()
 
     def close(self) -> None:
         """Free the sampler's memory."""
@@ -287,17 +285,16 @@ class SamplingTasks(TaskRunner):
         arrays = None
         if work["checkpoint"] is not None:
             arrays, scalars = work["checkpoint"]
-            restore(state, Checkpoint(arrays, scalars, 0.0), options, "the run folder")
-        last = _common_from(options)
+            state = restore(state, Checkpoint(arrays, scalars, 0.0), options, "the run folder")
+        began, last, reporter = state.iteration, _common_from(options), Reporter(options, run)
         with Sampler(self._pool, self._design, self._settings) as sampler:
-            begin(options, run, sampler, state, arrays)
-            began = state.iteration
+            state = begin(run, sampler, state, reporter, arrays)
 
             def ends(iteration: int) -> bool:
                 return iteration >= last or (control.ended and iteration > began)
 
-            single.sample(options, run, sampler, state, ends)
-            single.take(options, run, state, *sampler.collect())
+            state = single.sample(run, sampler, state, reporter, ends=ends)
+            state = single.take(state, *sampler.collect(), reporter)
             snapshot = snapshot_of(state, *sampler.snapshot())
             arrays, scalars = checkpoint_of(state, snapshot, sampler.exchanged_bytes())
         return {"arrays": arrays, "scalars": scalars, "lines": state.start.lines}
@@ -321,7 +318,7 @@ class SamplingTasks(TaskRunner):
         before, self._failed = self._failed, found[-1][2] if found else self._failed
         iterations = [iteration for batch in found for iteration in batch[0]]
         rows = np.concatenate([batch[1] for batch in found]) if found else np.zeros((0, int(work["count"]), 1))
-        lines: Lines | None = self._state.start.lines if work["lines"] else None
+        lines = self._lines if work["lines"] else None
         done = {"done": at, "iterations": iterations, "rows": rows, "states": states}
         return {**done, "failed": self._failed - before, "lines": lines}
 
@@ -331,16 +328,13 @@ class SamplingTasks(TaskRunner):
         if self._sampler is not None and self._holds == (first, count, at):
             return self._sampler
         self.close()
-        settings = dataclasses.replace(self._settings, chains=count, first_chain=first)
+        settings = replace(self._settings, chains=count, first_chain=first)
         sampler = self._sampler = Sampler(self._pool, self._design, settings)
-        state = self._state = single.new_state(self._design, self._options.model_copy(update={"chains": count}))
         common = work["common"]
         saved = CheckpointState.model_validate(common["scalars"])
-        state.start = Start(common["mode"], common.get("mode_auxiliary", np.zeros(0)))
-        state.adaptation = Adaptation(common.get("small", np.zeros(0)), saved.steps)
+        start = Start(common["mode"], common.get("mode_auxiliary", np.zeros(0)))
         arrays = {**work["chains"], **{name: common[name] for name in _ADAPTED if name in common}}
-        state.reports.has_lines = True
-        context = self._context_of(TaskControl(float("inf")))
-        restore_chains(self._options, context, sampler, state, arrays, saved)
+        context, small = self._context_of(TaskControl(float("inf"))), common.get("small", np.zeros(0))
+        self._lines = restore_chains(context, sampler, start, small, arrays, saved).lines
         self._failed = 0
         return sampler

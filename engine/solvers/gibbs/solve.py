@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from ...base.context import Checkpoint, RunContext, StopRequested
 from ...base.result import Status
 from ...devices import DevicePool
-from ...devices.info import bytes_text
 from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
 from .begin import METRIC_WARMUP, MOSTLY, begin
@@ -32,13 +30,11 @@ from .moves.rescale import rescale_interval
 from .options import REFRESH, Options
 from .posterior import Posterior
 from .problem import HorseshoeProbit
-from .reporting import failure_text, report_design, report_kernel, report_mixing, report_progress, trace
-from .schema import CheckpointState
+from .reporting import Rate, Reporter, report_design, report_streamed
 from .validate import chosen_coefficients, settings_for
 
 Floats = NDArray[np.float64]
 
-_TRACE_INTERVAL = 0.1
 _SNAPSHOT_INTERVAL = 2.0
 _SMALL = 3.0  # in units of tau
 
@@ -50,68 +46,53 @@ def solve(problem: HorseshoeProbit, options: Options, pool: DevicePool, run: Run
     run.progress("columns", 0, 1)
     run.poll()
     design = Design.of(problem, options, run.poll)
-    report_design(run, design, options)
-    if asked == "auto":
-        report_kernel(run, design, options.kernel)
+    report_design(run, design, options, asked)
     settings = settings_for(design, options, run.seed)
     if settings.single_device and len(pool.members) > 1:
         run.notice(f"X has more columns than rows; the kernel {options.kernel} uses {pool.members[0].label} alone")
     members, left, restored = pool.members, None, run.restored
+    state, reporter, streamed = new_state(design, options), Reporter(options, run), False
 
     def stop() -> None:
         if run.overdue > 0.0 or run.state == "ended":  # the run has left this call
             raise StopRequested(Status.INTERRUPTED)
 
-    state = new_state(design, options)
+    def keep(found: RunState) -> None:
+        nonlocal state
+        state = found
+
+    def summary(status: Status) -> Posterior:
+        return posterior_of(options, run, state, status, streamed)
+
     while True:
         if restored is not None:  # before all else, so that a stop leaves its draws
-            restore(state, restored, options, "the run folder")
+            state = restore(state, restored, options, "the run folder")
         run.progress("upload of X", 0, 1)
         try:
             with Sampler(pool, design, settings, left, tolerant=True, between=stop) as sampler:
-                return _draw(options, run, sampler, state, None if restored is None else restored.arrays)
+                streamed = report_streamed(run, design, sampler.streamed)
+                run.offer(summary)
+                status = Status.COMPLETE
+                try:
+                    keep(begin(run, sampler, state, reporter, None if restored is None else restored.arrays))
+                    keep(sample(run, sampler, state, reporter, keep))
+                except StopRequested as stopped:
+                    status = _why(run, stopped)
+                    save(run, state, sampler.exchanged_bytes())
+                keep(take(state, *sampler.collect(), reporter))
+                return posterior_of(options, run, state, status, streamed, sampler.exchanged_bytes())
         except StopRequested as stopped:
             return posterior_of(options, run, state, _why(run, stopped))
         except DeviceLost as lost:
             members = left = [member for member in members if member.label != lost.label]
             if not left or isinstance(lost.__cause__, OutOfDeviceMemory):
                 raise lost.__cause__ or lost from None
+            where = "begin again" if restored is None else f"go on from iteration {state.origin.iteration}"
             if state.snapshot is not None:  # draws do not depend on the devices
                 restored = Checkpoint(*checkpoint_of(state, state.snapshot, 0), run.elapsed)
-            has_lines, state = state.reports.has_lines, new_state(design, options)
-            state.reports.has_lines, where = has_lines, "begin again"
-            if restored is not None:
-                saved = CheckpointState.model_validate(restored.state, from_attributes=True)
-                where = f"go on from iteration {saved.iteration}"
+                where = f"go on from iteration {state.snapshot.scalars['iteration']}"
+            state = new_state(design, options)
             run.notice(f"{lost}; the chains {where} on {', '.join(member.label for member in left)}", level="warning")
-
-
-def _draw(
-    options: Options, run: RunContext, sampler: Sampler, state: RunState, arrays: dict[str, NDArray[Any]] | None
-) -> Posterior:
-    design, status, streamed = state.design, Status.COMPLETE, sampler.streamed
-    if streamed:
-        size = design.layout.pitch * design.layout.stride
-        size *= 4 if design.storage == "float32" else 2
-        run.notice(
-            f"X ({bytes_text(size)}) is sent from host memory to {', '.join(streamed)} at every iteration; "
-            "about a second for 25 to 50 GB. More chains share each pass",
-            level="warning",
-        )
-
-    def summary(status: Status) -> Posterior:
-        with state.lock:
-            return posterior_of(options, run, state, status, bool(streamed))
-
-    run.offer(summary)
-    try:
-        begin(options, run, sampler, state, arrays)
-        sample(options, run, sampler, state)
-    except StopRequested as stopped:
-        status = _why(run, stopped)
-        save(run, state, sampler.exchanged_bytes())
-    take(options, run, state, *sampler.collect())
-    return posterior_of(options, run, state, status, bool(streamed), sampler.exchanged_bytes())
 
 
 def _why(run: RunContext, stopped: StopRequested) -> Status:
@@ -127,47 +108,54 @@ def new_state(design: Design, options: Options) -> RunState:
     """A run before its start."""
     quantities = design.problem.X.shape[1] + 1
     chosen = chosen_coefficients(design.problem, options)
-    draws = Draws(options.chains, quantities, chosen, options.max_kept)
+    draws = Draws.none(options.chains, quantities, chosen, options.max_kept)
     reports = len(CHAIN.names) + len(design.auxiliary_names())
-    statistics = Draws(options.chains, reports, None, 1 << 40)
+    statistics = Draws.none(options.chains, reports, None, 1 << 40)
     scales = None
     if options.keep_scales:
-        scales = Draws(options.chains, len(design.active) - design.unpenalized, None, options.max_kept)
-    return RunState(design, draws, statistics, scales, warmup=options.warmup)
+        scales = Draws.none(options.chains, len(design.active) - design.unpenalized, None, options.max_kept)
+    return RunState(design, draws, statistics, scales, options.warmup)
 
 
 # --- the iterations ---------------------------------------------------------------------------------------------
 
 
 def sample(
-    options: Options,
     run: RunContext,
     sampler: Sampler,
     state: RunState,
+    reporter: Reporter,
+    keep: Callable[[RunState], None] = lambda state: None,
     ends: Callable[[int], bool] = lambda iteration: False,
-) -> None:
-    """Batch after batch, each about a slice long, to the end, or a multiple of REFRESH of which ``ends`` is true."""
+) -> RunState:
+    """Batch after batch, each about a slice long, to the end, or a multiple of REFRESH of which ``ends`` is true.
+
+    What ends the run may be raised here; ``keep`` is told of every draw that was taken over before.
+    """
+    options = sampler.settings.options
     points = check_points(options.most_draws) if options.draws is None else []
     length, kept_at = SliceLength(most=REFRESH), 0.0
     while state.iteration < state.warmup + options.most_draws * options.thin:
         step = state.iteration
         if state.origin.iteration < step <= state.warmup:
-            state.warmup = _affordable_warmup(options, run, state)
+            state = replace(state, warmup=_affordable_warmup(run, state, options.warmup, reporter.rate))
         stops = [state.warmup + draws * options.thin for draws in (0, *points, options.most_draws)]
         if step <= state.warmup and (step % REFRESH == 0 or step == state.warmup):
-            state.adaptation = _adapted(options, sampler, state)
+            state = replace(state, adaptation=_adapted(sampler, state))
         if points and step in stops[1:-1] and step > state.origin.iteration:
-            take(options, run, state, *sampler.collect())
+            state = take(state, *sampler.collect(), reporter)
             if run.time_left > _summary_seconds(state):
-                state.convergence = checked(options, run, state)
+                state = replace(state, convergence=checked(options, state, reporter))
                 if state.convergence.passed >= CHECKS:
                     break
         if step % REFRESH == 0:
             if ends(step):
                 break
             if run.keeps_checkpoints or (sampler.has_spare and time.monotonic() - kept_at >= _SNAPSHOT_INTERVAL):
-                take(options, run, state, *sampler.collect())
-                state.snapshot, kept_at = snapshot_of(state, *sampler.snapshot()), time.monotonic()
+                state = take(state, *sampler.collect(), reporter)
+                state = replace(state, snapshot=snapshot_of(state, *sampler.snapshot()))
+                kept_at = time.monotonic()
+        keep(state)
         run.poll()
         if state.snapshot is not None and step % REFRESH == 0 and run.checkpoint_due():
             save(run, state, sampler.exchanged_bytes())
@@ -175,28 +163,29 @@ def sample(
         count = min(length.amount, REFRESH - step % REFRESH, following - step)
         began = time.monotonic()
         rows = sampler.advance(step, count, state.warmup)
-        state.iteration += count
         if options.kernel == "cg":
-            state.passes = state.origin.passes + sampler.workers.first(Worker.passes)
+            passes = state.origin.passes + sampler.workers.first(Worker.passes)
         else:
-            state.passes += passes_of(options, state, step, count)
-        take(options, run, state, *rows)
+            passes = state.passes + passes_of(options, state, count)
+        state = take(replace(state, iteration=step + count, passes=passes), *rows, reporter)
+        keep(state)
         took = time.monotonic() - began
         length.took(took, count)
         run.reserve(_summary_seconds(state) + took)  # a batch is under way
-        report_progress(options, run, state, stops[-1])
+        reporter.progress(state, stops[-1])
+    return state
 
 
-def _affordable_warmup(options: Options, run: RunContext, state: RunState) -> int:
+def _affordable_warmup(run: RunContext, state: RunState, asked: int, of_late: Rate) -> int:
     """The warm-up, or what leaves as many iterations for draws within the time limit."""
-    rate = state.reports.rate.at(time.monotonic(), state.iteration)
+    rate = of_late.at(time.monotonic(), state.iteration)
     if rate is None or math.isinf(run.time_left):
         return state.warmup
     possible = state.iteration + run.time_left * rate
-    warmup = min(options.warmup, max(state.iteration, int(0.5 * possible)))
-    if state.iteration == warmup < options.warmup:
+    warmup = min(asked, max(state.iteration, int(0.5 * possible)))
+    if state.iteration == warmup < asked:
         run.notice(
-            f"the time limit leaves {warmup} of {options.warmup} iterations for the warm-up: the draws may still "
+            f"the time limit leaves {warmup} of {asked} iterations for the warm-up: the draws may still "
             "depend on where the chains began",
             level="warning",
         )
@@ -216,9 +205,10 @@ def _metric_points(options: Options) -> list[int]:
     return sorted(points - {0})
 
 
-def _adapted(options: Options, sampler: Sampler, state: RunState) -> Adaptation:
+def _adapted(sampler: Sampler, state: RunState) -> Adaptation:
     """Which coefficients are small, the length and number of steps so far, another metric; in the end all is final."""
-    adaptation, step, points = state.adaptation, state.iteration, _metric_points(options)
+    options, adaptation, step = sampler.settings.options, state.adaptation, state.iteration
+    points = _metric_points(options)
     if options.kernel not in ("hmc", "cg"):
         return adaptation
     if step > state.origin.iteration or not len(adaptation.small):
@@ -246,20 +236,20 @@ def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) ->
     return np.asarray(0.5 * (before + now) if len(before) else now)
 
 
-def passes_of(options: Options, state: RunState, first: int, count: int) -> int:
-    """Passes over X of so many iterations."""
+def passes_of(options: Options, state: RunState, count: int) -> int:
+    """Passes over X of the next iterations."""
     if options.kernel != "hmc":
         return count * (3 if is_wide(state.design, options) else 1)
     if moves_latent(state.design, options):
         return count * (5 if (state.adaptation.small > MOSTLY).any() else 4)
     every = rescale_interval(state.design.layout.rows, state.design.layout.columns)
-    rescaled = (first + count - 1) // every - (first - 1) // every
+    rescaled = (state.iteration + count - 1) // every - (state.iteration - 1) // every
     renewed = count if state.start.lines.count else rescaled
     each = state.adaptation.steps + are_independent(state.design.layout.columns, options)
     return count * each + renewed + rescaled * bool((state.adaptation.small > MOSTLY).any())
 
 
-def checked(options: Options, run: RunContext, state: RunState) -> Convergence:
+def checked(options: Options, state: RunState, reporter: Reporter) -> Convergence:
     """Whether the targets are met, at this check too; all quantities are looked at if the worst are good."""
     before, watched, value_seconds = state.convergence, state.convergence.watched, state.convergence.value_seconds
     began, found = time.monotonic(), mixing_of(state.draws, state.statistics, watched)
@@ -270,7 +260,7 @@ def checked(options: Options, run: RunContext, state: RunState) -> Convergence:
         value_seconds *= 1.5 * (time.monotonic() - began) / max(1e-9, _summary_seconds(state))
     if found is None:
         return replace(before, passed=0, watched=watched, value_seconds=value_seconds)
-    report_mixing(run, found)
+    reporter.mixing(found)
     return Convergence(
         passed=before.passed + 1 if found.reaches(options.ess, options.r_hat) else 0,
         watched=watched if len(watched) else found.watched,
@@ -279,11 +269,11 @@ def checked(options: Options, run: RunContext, state: RunState) -> Convergence:
     )
 
 
-def take(options: Options, run: RunContext, state: RunState, iterations: list[int], rows: Floats, failed: int) -> None:
-    """Take over draws that have come from the devices."""
+def take(state: RunState, iterations: list[int], rows: Floats, failed: int, reporter: Reporter) -> RunState:
+    """The run with draws that have come from the devices."""
     if not iterations:
-        return
-    q = state.design.layout.columns
+        return state
+    q, first = state.design.layout.columns, state.design.first
     failed += state.origin.failed
     if not np.isfinite(rows).all():
         bad = iterations[int(np.argmin(np.isfinite(rows).all(axis=(1, 2))))]
@@ -292,18 +282,14 @@ def take(options: Options, run: RunContext, state: RunState, iterations: list[in
             f"{failed} Cholesky factorisations have failed so far"
         )
     if failed > state.failed:
-        run.notice(failure_text(options.kernel, failed - state.failed), level="warning")
-        state.failed = failed
+        reporter.failures(failed - state.failed)
+    reporter.trace(state, iterations[-1], rows[-1])
     kept = rows[np.array(iterations) >= state.warmup]
-    if len(kept):
-        with state.lock:
-            state.draws.add(state.design.unscaled(kept[:, :, :q]))
-            reports = state.statistics.shape[1]
-            state.statistics.add(kept[:, :, q : q + reports])
-            if state.scales is not None:
-                first = q + reports + state.design.first
-                state.scales.add(-0.5 * np.log(kept[:, :, first:]))
-    now = time.monotonic()
-    if now - state.reports.traced_at >= _TRACE_INTERVAL:
-        state.reports.traced_at = now
-        trace(run, state, iterations[-1], rows[-1])
+    after = q + state.statistics.shape[1]
+    return replace(
+        state,
+        failed=max(failed, state.failed),
+        draws=state.draws.with_rows(state.design.unscaled(kept[:, :, :q])),
+        statistics=state.statistics.with_rows(kept[:, :, q:after]),
+        scales=state.scales and state.scales.with_rows(-0.5 * np.log(kept[:, :, after + first :])),
+    )

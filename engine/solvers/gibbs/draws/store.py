@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,63 +13,74 @@ Floats = NDArray[np.float64]
 _MOST_FOR_SUMMARY = 1 << 28  # bytes of draws of all quantities when only some are asked for
 
 
+@dataclass(frozen=True)
 class Draws:
-    """Draws of (chains, quantities) numbers at a time.
+    """Draws of (chains, quantities) numbers at a time; what takes others over returns another.
 
     Moments are of every draw. Of the draws themselves, ``chosen`` quantities are kept whole; of all quantities, every
-    ``every``-th, the least power of 2 with which those so far fit ``max_bytes``.
+    ``every``-th, the least power of 2 with which those so far are at most ``most``.
     """
 
-    def __init__(self, chains: int, quantities: int, chosen: NDArray[np.int64] | None, max_bytes: int) -> None:
-        self.shape = chains, quantities
-        self.chosen = chosen
-        self.count = 0
-        self.mean, self.squares = np.zeros(self.shape), np.zeros(self.shape)
-        budget = max_bytes if chosen is None else min(max_bytes, _MOST_FOR_SUMMARY)
-        self._most, self.every = max(4, budget // (8 * chains * quantities)), 1
-        self._all: list[Floats] = []
-        self._some: list[Floats] = []
+    chosen: NDArray[np.int64] | None
+    most: int
+    mean: Floats
+    squares: Floats  # of the distances from the mean, added up
+    count: int = 0
+    every: int = 1
+    all_parts: tuple[Floats, ...] = ()  # of shape (rows, chains, quantities)
+    chosen_parts: tuple[Floats, ...] = ()
 
-    def add(self, rows: Floats) -> None:
-        """Take over draws of shape (rows, chains, quantities)."""
+    @classmethod
+    def none(cls, chains: int, quantities: int, chosen: NDArray[np.int64] | None, max_bytes: int) -> Self:
+        """No draws yet, of which so many bytes may be kept."""
+        budget = max_bytes if chosen is None else min(max_bytes, _MOST_FOR_SUMMARY)
+        zeros = np.zeros((chains, quantities))
+        return cls(chosen, max(4, budget // (8 * chains * quantities)), zeros, zeros)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Chains and quantities."""
+        return self.mean.shape[0], self.mean.shape[1]
+
+    def with_rows(self, rows: Floats) -> Self:
+        """And draws of shape (rows, chains, quantities)."""
         if not len(rows):
-            return
+            return self
+        mean, squares = self.mean.copy(), self.squares.copy()
         for number, row in enumerate(rows, start=self.count + 1):  # one by one, so that batches make no difference
-            apart = row - self.mean
-            self.mean += apart / number
-            self.squares += apart * (row - self.mean)
+            apart = row - mean
+            mean += apart / number
+            squares += apart * (row - mean)
         total = self.count + len(rows)
-        every = self._interval(total)
-        if every > self.every:
-            self._all = [np.concatenate(self._all)[:: every // self.every].copy()] if self._all else []
-            self.every = every
-        first = -self.count % self.every
-        self._all.append(rows[first :: self.every].copy())
+        every, parts, some = self._interval(total), self.all_parts, self.chosen_parts
+        if every > self.every and parts:
+            parts = (np.concatenate(parts)[:: every // self.every].copy(),)
+        parts = (*parts, rows[-self.count % every :: every].copy())
         if self.chosen is not None:
-            self._some.append(rows[:, :, self.chosen].copy())
-        self.count = total
+            some = (*some, rows[:, :, self.chosen].copy())
+        return replace(self, mean=mean, squares=squares, count=total, every=every, all_parts=parts, chosen_parts=some)
 
     def _interval(self, count: int) -> int:
         every = self.every
-        while -(-count // every) > self._most:
+        while -(-count // every) > self.most:
             every *= 2
         return every
 
     def all(self) -> Floats:
         """The kept draws of all quantities; shape (chains, draws, quantities)."""
-        return _stacked(self._all, (*self.shape,))
+        return _stacked(self.all_parts, self.shape)
 
     def some(self) -> Floats:
         """The draws of the chosen quantities, or what is kept of all; shape (chains, draws, chosen)."""
         if self.chosen is None:
             return self.all()
-        return _stacked(self._some, (self.shape[0], len(self.chosen)))
+        return _stacked(self.chosen_parts, (self.shape[0], len(self.chosen)))
 
     def tail(self, columns: NDArray[np.int64], most: int) -> Floats:
         """Up to ``most`` of the latest kept draws of some quantities; shape (chains, draws, columns)."""
         parts: list[Floats] = []
         left = most
-        for part in reversed(self._all):
+        for part in reversed(self.all_parts):
             if left <= 0:
                 break
             parts.append(part[-left:][:, :, columns])
@@ -83,13 +96,25 @@ class Draws:
 
     # --- checkpoints --------------------------------------------------------------------------------------------
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """The inverse of :meth:`arrays_at`."""
-        self.mean, self.squares = arrays["draws_mean"].copy(), arrays["draws_squares"].copy()
-        self.count = int(arrays["draws_count"])
-        self.every = self._interval(self.count)
-        self._all = [arrays["draws_all"].transpose(1, 0, 2).copy()]
-        self._some = [arrays["draws_some"].transpose(1, 0, 2).copy()] if "draws_some" in arrays else []
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything, as a checkpoint keeps it."""
+        arrays = {"draws_mean": self.mean, "draws_squares": self.squares, "draws_count": np.array(self.count)}
+        arrays["draws_all"] = self.all()
+        return arrays if self.chosen is None else {**arrays, "draws_some": self.some()}
+
+    def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
+        """The inverse of :meth:`arrays`."""
+        count = int(arrays["draws_count"])
+        some = (arrays["draws_some"].transpose(1, 0, 2),) if "draws_some" in arrays else ()
+        return replace(
+            self,
+            mean=arrays["draws_mean"],
+            squares=arrays["draws_squares"],
+            count=count,
+            every=self._interval(count),
+            all_parts=(arrays["draws_all"].transpose(1, 0, 2),),
+            chosen_parts=some,
+        )
 
     def is_whole(self) -> bool:
         """Whether there are as many draws as are counted, and the moments, where all draws are kept, are theirs."""
@@ -106,21 +131,8 @@ class Draws:
             and (np.abs(squares - self.squares) <= 1e-6 * squares + self.count * near**2).all()
         )
 
-    def mark(self) -> tuple[Any, ...]:
-        """A point that :meth:`arrays_at` can come back to."""
-        return self.count, self.mean.copy(), self.squares.copy(), list(self._all), list(self._some)
 
-    def arrays_at(self, mark: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
-        """Everything as it was at a mark, as arrays."""
-        count, mean, squares, kept, some = mark
-        arrays = {"draws_mean": mean, "draws_squares": squares, "draws_count": np.array(count)}
-        arrays["draws_all"] = _stacked(kept, self.shape)
-        if self.chosen is not None:
-            arrays["draws_some"] = _stacked(some, (self.shape[0], len(self.chosen)))
-        return arrays
-
-
-def _stacked(parts: list[Floats], shape: tuple[int, int]) -> Floats:
+def _stacked(parts: Sequence[Floats], shape: tuple[int, int]) -> Floats:
     """Parts of shape (rows, chains, quantities) as one array (chains, draws, quantities)."""
     if not parts:
         return np.zeros((shape[0], 0, shape[1]))
