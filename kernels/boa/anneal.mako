@@ -1,5 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
 <%doc>
 Local search by simulated annealing, of functions of at most two genes: every work-group anneals one individual after the
 other and writes its last state back. The gain of a gene is what its flip adds to the key.

@@ -1,4 +1,3 @@
-<%namespace name="rows" file="/boa/rows.mako"/>
 // Counting as the paper does it, one group a node: a histogram of configurations in local memory for each candidate.
 //
 // The histogram of (node, parents, candidate) is then summed over supersets, which gives the counts of rows.mako.

@@ -1,4 +1,3 @@
-<%namespace name="rows" file="/boa/rows.mako"/>
 // Counting by AND and popcount, for devices whose work-items are best one to a core: see rows.mako for what is counted.
 //
 // Launch: a group of one work-item a row; it goes through the candidates ${candidates_each} at a time.

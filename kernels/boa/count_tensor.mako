@@ -1,4 +1,3 @@
-<%namespace name="rows" file="/boa/rows.mako"/>
 // Counting as a product of bit matrices on NVIDIA's tensor cores: see rows.mako for what is counted.
 //
 // mma.sync m16n8k256 .b1 .and.popc (PTX ISA 7.1, sm_80 on) adds the ones of 16 rows AND 8 candidates over 256 bits. Lane

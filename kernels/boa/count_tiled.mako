@@ -1,4 +1,3 @@
-<%namespace name="rows" file="/boa/rows.mako"/>
 <% edge = 16 * each %>
 // Counting as a product of bit matrices, by AND and popcount: see rows.mako for what is counted.
 //

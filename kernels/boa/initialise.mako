@@ -1,4 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
 // Uniform individuals: bit b of word w of gene g is individual 32 w + b.
 //
 // Launch: a work-item makes four neighbouring words of one gene. Words past the last individual become zero.

@@ -7,7 +7,6 @@ active[1], active[2], ..., ascending, as slots from first_node on.
 
 pair_table  whether `pairs` has the counts of all pairs; else it has those of single genes, and rows.mako says where pairs are
 </%doc>
-<%namespace name="reduce" file="/common/reduce.mako"/>
 <% cells = 2 << level %>
 // choose_parents: adds to each open node of ${level} parents the candidate that raises its score most, if any does.
 //

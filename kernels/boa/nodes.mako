@@ -3,8 +3,6 @@ Greedy edge addition beside the choice of parents, at all levels: which nodes ar
 
 `active`, `parents` and `parent_count` are as in learn.mako, `pairs` and `pair_table` too.
 </%doc>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="scan" file="/common/scan.mako"/>
 <% row_of_rest = "(1 << top) - 1 - top + rest - (1 << top) - 1" if pair_table else "rest - 1" %>
 ${status.declaration()}
 // open_nodes: all slots at level 0 and, later, those that have just been given a parent and have a candidate left.

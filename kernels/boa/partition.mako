@@ -1,5 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
 <%doc>
 Partition crossover of local optima, for functions given by tables.
 

@@ -1,4 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
 // Ancestral sampling of 32 individuals at a time: gene g of an individual is one with the chance that the configuration
 // of its parents has.
 //

@@ -1,5 +1,3 @@
-<%namespace name="scan" file="/common/scan.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // select_best: the `wanted` best of `count` individuals; of equals, those with the lower numbers.
 //
 // The key of the last one in is found by digits of 8 bits from the top, each by a histogram of the keys that share the

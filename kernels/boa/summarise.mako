@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 <% found = [("best", "max"), ("worst", "min"), ("sum", "sum"), ("edges", "sum"), ("open", "sum"), ("entropy", "sum")] %>\
 // The state of the population after a generation, and whether the run is over: status->reason becomes one to stop, and every kernel
 // given to the device after that returns at once. Before the first network all genes are open and have an entropy of one bit.

@@ -1,5 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="individuals" file="/boa/individuals.mako"/>
 <%namespace name="pairs" file="/boa/gains_of_pairs.mako"/>
 <%namespace name="tables" file="/boa/gains_of_tables.mako"/>
 <%

@@ -1,5 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="individuals" file="/boa/individuals.mako"/>
 // Tabu search of binary sequences whose correlations are to be small: the key is minus the sum of squares of the correlations,
 // which are kept up to date (n steps a flip). Rule, states and launch are those of tabu.mako.
 ${individuals.declarations()}

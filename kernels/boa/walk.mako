@@ -1,5 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="individuals" file="/boa/individuals.mako"/>
 <%namespace name="gains" file="/boa/gains_of_tables.mako"/>
 <% space = "LOCAL" if local_genes else "GLOBAL" %>\
 // A walk over functions below their maximum, such as clauses that do not hold: the first of them from a random function on has one

@@ -1,4 +1,3 @@
-<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 // Makespan of a flowshop with blocking, branched from the front. A job leaves machine i when it is done there and the one before
 // has left machine i + 1:
 //   d_i = max(d_(i-1) + p_i, d_(i+1) of the job before), with d_(-1) = d_0 of the job before          (the last machine: the sum)

@@ -1,6 +1,3 @@
-<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
-<%namespace name="ivm" file="/branch_and_bound/ivm.mako"/>
-<%namespace name="rule" file="/branch_and_bound/rule.mako"/>
 // Variant pte_peb: a step of all IVMs in launches of its own kind: count the children of the selected nodes; their prefix
 // sums say where each node's children go in one dense list; bound the children in parallel, one a work-item; then each
 // IVM prunes, and goes to its next node. For bounds that take so long that a node's children should not wait for each

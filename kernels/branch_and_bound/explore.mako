@@ -1,7 +1,3 @@
-<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
-<%namespace name="rule" file="/branch_and_bound/rule.mako"/>
-<%namespace name="ivm" file="/branch_and_bound/ivm.mako"/>
-<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 // Optimised before it runs.
 // Variant pte: each work-item is one IVM, which selects, branches, bounds and prunes node after node, depth first.
 //

@@ -1,5 +1,3 @@
-<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
-<%namespace name="ivm" file="/branch_and_bound/ivm.mako"/>
 // The search where bounds take long: a group of ${lanes} work-items is one IVM, and bounds all children of a node together.
 //
 // A problem brings group_t, what a group keeps in local memory (with `rows`, the path's; `upper`; `leave`), and

@@ -1,4 +1,3 @@
-<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 // Total flow time of a permutation flowshop, branched from the front. A child's bound: the flow time so far, and the largest over
 // all machines of what the open jobs need in total, the shortest first, once the machine is done with the child,
 //   (r - 1) C_i + sum over k of (r - k) p_(k) + sum of the times behind machine i          p_(1) <= p_(2) <= ...

@@ -1,4 +1,3 @@
-<%namespace name="backtrack" file="/branch_and_bound/backtrack.mako"/>
 <%namespace name="johnson" file="/branch_and_bound/flowshop_johnson.mako"/>
 // Flowshop for GPUs: the bounds of a node's children one job after another, in front and at the back together.
 //   u = F_0, lb = u + R_0 + B_0;  u = max(F_i, u + p_{i-1}), lb = max(lb, u + R_i + B_i)       (mirrored for the back)

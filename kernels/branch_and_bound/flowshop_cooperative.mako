@@ -1,4 +1,3 @@
-<%namespace name="rule" file="/branch_and_bound/rule.mako"/>
 // The flowshop's two-machine bound of all children of a node, by a group; functions for explore_cooperative.mako.
 % if bounds == "mixed":
 // The one-machine bound chooses the side and prunes first.

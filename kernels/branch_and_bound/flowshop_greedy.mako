@@ -1,4 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
 <%namespace name="sweeps" file="/branch_and_bound/flowshop_sweeps.mako"/>
 <%doc>
 Iterated greedy search for flowshop schedules, many chains at once.

@@ -1,4 +1,3 @@
-<%namespace name="masks" file="/branch_and_bound/masks.mako"/>
 // Optimised before it runs.
 // Work stealing between the IVMs of one device, in launches of their own between those of explore.mako.
 //

@@ -14,7 +14,6 @@ Quintet lays its counter out so that a draw depends on what it is for, never on 
     k0   seed, bits 0..31
     k1   seed, bits 32..63
 
-    <%namespace name="philox" file="/common/philox.mako"/>
     ${philox.functions()}            words and f32 numbers
     ${philox.double_functions()}     these and f64 numbers; needs the device's fp64
     ${philox.rounds(word, multiply_high)}    the ten rounds on c0..c3, k0, k1; of vectors of words too

@@ -1,4 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
 // out = the random words, or numbers, of the indices first, first + 1, ..., first + count - 1
 //
 // Launch: any shape; work-item t makes the indices first + t, first + t + GLOBAL_SIZE, ...

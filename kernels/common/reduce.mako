@@ -1,7 +1,6 @@
 <%doc>
 Sum, minimum, maximum and argmin of the values of a work-group, of each of several variables at once:
 
-    <%namespace name="reduce" file="/common/reduce.mako"/>
     LOCAL_ARRAY(i64, part, ${2 * block});
     ${reduce.group_reduce("part", "i64", block, [("best", "max"), ("total", "sum")])}
 

@@ -3,7 +3,6 @@ Exclusive prefix sums, of a group's values or of a whole buffer.
 
 Inside another kernel:
 
-    <%namespace name="scan" file="/common/scan.mako"/>
     LOCAL_ARRAY(i32, offset, ${block});
     offset[LOCAL_ID] = mine;
     ${scan.block_inclusive("offset", "i32", block)}

@@ -1,7 +1,6 @@
 <%doc>
 Groups of a kernel's arguments, for signatures that differ with the constants; each ends with a comma.
 
-    ${"<%"}namespace name="arguments" file="/gibbs/arguments.mako"/>
     arguments.of_pass(mode, family)      what a pass over the rows takes for what it computes
     arguments.of_likelihood(family)      target and record of a chain, and the rows' weights with the constant `weighted`
     arguments.of_weights(), of_omega(mode)   these weights; the latent scales of the kernel cg

@@ -1,7 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="priors" file="/gibbs/priors.mako"/>
 // The conditionals of what has the size of beta, in f64; Makalic and Schmidt's form of the horseshoe, all by inversion but tau:
 //
 //     lambda_j^-2 ~ Exp(rate 1 / nu_j + beta_j^2 / (2 tau^2))        nu_j^-1 ~ Exp(rate 1 + 1 / lambda_j^2)

@@ -1,6 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
 // beta ~ N(Q^-1 X'u, Q^-1), Q = X' Omega X + D^-1, by conjugate gradients:
 //
 //     Q beta = b,   b = X'(u + Omega^1/2 d) + D^-1/2 e,   d, e ~ N(0, I)

@@ -1,7 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     serial = block == 1

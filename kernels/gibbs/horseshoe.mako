@@ -1,7 +1,6 @@
 <%doc>
 The horseshoe prior with its local scales integrated out, in f64, and univariate slice sampling.
 
-    ${"<%"}namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
     philox.double_functions() comes first
     horseshoe.density_functions()    log_horseshoe_density, draw_local_precision
     horseshoe.slice_functions()      slice_t: a slice sampler as a state machine that asks for one density at a time

@@ -1,9 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
-<%namespace name="priors" file="/gibbs/priors.mako"/>
 <%
     import math
     random_slab = prior == "regularized"

@@ -1,7 +1,6 @@
 <%doc>
 The log-likelihood of a row given its margin, and its derivatives, f32.
 
-    ${"<%"}namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
     variates.latent_functions() comes first
     likelihoods.functions(family)            of one row; on devices with vector lanes
     vectors.functions(8, family)             of eight, or 16: likelihood_vectors.mako

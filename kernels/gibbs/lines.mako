@@ -1,11 +1,4 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
-<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
-<%namespace name="priors" file="/gibbs/priors.mako"/>
 <%
     random_slab = prior == "regularized"
     weighted = context.get("weighted", False)

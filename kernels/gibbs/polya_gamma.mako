@@ -4,7 +4,6 @@ logistic models using Polya-Gamma latent variables", JASA 108 (2013), section 4,
 series for J*(1, c / 2).
 
     philox.double_functions(), variates.latent_functions() and variates.scale_functions() come first
-    ${"<%"}namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
     polya_gamma.functions()
 </%doc>
 <%def name="functions()">

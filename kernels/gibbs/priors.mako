@@ -2,7 +2,6 @@
 The priors of the coefficients, beta_j | lambda_j, tau ~ N(0, (1 / (lambda_j tau)^2 + s_j)^-1), with lambda_j integrated out, in
 f64.
 
-    ${"<%"}namespace name="priors" file="/gibbs/priors.mako"/>
     philox.double_functions(), horseshoe.density_functions() come first
     priors.density_functions(prior, degrees)    log_prior_density
     priors.draw_functions(prior, degrees)       draw_prior_precision; variates.scale_functions() come first

@@ -1,7 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
-<%namespace name="priors" file="/gibbs/priors.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
 // For tests of priors.mako: out[i] = the density at number i of a range of x, or draw number i at one rate. Launch: any shape.
 ${philox.double_functions()}
 ${variates.scale_functions()}

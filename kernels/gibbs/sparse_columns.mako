@@ -1,6 +1,3 @@
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="sparse" file="/gibbs/sparse.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
 <%
     serial = block == 1
     sum_type = "f64" if serial or vector == "f64" else "f32"

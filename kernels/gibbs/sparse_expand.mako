@@ -1,4 +1,3 @@
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
 // wide[i][j] = s x_ij sqrt(weight[weight_row + i]): rows of a sparse design (see sparse.mako) as f64 for X'WX
 //
 // Launch: any number of groups of ${block}, each a row at a time. weight may be any buffer if not weighted.

@@ -1,10 +1,4 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
-<%namespace name="sparse" file="/gibbs/sparse.mako"/>
-<%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
 <%
     serial = block == 1
     at_once = 8 if serial else block // lanes   # rows of a tile

@@ -1,7 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     each = 4 if storage == "f32" else 8

@@ -1,7 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%

@@ -1,8 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 // Hamiltonian Monte Carlo on beta given lambda and tau, in the metric A = H + D^-1: H = X'WX with fixed weights W, D^-1 the prior
 // precisions. With C = s A s = L L', s = diag(A)^-1/2, and momenta r ~ N(0, I) the leapfrog step of length e is

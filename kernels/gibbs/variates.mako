@@ -1,8 +1,6 @@
 <%doc>
 Random variates of the horseshoe probit sampler, each a function of what it is for (see common/philox.mako).
 
-    ${"<%"}namespace name="philox" file="/common/philox.mako"/>
-    ${"<%"}namespace name="variates" file="/gibbs/variates.mako"/>
     philox.double_functions() comes first
     variates.latent_functions()     f32: normals truncated to the positive half line; names of the mathematical functions
     variates.scale_functions()      f64: exponentials, normals, gammas

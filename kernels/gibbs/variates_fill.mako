@@ -1,9 +1,4 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="horseshoe" file="/gibbs/horseshoe.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
-<%namespace name="likelihoods" file="/gibbs/likelihoods.mako"/>
 <%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
-<%namespace name="polya_gamma" file="/gibbs/polya_gamma.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal,
 // the shape of a gamma, or the c of PG(1, c). Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
 ${philox.double_functions()}

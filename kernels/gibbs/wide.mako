@@ -1,7 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="arguments" file="/gibbs/arguments.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
 <%
     serial = block == 1
 %>

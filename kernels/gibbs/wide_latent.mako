@@ -1,6 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
 // The latent normals z of a probit regression with more columns than rows; see wide.mako.
 //
 // The kernel hmc moves z beforehand with beta integrated out: z ~ N(0, M) where all z_i > 0, by an exact trajectory of

@@ -1,5 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
 <%
     cells, low, width = 64, -12.0, 0.4375
 %>

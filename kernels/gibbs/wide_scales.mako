@@ -1,6 +1,3 @@
-<%namespace name="philox" file="/common/philox.mako"/>
-<%namespace name="reduce" file="/common/reduce.mako"/>
-<%namespace name="variates" file="/gibbs/variates.mako"/>
 // The target and the errors of a linear regression with more columns than rows (see wide.mako), and moves of sigma and tau.
 //
 // Sigma and tau are moved with beta integrated out, each by a Metropolis step on its logarithm: z ~ N(0, M), and M

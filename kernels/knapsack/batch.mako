@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // Many small knapsacks: one work-group solves a whole instance, bounds, dynamic program and items
 //
 // 1. Items are ranked by efficiency (exact cross products). Items before the break item b are the break solution.

@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // One option of each stage, under two constraints: the next table of Bellman's recurrence
 //
 // target[c] = max over the options o of the stage of source[c - w_o] + p_o, with c = (c1, c2) componentwise, and

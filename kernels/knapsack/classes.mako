@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // target = the row after ${depth} items of one weight, item by item, in registers alone
 //
 // Items of equal weight w only connect the cells c, c + w, c + 2 w, ...: a chain. A work-item walks ${lanes} neighbouring

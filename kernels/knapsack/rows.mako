@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // target[c] = max(source[c], source[c - weight] + profit)      Bellman's recurrence, one item (the paper's kernel)
 //
 // Launch: work-group g owns the `span` cells from target_lo + g * span on; no local memory, no barrier.

@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 <%namespace name="advance" file="/knapsack/sparse_advance.mako"/>
 // The block-sparse table: exact weights, in tiles of ${tile} capacities that exist only where a state can still win
 //

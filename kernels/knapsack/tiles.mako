@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // target = the row after `count` items:  f[c] = max(f[c], f[c - weight] + profit), item by item, in local memory
 //
 // A group makes the `span` cells from target_lo + g * span on. It loads them and the `halo` = sum of the fused weights cells

@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // target = the row after `count` items, as tiles.mako, for devices whose work-items are best one to a core.
 //
 // A group is one work-item. It walks its tile downwards in vectors of ${lanes} cells, in place: a vector is written after

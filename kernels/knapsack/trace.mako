@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // Which items a best solution takes, walking back through groups of items whose input rows were kept.
 //
 // For each group, last first: redo its items on the cells that matter below the present capacity, remember for each

@@ -1,4 +1,3 @@
-<%namespace name="row" file="/knapsack/row.mako"/>
 // target = the row after `items` items of one weight w and one profit p:
 //     target(c) = max over k <= items of f(c - k w) + k p
 //

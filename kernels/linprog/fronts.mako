@@ -1,5 +1,4 @@
 <%namespace name="form" file="/linprog/fronts_form.mako"/>
-<%namespace name="loops" file="/numerics/loops.mako"/>
 <%
     size = 64                    # pivots, rows and columns of a tile
     depth = 16                   # columns of a tile's factors in local memory at a time

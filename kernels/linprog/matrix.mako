@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // The matrix A with its slacks, and the normal equations M = A diag(theta) A^T + slacks.
 //
 // Slack j of row slack_row[j] has the coefficient slack_sign[j]; those of row i are slack_start[i] .. slack_start[i + 1] - 1.

@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // Reflected, restarted Halpern iterations of the primal-dual hybrid gradient method for
 //
 //   minimize c x  subject to  row_lower <= A x <= row_upper,  lower <= x <= upper

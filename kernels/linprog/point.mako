@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // One pass over the variables of a program, columns and then slacks: residuals, scaling, right-hand sides, directions, steps.
 //
 // A variable x >= 0 has a dual s; a bounded one (kind 1) has an upper slack w = u - x with a dual z; a free one (kind 2) has

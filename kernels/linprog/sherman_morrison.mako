@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // Inverse of A D A^T by updates of (A A^T)^-1, after Egidi and Maponi, in blocks of k columns (k = 1 is the paper's own).
 //
 // With v_l = (d_l - 1) a_l and y_l = (A A^T)^-1 a_l at first, for each block L:

@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // Products, factors and sums of one group for linprog/together: row i is a work-item's, and each function is between barriers.
 <%def name="functions(block, rows, space, matrix_space, stride)">\
 % if block == 1:

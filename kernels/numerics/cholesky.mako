@@ -1,4 +1,3 @@
-<%namespace name="loops" file="/numerics/loops.mako"/>
 // A = L L^T, row-major, lower, in place, by blocks of ${size} columns, for a batch of matrices. Matrix `batch` begins at
 // batch * n * n. status[batch] is 0, or the first pivot, counted from 1, that is not above zero; the factorization then goes on,
 // and what it leaves has no meaning.

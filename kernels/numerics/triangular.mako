@@ -1,4 +1,3 @@
-<%namespace name="loops" file="/numerics/loops.mako"/>
 <%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 <%
     lanes = 16

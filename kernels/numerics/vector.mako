@@ -1,4 +1,3 @@
-<%namespace name="reduce" file="/common/reduce.mako"/>
 // y = alpha A x + beta y and y = alpha A^T x + beta y      for row-major A (m x n), one after another in a batch
 //
 % if block > 1:

@@ -109,4 +109,5 @@ def test_every_template_with_a_kernel_is_among_the_variants():
         if not template.startswith("common/prelude.") and any(line.startswith("KERNEL ") for line in text.split("\n")):
             with_kernels.add(template)
         included.update(re.findall(r'<%namespace [^>]*file="/([^"]+)\.mako"', text))
+        included.update(place.removesuffix(".mako") for _, place in templates._TEMPLATES.called(text, template))
     assert with_kernels - included <= {variant.template for variant in variants()} <= with_kernels

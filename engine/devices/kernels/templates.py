@@ -3,6 +3,7 @@
 A template is C in the common dialect plus Mako for constants, types and unrolled loops. Rendering puts the language's
 prelude in front and ``#line`` directives throughout, so that a compiler's complaint names the template and its own
 line. A def that is called among the arguments of a macro is written on one line, for directives cannot stand there.
+Defs of another template are called by the name of its file, ``philox.functions()``: of the same folder, or a shared one.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ..backends import backends
 from .source import Source
 
 _PRELUDE = "common/prelude"
+_SHARED = ("numerics", "common")
 
 
 class _Kernels(TemplateCollection):  # type: ignore[misc]
@@ -56,10 +58,23 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
                     text = (self.root / uri).read_text(encoding="utf-8")
                 except OSError as error:
                     raise TopLevelLookupException(f"there is no template {uri}") from error
-                text = _with_line_directives(text, uri)
+                namespaces = [f'\n<%namespace name="{name}" file="/{place}"/>' for name, place in self.called(text, uri)]
+                text = _with_line_directives(text, uri) + "".join(namespaces)
                 found = parsed(lambda: Template(text=text, filename=uri, uri=uri, lookup=self, strict_undefined=True))
                 self._templates[uri] = found
         return found
+
+    def called(self, text: str, uri: str) -> list[tuple[str, str]]:
+        """Names and places of the templates whose defs a template calls by the names of their files."""
+        calls = re.findall(r"\b(\w+)\.(\w+)\(", re.sub(r"(?s)<%doc>.*?</%doc>", "", text))
+        found = {}
+        for name, function in calls:
+            for place in (f"{folder}/{name}.mako" for folder in (uri.rpartition("/")[0], *_SHARED)):
+                if place != uri and (self.root / place).is_file():
+                    if f'<%def name="{function}(' in (self.root / place).read_text(encoding="utf-8"):
+                        found[name] = place
+                    break
+        return list(found.items())
 
 
 _TEMPLATES = _Kernels(folder_of("kernels"))
