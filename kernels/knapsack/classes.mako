@@ -8,22 +8,17 @@
 // Where ${lanes} does not divide w, neighbours make some cells twice, with equal values; cells past target_hi may be written,
 // up to ${lanes - 1} of them.
 ${row.declarations()}
-<% word = "cells_t" if lanes > 1 else "value_t" %>
 ${row.cells()}
-% if lanes > 1:
 #define WRITE_CELLS(cells, c) STORE(GLOBAL, target + ((c) - target_base), cells)
-% else:
-#define WRITE_CELLS(cells, c) target[(c) - target_base] = (cells)
-% endif
 
 <%def name="step(cell)">
             {
-                ${word} f = ${cell};
+                cells_t f = ${cell};
 % for k in range(depth):
                 {
-                    const ${word} below = before${k};
+                    const cells_t below = before${k};
                     before${k} = f;
-                    const ${word} with = below + profit${k};
+                    const cells_t with = below + profit${k};
                     f = MAX(with, f);
                 }
 % endfor
@@ -37,17 +32,17 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_class(${row.arguments()},
     const i64 begin = target_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};
     if (begin <= target_hi) {
 % for k in range(depth):
-        const ${word} profit${k} = (${word})profits[first + ${k}];
-        ${word} before${k} = (${word})NEGATIVE;
+        const cells_t profit${k} = (cells_t)profits[first + ${k}];
+        cells_t before${k} = (cells_t)NEGATIVE;
 % endfor
-        ${word} after;
+        cells_t after;
         i64 c = begin - (i64)${depth} * weight;
         for (; c < begin; c += weight)
 ${step("READ_CELLS(c)")}
         const i64 end = MIN(begin + (i64)length * weight - 1, target_hi);
         for (; c + ${unroll - 1} * (i64)weight <= end; c += ${unroll} * (i64)weight) {
 % for u in range(unroll):
-            const ${word} cell${u} = READ_CELLS(c + ${u} * (i64)weight);
+            const cells_t cell${u} = READ_CELLS(c + ${u} * (i64)weight);
 % endfor
 % for u in range(unroll):
 ${step(f"cell{u}")}

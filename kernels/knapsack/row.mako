@@ -1,5 +1,5 @@
 <%doc>
-What knapsack kernels share: their values, in vectors on CPUs, and how a row of Bellman's table is read.
+What knapsack kernels share: their values, in vectors on CPUs (cells_t), and how a row of Bellman's table is read.
 
 A row holds f[c], the best profit of the items so far within capacity c, for c in [lo, hi]; element c is at index
 c - base. Outside: f[c] = full (the profit of all items so far) for c > hi, since hi is the weight of all of them or no
@@ -16,6 +16,10 @@ typedef ${vector} cells_t;
 typedef ${vector} unaligned_cells_t __attribute__((aligned(${4 if value == "i32" else 8})));
 #define LOAD(space, pointer) (*(const space unaligned_cells_t*)(pointer))
 #define STORE(space, pointer, cells) (*(space unaligned_cells_t*)(pointer) = (cells))
+% else:
+typedef value_t cells_t;
+#define LOAD(space, pointer) (*(pointer))
+#define STORE(space, pointer, cells) (*(pointer) = (cells))
 % endif
 % if value == "i32":
 #define NEGATIVE (-(1 << 30))

@@ -13,43 +13,34 @@
 // items <= ${slots - 2}, w < 2^24. Where ${lanes} does not divide w, neighbours make some cells twice, with equal values;
 // cells past target_hi may be written, up to ${lanes - 1} of them.
 ${row.declarations()}
-<% word = "cells_t" if lanes > 1 else "value_t" %>
 ${row.cells()}
-% if lanes > 1:
-#define AT(pointer) LOAD(GLOBAL, pointer)
-#define TO(pointer, cells) STORE(GLOBAL, pointer, cells)
-#define FROM_SLOT(t) LOAD(LOCAL, slots + (t) * ${lanes})
-#define TO_SLOT(t, cells) STORE(LOCAL, slots + (t) * ${lanes}, cells)
-% else:
-#define AT(pointer) (*(pointer))
-#define TO(pointer, cells) (*(pointer) = (cells))
-#define FROM_SLOT(t) slots[(t) * ${block} + LOCAL_ID]
-#define TO_SLOT(t, cells) slots[(t) * ${block} + LOCAL_ID] = (cells)
-% endif
+<% slot = f"slots + (t) * {lanes}" if lanes > 1 else f"slots + (t) * {block} + LOCAL_ID" %>\
+#define FROM_SLOT(t) LOAD(LOCAL, ${slot})
+#define TO_SLOT(t, cells) STORE(LOCAL, ${slot}, cells)
 
 <%def name="read(count)">
 % for u in range(unroll):
-                ${word} cell${u};
+                cells_t cell${u};
 % endfor
                 const i32 whole = t + ${unroll} <= ${count};
                 if (whole && c >= source_lo && c + ${unroll - 1} * (i64)weight + ${lanes - 1} <= source_hi) {
                     const GLOBAL value_t* from = source + (c - source_base);
 % for u in range(unroll):
-                    cell${u} = AT(from + ${u} * weight);
+                    cell${u} = LOAD(GLOBAL, from + ${u} * weight);
 % endfor
                 } else {
 % for u in range(unroll):
-                    cell${u} = t + ${u} < ${count} ? READ_CELLS(c + ${u} * (i64)weight) : (${word})NEGATIVE;
+                    cell${u} = t + ${u} < ${count} ? READ_CELLS(c + ${u} * (i64)weight) : (cells_t)NEGATIVE;
 % endfor
                 }
 </%def>
 <%def name="forward(u)">
                     {
-                        const ${word} longer = front + one;
+                        const cells_t longer = front + one;
                         front = MAX(longer, cell${u});
-                        const ${word} below = FROM_SLOT(t + ${u + 1});
+                        const cells_t below = FROM_SLOT(t + ${u + 1});
                         TO_SLOT(t + ${u}, cell${u});
-                        TO(to + ${u} * weight, MAX(front, below));
+                        STORE(GLOBAL, to + ${u} * weight, MAX(front, below));
                     }
 </%def>
 
@@ -59,8 +50,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_window(${row.arguments()},
     const i32 me = (i32)GLOBAL_ID;
     const i64 begin = target_lo + (i64)(me / columns) * length * weight + (me % columns) * ${lanes};
     if (begin <= target_hi) {
-        const ${word} one = (${word})profit;
-        const ${word} all = (${word})(profit * (value_t)items);
+        const cells_t one = (cells_t)profit;
+        const cells_t all = (cells_t)(profit * (value_t)items);
         const i32 block = items + 1;
         const i32 cells = (i32)MIN((i64)length, (target_hi - begin) / weight + 1);
         i64 c = begin - (i64)block * weight;
@@ -72,30 +63,30 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) advance_window(${row.arguments()},
 % endfor
             c += ${unroll} * (i64)weight;
         }
-        TO_SLOT(block, (${word})NEGATIVE);
+        TO_SLOT(block, (cells_t)NEGATIVE);
         c = begin;
         for (i32 left = cells; left > 0; left -= block) {
-            ${word} back = (${word})NEGATIVE;
+            cells_t back = (cells_t)NEGATIVE;
             for (t = items; t >= ${unroll}; t -= ${unroll}) {
 % for u in range(unroll):
-                const ${word} cell${u} = FROM_SLOT(t - ${u});
+                const cells_t cell${u} = FROM_SLOT(t - ${u});
 % endfor
 % for u in range(unroll):
                 {
-                    const ${word} further = back - one;
-                    const ${word} here = cell${u} + all;
+                    const cells_t further = back - one;
+                    const cells_t here = cell${u} + all;
                     back = MAX(further, here);
                     TO_SLOT(t - ${u}, back);
                 }
 % endfor
             }
             for (; t >= 1; --t) {
-                const ${word} further = back - one;
-                const ${word} here = FROM_SLOT(t) + all;
+                const cells_t further = back - one;
+                const cells_t here = FROM_SLOT(t) + all;
                 back = MAX(further, here);
                 TO_SLOT(t, back);
             }
-            ${word} front = (${word})NEGATIVE;
+            cells_t front = (cells_t)NEGATIVE;
             const i32 count = MIN(block, left);
             const i64 next = c + (i64)count * weight;
             for (t = 0; t < count; t += ${unroll}) {

@@ -3,7 +3,7 @@
 A template is C in the common dialect plus Mako for constants, types and unrolled loops. Rendering puts the language's
 prelude in front and ``#line`` directives throughout, so that a compiler's complaint names the template and its own
 line. A def that is called among the arguments of a macro is written on one line, for directives cannot stand there.
-Defs of another template are called by the name of its file, ``philox.functions()``: of the same folder, or a shared one.
+Defs of a template of the same folder, or a shared one, are called by the name of its file: ``philox.functions()``.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
                     text = (self.root / uri).read_text(encoding="utf-8")
                 except OSError as error:
                     raise TopLevelLookupException(f"there is no template {uri}") from error
-                namespaces = [f'\n<%namespace name="{name}" file="/{place}"/>' for name, place in self.called(text, uri)]
-                text = _with_line_directives(text, uri) + "".join(namespaces)
+                called = self.called(text, uri)
+                text = _with_line_directives(text, uri)
+                text += "".join(f'\n<%namespace name="{name}" file="/{place}"/>' for name, place in called)
                 found = parsed(lambda: Template(text=text, filename=uri, uri=uri, lookup=self, strict_undefined=True))
                 self._templates[uri] = found
         return found
