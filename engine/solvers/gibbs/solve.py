@@ -130,7 +130,7 @@ def sample(
 ) -> RunState:
     """Batch after batch, each about a slice long, to the end, or a multiple of REFRESH of which ``ends`` is true.
 
-    What ends the run may be raised here; ``keep`` is told of every draw that was taken over before.
+    What ends the run may be raised here; before, ``keep`` has taken the run with all draws so far.
     """
     options = sampler.settings.options
     points = check_points(options.most_draws) if options.draws is None else []
