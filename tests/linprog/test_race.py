@@ -1,3 +1,4 @@
+import math
 import threading
 import time
 from concurrent.futures import Future, wait
@@ -20,6 +21,7 @@ from engine.solvers.linprog.methods import at_once, interior, start
 from engine.solvers.linprog.methods import highs as racer
 from engine.solvers.linprog.methods.base import MethodUpdate
 from engine.solvers.linprog.methods.highs import HighsMethod
+from engine.solvers.linprog.methods.pdhg import PdhgMethod
 from engine.solvers.linprog.methods.race import Race
 from engine.solvers.linprog.options import Options
 from engine.solvers.linprog.validate import method_for
@@ -161,6 +163,21 @@ def test_pdhg_begins_before_an_interior_point_whose_factors_would_take_minutes(o
     assert "pdhg" in racers
     assert ("interior point" in racers) == (alone == 0.0)
     assert racers[0] == "pdhg" or not alone
+
+
+@pytest.mark.parametrize("left", [0.0, math.inf])
+def test_pdhg_has_a_gpu_until_the_interior_point_method_is_ready_and_longer_where_it_is_near(owner, monkeypatch, left):
+    monkeypatch.setattr(solve, "tries_pdhg", lambda race: not race.is_decided)
+    monkeypatch.setattr(solve, "start_highs_simplex", lambda *_: [])
+    monkeypatch.setattr(solve, "start_highs_interior", lambda *_: [])
+    monkeypatch.setattr(solve, "is_presolved", lambda _: False)
+    monkeypatch.setattr(start, "_PART_SOON", 1e6)
+    monkeypatch.setattr(PdhgMethod, "seconds_left", left)
+    racers = (
+        solved(owner, generate(GeneratorOptions(type="pagerank", m=3000, n=9000, seed=1))).arrays["racers"].tolist()
+    )
+    assert "pdhg" in racers
+    assert ("interior point" in racers) == (left > 0.0)
 
 
 class Blocked:

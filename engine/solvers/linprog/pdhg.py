@@ -39,6 +39,7 @@ _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36  # when to restart; see _r
 _PROPORTIONAL, _INTEGRAL = 0.99, 0.01  # gains of the controller of the primal weight
 _INTEGRAL_DECAY = 0.3
 _PERIOD = 64  # iterations between two checks
+_SLICE_SECONDS = 0.01  # another method may wait for the device
 
 STEP = Record("step", tau="f64", sigma="f64", since="f64")
 """The step sizes, and the iterations since the last restart."""
@@ -109,7 +110,7 @@ class PdhgWorker:
         self._error_sum = 0.0
         self._since_restart = 0
         self._first_residual = self._last_residual = np.inf
-        self._slice = SliceLength(start=_PERIOD, least=_PERIOD)
+        self._slice = SliceLength(start=_PERIOD, least=_PERIOD, seconds=_SLICE_SECONDS)
         self._memory, self._recordings = Memory(device), Recordings(device)
         self._prepared = False
 

@@ -6,6 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,12 @@ from .methods.start import (
     Begun,
     keep_helpers,
     leave_cores_to_highs,
+    leave_device_to_pdhg,
     pdhg_members,
     presolve_patience,
     start_highs_interior,
     start_highs_simplex,
+    tries_pdhg,
 )
 from .mixed_integer import solve_mixed_integer
 from .options import Options
@@ -91,6 +94,7 @@ class _Solving:
         self._form: Form = "presolved"  # of the program that our methods work on
         self._deferred: Callable[[], None] | None = None  # starts the interior-point method, if PDHG goes before it
         self._deferred_until = math.inf
+        self._tried: PdhgMethod | None = None  # PDHG while the device would wait
         self.restored = checkpoint.restore(run)
         if self.restored is not None:
             arrays, state = self.restored
@@ -136,6 +140,8 @@ class _Solving:
         with contextlib.suppress(Decided):
             if self.method == "race" and not self.race.is_decided:
                 self._start_highs(began)
+                if self.restored is None and tries_pdhg(self.race):
+                    self._tried = self._start_pdhg(self.problem, unchanged)
             program = self.problem if self._form == "given" else None
             restore: Restore = unchanged
             presolving = 0.0
@@ -307,7 +313,9 @@ class _Solving:
             self._start_pdhg(program, restore)
         elif self._takes_pdhg(program):
             self.run.notice("factors may take minutes: PDHG begins before the interior-point method")
-            self._start_pdhg(self.problem, unchanged)  # what presolve substitutes may condition PDHG far worse
+            if self._tried not in self.race.methods:  # what presolve substitutes may condition PDHG far worse
+                self._start_pdhg(self.problem, unchanged)
+            self._tried = None
             self._deferred = lambda: self._start_interior(prepared, program, restore)
             self._deferred_until = time.perf_counter() + _ALONE_SECONDS
         else:
@@ -321,7 +329,7 @@ class _Solving:
             return False
         return self.race.run_concurrently(lambda: is_out_of_reach(program, self.pool.members[0].info.capabilities))
 
-    def _start_pdhg(self, program: LinearProgram, restore: Restore) -> None:
+    def _start_pdhg(self, program: LinearProgram, restore: Restore) -> PdhgMethod:
         is_given = program is self.problem
         method = PdhgMethod(
             program,
@@ -335,6 +343,7 @@ class _Solving:
         )
         method.restore = restore
         self.race.methods.append(method)
+        return method
 
     def _start_interior(self, prepared: Prepared, program: LinearProgram, restore: Restore) -> None:
         values = prepared.values.copy()
@@ -345,12 +354,14 @@ class _Solving:
         restored = self.restored if self.restored is not None and self.restored[1].interior else None
         initial = self._initial if program is self.problem else None
 
+        tried = self._tried if self._tried in race.methods else None
+        wait = None if tried is None else partial(leave_device_to_pdhg, race, tried)
+
         def start() -> InteriorMethod:
             data = shard_data(prepared.standard)
             system = open_system(data, options, pool, members, race.counters, race.notice, race.is_race)
-            return InteriorMethod(
-                prepared, system, options, lambda value: self.sign * (value + constant), restored, initial
-            )
+            shown = lambda value: self.sign * (value + constant)  # noqa: E731
+            return InteriorMethod(prepared, system, options, shown, restored, initial, wait)
 
         try:
             method = race.run_concurrently(start)
@@ -366,6 +377,8 @@ class _Solving:
     def _race(self) -> None:
         """Let the methods work until one wins, or all have ended."""
         race = self.race
+        if self._tried in race.methods:  # another method is to have the device
+            race.drop([self._tried])
         while not race.is_decided and (race.has_work or race.lacks_presolve or self._deferred is not None):
             if race.lacks_presolve:
                 self._start_without_presolve()

@@ -37,14 +37,20 @@ class InteriorMethod(Method):
         objective: Callable[[float], float],
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
         initial: Point | None,
+        wait: Callable[[float], None] | None = None,
     ) -> None:
-        """``objective`` is the user's of a standard form's; the system is closed with the method."""
+        """``objective`` is the user's of a standard form's; the system is closed with the method.
+
+        ``wait`` is called before anything begins, with the predicted seconds.
+        """
         self.name = "interior point"
         self.prepared, self.options = prepared, options
         self.history: list[list[float]] = []
         self.limited = False  # whether the iterations have run out
         self._system, self._objective = system, objective
         try:
+            if wait is not None:
+                wait(system.linear_system.predicted_seconds())
             self.method: InteriorPoint = new_method(system, prepared.standard.b, options)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -27,6 +29,7 @@ from ..validate import Point
 from .base import Method, MethodUpdate
 
 Vector = NDArray[np.float64]
+_RAYS = 16  # slices until certificates are looked for, and after powers of two
 
 
 class Abandoned(Exception):
@@ -52,7 +55,7 @@ class PdhgMethod(Method):
         self._sign, self._options, self._certificates = sign, options, certificates
         self.history: list[list[float]] = []
         self.measures: PdhgMeasures | None = None
-        self._goal = options.tolerance
+        self._goal, self._began = options.tolerance, 0.0
         self._slices = 0
         x, y = initial if initial is not None else (None, None)
         if x is not None and y is None:
@@ -93,7 +96,7 @@ class PdhgMethod(Method):
         group, most = self._group, max(0, self._options.pdhg_iterations - self._before)
         assert group is not None
         self._slices += 1
-        rays = self._certificates and self._slices & (self._slices - 1) == 0  # at slices 1, 2, 4, 8, ...
+        rays = self._certificates and self._slices >= _RAYS and self._slices.bit_count() == 1
         given = most, self._goal, rays
         if self._caller is None:
             self.future = group.submit(0, PdhgWorker.advance_and_read, *given)
@@ -103,7 +106,7 @@ class PdhgMethod(Method):
     @override
     def collect(self) -> MethodUpdate:
         if self._group is None:
-            self._group = self._opening.result()
+            self._group, self._began = self._opening.result(), time.perf_counter()
             self._submit()
             return MethodUpdate()
         found, point, directions = self.future.result()
@@ -152,6 +155,14 @@ class PdhgMethod(Method):
             return self._restored
         x, y = self._point()
         return x, y, self._before + self.measures.iteration, self.measures.primal_weight
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the goal, if the logarithm of the error goes on falling as from the start; inf if it has not fallen."""
+        error, goal = self.error, self._goal
+        if not goal < error < 1.0:
+            return 0.0 if error <= goal else math.inf
+        return (time.perf_counter() - self._began) * (math.log(goal) / math.log(error) - 1.0)
 
     @override
     def report(self, run: RunContext) -> None:

@@ -90,7 +90,7 @@ class Race:
         self.is_solved = False
         self.lacks_presolve = False
         self.is_stopping = False
-        self._began, self._settles = time.perf_counter(), math.inf  # when what has found a good point wins
+        self.began, self._settles = time.perf_counter(), math.inf  # when what has found a good point wins
         self._settler: Method | None = None
 
     @property
@@ -230,7 +230,7 @@ class Race:
         good = error <= self.options.acceptable
         if good and self.is_race:
             now = time.perf_counter()
-            self._settles = min(self._settles, now + max(_SETTLING, _PART_SETTLING * (now - self._began)))
+            self._settles = min(self._settles, now + max(_SETTLING, _PART_SETTLING * (now - self.began)))
             self._settler = method if self.verdict.best is point else self._settler
         if error <= self.options.tolerance or (good and (update.original or (update.final and not update.ended))):
             self.winner = method

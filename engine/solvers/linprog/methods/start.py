@@ -19,9 +19,10 @@ from ..highs.threads import start_thread
 from ..multifrontal import orders
 from ..multifrontal.orders import has_metis
 from ..problem import LinearProgram
-from ..systems.costs import is_out_of_reach, is_surely_dense, own_seconds
+from ..systems.costs import is_surely_dense, own_seconds
 from .base import Method
 from .highs import HighsInteriorThread, HighsMethod, HighsThread
+from .pdhg import PdhgMethod
 from .race import WAIT_SECONDS, Race
 
 FIRST_WAIT = 0.05
@@ -44,6 +45,7 @@ _HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _LONG_PRESOLVE = 100_000  # nonzeros of a program for whose dense factor a GPU does not wait for presolve
 _PRESOLVE_SECONDS, _LONGEST_PRESOLVE = 8e-6, 60.0  # for a nonzero, several times the common; and the most
+_PART_SOON, _PAUSE = 0.5, 0.005  # of the time that a race has taken: what is soon; seconds between two looks
 _MANY_CORES = 8  # cores from which methods on a device that computes on the host's cores need not wait for HiGHS
 
 
@@ -197,15 +199,30 @@ def head_start(member: Member, time_left: float, own_seconds: float) -> float:
 def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:
     """Seconds for presolve, which may exceed its own limit, before our methods begin without.
 
-    None in a race on GPUs where factors are small, or too large, whatever is presolved.
+    None in a race on GPUs where factors are small whatever is presolved.
     """
     capabilities = member.info.capabilities
-    if raced and not capabilities.shares_host_cores:
-        is_small = problem.nonzeros > _LONG_PRESOLVE and is_surely_dense(problem.m, capabilities)
-        if is_small or is_out_of_reach(problem, capabilities):
-            return 0.0
+    on_gpu, is_long = not capabilities.shares_host_cores, problem.nonzeros > _LONG_PRESOLVE
+    if raced and on_gpu and is_long and is_surely_dense(problem.m, capabilities):
+        return 0.0
     common = min(_LONGEST_PRESOLVE, 1.0 + _PRESOLVE_SECONDS * problem.nonzeros)
     return min(common, _PART_OF_LIMIT * time_left)
+
+
+def tries_pdhg(race: Race) -> bool:
+    """Whether PDHG begins on a GPU while the host presolves and analyses: not where a dense factor is ready as soon."""
+    problem, capabilities = race.problem, race.pool.members[0].info.capabilities
+    sparse = problem.is_sparse and problem.nonzeros > SOON_NONZEROS
+    return not race.is_decided and sparse and capabilities.simt and not is_surely_dense(problem.m, capabilities)
+
+
+def leave_device_to_pdhg(race: Race, pdhg: PdhgMethod, seconds: float) -> None:
+    """Wait while PDHG is predicted to end before a method that takes so many seconds, or soon."""
+    now = time.perf_counter()
+    until = now + max(seconds, _PART_SOON * (now - race.began))
+    while pdhg in race.methods and time.perf_counter() + pdhg.seconds_left < until:
+        race.raise_if_ended()
+        time.sleep(_PAUSE)
 
 
 def pdhg_members(program: LinearProgram, pool: DevicePool) -> list[Member]:

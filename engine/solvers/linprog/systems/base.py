@@ -44,6 +44,10 @@ class LinearSystem(Protocol):
     def statistics(self) -> FactorStatistics:
         """Counts so far; called from any thread."""
 
+    def predicted_seconds(self) -> float:
+        """Waits for what the host prepares on another thread; the seconds that the method will take from there on."""
+        return 0.0
+
     def close(self) -> None:
         """End what is at work, and release everything; called from any thread."""
 

@@ -57,6 +57,7 @@ _SOLUTIONS = 8  # with each factor
 _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
 _ITERATIONS, _ITERATION = 30, 0.015  # of an interior-point method, and seconds of one on a CPU beside its factor
+_DEVICE_ITERATION = 8e-3  # and on a GPU
 _COUNTED = 2e7  # products up to which the entries of A A^T are counted for a prediction
 _COUNTED_ROWS, _SURELY = 3_000, 2.0  # and rows, where a dense factor is that many times as fast on a CPU
 _CHILD = 8e-3  # seconds of a child process that factorises, by the factorizations
@@ -231,6 +232,13 @@ def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities |
     """Whether the host is predicted to need less time for an augmented system than the device for a dense factor."""
     seconds = _augmented_seconds(tree.multiplications, float(tree.counts.sum()))
     return seconds <= (_MOST_ON_HOST if device is None else min(_MOST_ON_HOST, dense_seconds(rows, device)))
+
+
+def seconds_with_fronts(fronts: Fronts, plan: Plan, device: Capabilities) -> float:
+    """Of the interior-point method in all, by fronts on the device or by the host's factor."""
+    host = host_seconds(fronts.multiplications, fronts.nonzeros)
+    factor = min(_fronts_seconds(fronts, plan, device), host) if device.simt else host
+    return _ITERATIONS * (_DEVICE_ITERATION + factor)
 
 
 def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) -> Choice:
