@@ -341,7 +341,8 @@ class Panel(Cleanup, QWidget):
         if recorded is not None:
             self.problem = self.problem or recorded.problem
             self.run = replace(self.run, folder=recorded.folder)
-            self.result = recorded.result
+            if recorded.result is not None:  # its draws can be gigabytes, and on_result has them
+                self.result = replace(recorded.result, solution=None, arrays={})
         self._complete_plots()
         if recorded is not None and recorded.result is not None:
             self.on_result(recorded.result, recorded.processed)

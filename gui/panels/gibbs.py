@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +17,6 @@ from engine.base.result import Result
 from engine.events import Finished, Metric, Progress, Started, Trace
 from engine.util.text import share_text, short_number_text, value_text
 from gui.panels.base import Panel
-from gui.plot.curves import Curve
 from gui.plot.listing import Listing
 from gui.plot.live import LivePlot
 from gui.plot.rows import Interval, IntervalPlot
@@ -27,6 +26,8 @@ Floats = NDArray[np.float64]
 _TRACES = 9
 _LAGS, _RANK_BINS = 60, 20
 _FEWEST_DRAWS, _MOST_DIAGNOSED, _RUNNING = 10, 1000, 25
+_MOST_FOR_QUARTILES = 20_000  # draws of a chain; more change less than a pixel
+_NO_POINTS = (np.zeros(0), np.zeros(0))
 _R_HAT_LIMIT = 1.01
 _NORMAL_QUARTILE = 0.6745
 _AT_THE_END = "computed from all draws when the run ends"
@@ -185,14 +186,15 @@ class GibbsPanel(Panel):
     def postprocessor(self) -> Callable[[Result, Problem | None], Any]:
         options = self.started.options if self.started is not None else {}
         thin, wanted = int(options.get("thin") or 1), int(options.get("draws") or 0)
-        return partial(_postprocess, tuple(self.traces), self._warmup, thin, wanted)
+        live = {name: {one.name: one.data.points() for one in plot.curves} for name, plot in self.traces.items()}
+        return partial(_postprocess, live, self._warmup, thin, wanted)
 
     def on_result(self, result: Result, processed: ProcessedResult | None) -> None:
         if processed is None:
             return
         for name, chains in processed.traces.items():
-            for chain, draws in enumerate(chains):
-                self._whole_trace(self.traces[name].series(f"chain {chain + 1}"), *draws)
+            for chain, series in enumerate(chains):
+                self.traces[name].series(f"chain {chain + 1}").replace(series)
             self.traces[name].fit(at_once=False)
         for name, series in processed.correlations.items():
             self.correlation.series(_title(name)).replace(series)
@@ -213,19 +215,12 @@ class GibbsPanel(Panel):
         features = [row for row in processed.rows if row[0] in processed.features]
         self.tile("Away from 0").show_value(f"{sum(row[6] == 'yes' for row in features)} of {len(features)}")
 
-    def _whole_trace(self, curve: Curve, iterations: Floats, draws: Floats) -> None:
-        """Show every kept draw in place of the live samples; the warm-up stays as recorded live."""
-        times_before, old = curve.data.points()
-        before = times_before < self._warmup
-        times, values = np.concatenate([times_before[before], iterations]), np.concatenate([old[before], draws])
-        curve.replace(Series.of(times, values))
-
 
 @dataclass(frozen=True)
 class ProcessedResult:
-    """What is shown of a result: for each trace and chain its iterations and draws, the curves, the posterior."""
+    """What is shown of a result: the traces of each chain, the curves, the posterior; no view of its draws."""
 
-    traces: dict[str, list[tuple[Floats, Floats]]]
+    traces: dict[str, list[Series]]
     correlations: dict[str, Series]
     ranks: dict[str, list[Series]]
     r_hat: Series | None
@@ -239,15 +234,21 @@ class ProcessedResult:
 
 
 def _postprocess(
-    traced: Sequence[str], warmup: float, thin: int, wanted: int, result: Result, problem: Problem | None
+    live: dict[str, dict[str, tuple[Floats, Floats]]],
+    warmup: float,
+    thin: int,
+    wanted: int,
+    result: Result,
+    problem: Problem | None,
 ) -> ProcessedResult | None:
+    """The ``live`` points of each trace and chain stay for the warm-up; after it all kept draws take their place."""
     arrays = result.arrays
     if "quantiles" not in arrays:
         return None
     names = [str(name) for name in arrays["names"].tolist()]
     kept = {names[number]: place for place, number in enumerate(arrays["kept"].tolist())}
     draws = {name: arrays["beta"][:, :, place] for name, place in kept.items()} | {"log_tau": arrays["log_tau"]}
-    shown = [name for name in traced if name in draws and draws[name].size]
+    shown = [name for name in live if name in draws and draws[name].size]
 
     def every(count: int) -> int:
         """Iterations between two kept draws."""
@@ -255,24 +256,32 @@ def _postprocess(
             return thin
         return thin * max(1, round((wanted or count) / max(1, count)))
 
-    traces = {}
+    traces, correlations, ranks = {}, {}, {}
     for name in shown:
-        iterations = warmup + every(draws[name].shape[1]) * np.arange(draws[name].shape[1], dtype=float)
-        traces[name] = [(iterations, np.asarray(chain, float)) for chain in draws[name]]
-    correlations = {}
-    for name in shown:
-        values = autocorrelation(draws[name], _LAGS)
+        own = np.ascontiguousarray(draws[name], float)  # a column of a large array is slow to go through
+        traces[name] = [
+            _whole_trace(live[name].get(f"chain {number}", _NO_POINTS), warmup, every(own.shape[1]), chain)
+            for number, chain in enumerate(own, 1)
+        ]
+        values = autocorrelation(own, _LAGS)
         correlations[name] = Series.of(np.arange(len(values), dtype=float), values)
-    ranks = {name: rank_histograms(draws[name]) for name in shown}
+        ranks[name] = rank_histograms(own)
     r_hat, ess, of_each = _running_diagnostics({name: draws[name] for name in shown}, warmup, every)
     return ProcessedResult(traces, correlations, ranks, r_hat, ess, of_each, *_posterior(arrays, names, draws))
 
 
+def _whole_trace(live: tuple[Floats, Floats], warmup: float, every: int, draws: Floats) -> Series:
+    before = live[0] < warmup
+    iterations = warmup + every * np.arange(len(draws), dtype=float)
+    return Series.of(np.concatenate([live[0][before], iterations]), np.concatenate([live[1][before], draws]))
+
+
 def rank_histograms(draws: Floats) -> list[Series]:
     """For each chain, how many of its draws are among each twentieth of the ranks (Vehtari et al. 2021)."""
-    ranks = np.argsort(np.argsort(draws, axis=None, kind="stable")).reshape(draws.shape)
     edges = np.linspace(0, draws.size, min(_RANK_BINS, draws.size) + 1)
-    counts = [np.histogram(own, edges)[0].astype(float) for own in ranks]
+    limits = np.sort(draws, axis=None)[np.ceil(edges[1:-1]).astype(int)]
+    bins = len(limits) + 1
+    counts = [np.bincount(np.searchsorted(limits, own, "right"), minlength=bins).astype(float) for own in draws]
     return [Series.of(edges, np.append(own, own[-1])) for own in counts]
 
 
@@ -283,10 +292,10 @@ def _running_diagnostics(
     count = min((one.shape[1] for one in traced.values()), default=0)
     if count < _FEWEST_DRAWS:
         return None, None, {}
-    draws = np.stack([one[:, :count] for one in traced.values()], axis=2)
     at, r_hat, ess = [], [], []
     for stop in np.unique(np.linspace(_FEWEST_DRAWS, count, _RUNNING).astype(int)).tolist():
-        found = engine.chain_diagnostics(draws[:, : stop : max(1, stop // _MOST_DIAGNOSED)])
+        part = slice(0, stop, max(1, stop // _MOST_DIAGNOSED))
+        found = engine.chain_diagnostics(np.stack([one[:, part] for one in traced.values()], axis=2))
         if np.isfinite(found.r_hat).any():
             at.append(warmup + stop * every(count))
             r_hat.append(np.nanmax(found.r_hat))
@@ -313,7 +322,8 @@ def _posterior(
         rows.append((name, mean, deviation, low, middle, high, "yes" if clear else "", *diagnostics))
         if name in coefficients:
             if name in draws and draws[name].size:
-                inner = tuple(np.quantile(draws[name], (0.25, 0.75)).tolist())
+                some = draws[name][:, :: max(1, draws[name].shape[1] // _MOST_FOR_QUARTILES)]
+                inner = tuple(np.quantile(some, (0.25, 0.75)).tolist())
             else:
                 inner = (mean - _NORMAL_QUARTILE * deviation, mean + _NORMAL_QUARTILE * deviation)
             intervals.append(Interval(name, middle, (inner[0], inner[1]), (low, high)))
@@ -340,9 +350,8 @@ def autocorrelation(draws: NDArray[np.float64], lags: int) -> NDArray[np.float64
     """Autocorrelation of chains (chains, draws) at lags from 0 on, about each chain's own mean, averaged over them."""
     count = draws.shape[1]
     apart = draws - draws.mean(axis=1, keepdims=True)
-    size = 1 << (2 * count - 1).bit_length()
-    spectrum = np.fft.rfft(apart, size, axis=1)
-    covariance = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=1)[:, : min(lags + 1, count)]
+    products = [np.einsum("ij,ij->i", apart[:, : count - lag], apart[:, lag:]) for lag in range(min(lags + 1, count))]
+    covariance = np.stack(products, axis=1)
     variance = covariance[:, :1]
     scaled = np.where(variance > 0, covariance / np.where(variance > 0, variance, 1.0), 0.0)
     return np.asarray(scaled.mean(axis=0))

@@ -106,9 +106,7 @@ def test_knapsack_shows_the_moving_range_and_the_chosen_items(qtbot):
 
 
 def test_boa_shows_every_generation_the_network_and_the_population(qtbot):
-    folder = RECORDED / "boa"
-    panel = played(qtbot, folder)
-    result = panel.result
+    panel, result = played(qtbot, RECORDED / "boa"), engine.load(RECORDED / "boa")
     history = result.arrays["history"]
     headers, rows = figure(panel, "fitness").table()
     assert headers == ["generation", "best", "mean", "worst"]
@@ -128,7 +126,8 @@ def test_boa_shows_every_generation_the_network_and_the_population(qtbot):
 def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot):
     folder = RECORDED / "gibbs"
     panel, events = played(qtbot, folder), events_of(folder)
-    result = panel.result
+    result = engine.load(folder)
+    assert not panel.result.arrays  # its draws can be gigabytes
     live = played(qtbot, folder, part=0.9)
     traced = [event for event in events[: int(0.9 * len(events))] if isinstance(event, Trace) and event.chain == 1]
     for name in {event.name for event in traced}:
@@ -167,8 +166,8 @@ def test_gibbs_shows_traces_convergence_and_intervals_by_size(qtbot):
 
 
 def test_linear_programming_shows_every_iteration_and_the_solution_with_its_duals(qtbot):
-    panel = played(qtbot, RECORDED / "linprog")
-    result, problem = panel.result, panel.problem
+    panel, result = played(qtbot, RECORDED / "linprog"), engine.load(RECORDED / "linprog")
+    problem = panel.problem
     history = result.arrays["history"]
     assert len(history) == result.counters["iterations"] + 1
     headers, rows = figure(panel, "objective").table()
