@@ -1,4 +1,3 @@
-<%namespace name="gains" file="/boa/gains_of_tables.mako"/>
 <% space = "LOCAL" if local_genes else "GLOBAL" %>\
 // A walk over functions below their maximum, such as clauses that do not hold: the first of them from a random function on has one
 // of its genes flipped. That is the gene of the largest gain; of equals the one flipped longest ago; with one half it is the second
@@ -10,11 +9,11 @@
 ${individuals.declarations()}
 ${search.declaration()}
 ${philox.functions()}
-${gains.declarations(space)}
+${gains_of_tables.declarations(space)}
 KERNEL LAUNCH_BOUNDS(${block}, 1) walk_individuals(GLOBAL u32* RESTRICT rows, i32 n, i32 first, i32 last, i32 first_flip,
     i32 last_flip, GLOBAL u32* states, i32 state_words, i32 keeps_state, GLOBAL u32* scratch, i32 scratch_words, u64 seed,
     u32 stream, u32 step, GLOBAL status_t* status, const GLOBAL sum_t* RESTRICT maxima, i32 functions,
-${gains.arguments()}) {
+${gains_of_tables.arguments()}) {
     if (status->reason != 0)
         return;
     const i32 row_words = (n + 31) / 32;
@@ -34,7 +33,7 @@ ${individuals.restore_search()}
         for (i32 w = LOCAL_ID; w < map_words; w += ${block})
             unsatisfied[w] = 0;
         BARRIER();
-${gains.compute_gains()}
+${gains_of_tables.compute_gains()}
         for (i32 f = LOCAL_ID; f < functions; f += ${block}) {
             const i32 start = scope_starts[f];
             const i32 index = table_index(genes + start, scope_starts[f + 1] - start, bits);
@@ -66,7 +65,7 @@ ${choose_in_scope()}
                 break;
 % endif
 ${individuals.count_flip()}
-${gains.update_gains(space, toggle)}
+${gains_of_tables.update_gains(space, toggle)}
             if (LOCAL_ID == gene % ${block}) {    // the work-item that reads this gain next
                 gains[gene] = -gains[gene];
                 free_from[gene] = flip + 1;

@@ -1,4 +1,3 @@
-<%namespace name="johnson" file="/branch_and_bound/flowshop_johnson.mako"/>
 // Flowshop for GPUs: the bounds of a node's children one job after another, in front and at the back together.
 //   u = F_0, lb = u + R_0 + B_0;  u = max(F_i, u + p_{i-1}), lb = max(lb, u + R_i + B_i)       (mirrored for the back)
 // A pair holds machine i of the front and machine m - 1 - i of the back${", as two 16-bit halves of a word" if packed else ""}.
@@ -86,7 +85,7 @@ FUNCTION pair_t PAIR_ADD_MAX(pair_t a, pair_t b, pair_t c) {
 typedef struct { pair_t done[${m}], rest[${half}]; } state_t;
 
 % if pairs:
-${johnson.function()}
+${flowshop_johnson.function()}
 % endif
 FUNCTION void init(state_t* state, table_t table) {
 % for i in range(m):

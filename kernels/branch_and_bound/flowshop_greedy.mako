@@ -1,4 +1,3 @@
-<%namespace name="sweeps" file="/branch_and_bound/flowshop_sweeps.mako"/>
 <%doc>
 Iterated greedy search for flowshop schedules, many chains at once.
 
@@ -92,7 +91,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRI
         if (stage == 0 && !building) {
             for (i32 k = lane; k < jobs; k += ${width})
                 order[k] = current[(i64)chain * jobs + k];
-            ${sweeps.sync()}
+            ${flowshop_sweeps.sync()}
             if (lane == 0) {
                 u32 word = random.w0;
                 for (i32 d = 0; d < count; ++d) {
@@ -103,7 +102,7 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRI
                         order[k] = order[k + 1];
                 }
             }
-            ${sweeps.sync()}
+            ${flowshop_sweeps.sync()}
         }
 
         // The job, its place, and the number of jobs in the schedule.
@@ -144,9 +143,9 @@ KERNEL LAUNCH_BOUNDS(${lanes}, 1) improve_schedules(const GLOBAL ${time}* RESTRI
         i32 least = 0x7fffffff, sum = 0, place = 0;
         u32 equal = 0, word = random.w3 ^ (u32)stage * 0x9E3779B9u;
 % if vectors:
-${sweeps.vector_sweeps()}\
+${flowshop_sweeps.vector_sweeps()}\
 % else:
-${sweeps.wave_sweeps()}\
+${flowshop_sweeps.wave_sweeps()}\
 % endif
 
         // The schedule with the job at its place; as it was, if the job is one of those removed.
@@ -156,11 +155,11 @@ ${sweeps.wave_sweeps()}\
             const i32 before = absent || k < place ? k : k - 1;
             next[k] = !absent && k == place ? (u16)job : order[before + (before >= skipped ? 1 : 0)];
         }
-        ${sweeps.sync()}
+        ${flowshop_sweeps.sync()}
 
         if (stage == period - 1) {
             const i32 value = values[chain], shortest = best_values[chain];
-            ${sweeps.sync()}
+            ${flowshop_sweeps.sync()}
             if (building || least - value <= thresholds[random.w0 & 4095]) {
                 for (i32 k = lane; k < jobs; k += ${width})
                     current[(i64)chain * jobs + k] = next[k];
@@ -173,7 +172,7 @@ ${sweeps.wave_sweeps()}\
                 if (lane == 0)
                     best_values[chain] = least;
             }
-            ${sweeps.sync()}
+            ${flowshop_sweeps.sync()}
         }
     }
 }

@@ -1,4 +1,3 @@
-<%namespace name="johnson" file="/branch_and_bound/flowshop_johnson.mako"/>
 // Flowshop for CPUs: the bounds of all children of a node at once, one job a lane of ${vectors} vectors.
 //   u = F_0, lb = u + R_0 + B_0;  u = max(F_i, u + p_{i-1}), lb = max(lb, u + R_i + B_i)       (mirrored for the back)
 // table   times as rows of all jobs by machine, padded to whole vectors; as columns of all machines by job; heads; tails;
@@ -24,7 +23,7 @@ typedef struct { value_t front[${machines}], back[${machines}], rest[${machines}
 #define ROWS ((const GLOBAL lanes_t*)table)
 
 % if pairs:
-${johnson.function_of_lanes()}
+${flowshop_johnson.function_of_lanes()}
 % endif
 FUNCTION void init(state_t* state, table_t table) {
     const GLOBAL value_t* start = VALUES + ${heads};

@@ -1,4 +1,3 @@
-<%namespace name="linear" file="/branch_and_bound/linear_assignment.mako"/>
 // Quadratic assignment: the facilities take locations (items) in turn. The bound of Gilmore and Lawler: an open facility i at a
 // free location k costs what it exchanges with the placed facilities, and at least the smallest scalar product of its flows to
 // the other open facilities with the distances from k to the other free locations; the least assignment of these costs is solved
@@ -16,7 +15,7 @@ typedef struct {
     u8 location[${n}];
 } state_t;
 
-${linear.functions(n)}
+${linear_assignment.functions(n)}
 
 FUNCTION void init(state_t* state, table_t table) {
     state->cost = 0;
@@ -63,7 +62,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
             costs[(i - depth) * ${n} + column] = cost;
         }
     }
-${linear.keep_columns()}
+${linear_assignment.keep_columns()}
 }
 
 FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {

@@ -1,4 +1,3 @@
-<%namespace name="linear" file="/branch_and_bound/linear_assignment.mako"/>
 // Total weighted tardiness on one machine: the last position is filled first, so that a job's completion time is the sum of all
 // open jobs' times. An open job at one of the first positions is done no sooner than after itself and the shortest of the other
 // open jobs; the least assignment of jobs to positions at these times is solved for each node, and a child's bound is that of
@@ -11,7 +10,7 @@
 
 typedef struct { i32 cost, left; } state_t;
 
-${linear.functions(n)}
+${linear_assignment.functions(n)}
 
 FUNCTION void init(state_t* state, table_t table) {
     state->cost = 0;
@@ -47,7 +46,7 @@ FUNCTION mask_t bound(const state_t* state, i32 depth, mask_t open, i32 upper, i
             }
         }
     }
-${linear.keep_columns()}
+${linear_assignment.keep_columns()}
 }
 
 FUNCTION i32 leaf(const state_t* state, mask_t open, table_t table) {

@@ -1,4 +1,3 @@
-<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%
     points = 16
     most = records["auxiliary"].dtype["value"].shape[0]
@@ -22,7 +21,7 @@ ${variates.latent_functions()}
 ${variates.scale_functions()}
 ${likelihoods.functions(family)}
 % if block == 1:
-${vectors.functions(8, family)}
+${likelihood_vectors.functions(8, family)}
 % endif
 
 % if family == "counts":

@@ -1,4 +1,3 @@
-<%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     serial = block == 1
     lanes = 1 if serial else 32
@@ -26,7 +25,7 @@
 // Vectors have 32 bytes at most: PoCL 3.0 cannot read programs with larger ones back from its cache if its LLVM does not know
 // the CPU's AVX-512.
 % endif
-${storage_.declarations(storage)}
+${stored_values.declarations(storage)}
 % if mode == "augment":
 ${philox.double_functions()}
 ${variates.latent_functions()}
@@ -34,7 +33,7 @@ ${variates.scale_functions()}
 ${polya_gamma.functions()}
 % endif
 % if serial:
-${storage_.vector_declarations(storage)}
+${stored_values.vector_declarations(storage)}
 % elif storage == "f32":
 typedef f32 value_t;
 #define VALUE(x) (x)

@@ -1,8 +1,7 @@
-<%namespace name="storage_" file="/gibbs/storage.mako"/>
 // wide[i][j] = design[row + i][j] sqrt(weight[row + i]): rows as f64 for X'WX, from the stored, rounded values
 //
 // Launch: any number of groups of ${block}, each a row at a time. weight may be any buffer if not weighted.
-${storage_.declarations(storage)}
+${stored_values.declarations(storage)}
 
 <% stored = "f32" if storage == "f32" else "u16" %>
 KERNEL LAUNCH_BOUNDS(${block}, 1) expand_rows(const GLOBAL ${stored}* RESTRICT design, const GLOBAL f32* RESTRICT weight,

@@ -1,10 +1,9 @@
 <%doc>
 The log-likelihoods of several rows given their margins, and their derivatives, f32, for devices whose work-items take vectors.
 
-    ${"<%"}namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
     likelihoods.functions(family) comes first
-    vectors.functions(8, family)       of eight, or 16
-    vectors.sum_functions()            sum_of_vector(float16), FIRST(count): which of 16 are below a count
+    likelihood_vectors.functions(8, family)       of eight, or 16
+    likelihood_vectors.sum_functions()            sum_of_vector(float16), FIRST(count): which of 16 are below a count
 </%doc>
 <%def name="functions(width, family)">
 // The same of ${width} numbers at a time, for OpenCL devices whose work-items take vectors, with a logarithm and an exponential

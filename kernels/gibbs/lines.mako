@@ -1,4 +1,3 @@
-<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%
     random_slab = prior == "regularized"
     weighted = context.get("weighted", False)
@@ -33,8 +32,8 @@ ${horseshoe.density_functions()}
 ${priors.density_functions(prior, local_degrees)}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 % if block == 1:
-${vectors.functions(16, family)}
-${vectors.sum_functions()}
+${likelihood_vectors.functions(16, family)}
+${likelihood_vectors.sum_functions()}
 // The sums of log F(eta + t value) over the rows [begin, end) of a line for the first `count` of four t, sixteen rows at a
 // time: two vectors of eight, so that the latency of one is hidden by the other
 FUNCTION double4 line_likelihoods(const GLOBAL f32* eta, const GLOBAL i32* row_index, const GLOBAL f32* row_value,

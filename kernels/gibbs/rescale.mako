@@ -1,4 +1,3 @@
-<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%
     random_slab = prior == "regularized"
     factor = " * slab_precision" if random_slab else ""
@@ -25,8 +24,8 @@ ${horseshoe.density_functions()}
 ${priors.density_functions(prior, local_degrees)}
 ${horseshoe.slice_functions(4 if block > 1 else 1)}
 % if block == 1:
-${vectors.functions(16, family)}
-${vectors.sum_functions()}
+${likelihood_vectors.functions(16, family)}
+${likelihood_vectors.sum_functions()}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) rescale_chains(GLOBAL f64* RESTRICT beta, GLOBAL f32* RESTRICT beta_f32,

@@ -1,4 +1,3 @@
-<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 <%
     serial = block == 1
     at_once = 8 if serial else block // lanes   # rows of a tile
@@ -33,7 +32,7 @@ ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 % endif
 % if by_vectors:
-${vectors.functions(8, family)}
+${likelihood_vectors.functions(8, family)}
 % endif
 % if mode == "augment":
 ${variates.scale_functions()}

@@ -1,4 +1,3 @@
-<%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     each = 4 if storage == "f32" else 8
     stored = "f32" if storage == "f32" else "u16"
@@ -38,7 +37,7 @@ ${variates.latent_functions()}
 % if mode in ("score", "margins"):
 ${likelihoods.functions(family)}
 % endif
-${storage_.declarations(storage)}
+${stored_values.declarations(storage)}
 typedef ${"float4" if storage == "f32" else "uint4"} chunk_t;
 
 <%def name="fetch_beta()">
@@ -68,7 +67,7 @@ typedef ${"float4" if storage == "f32" else "uint4"} chunk_t;
 % for r in range(rows):
 %   for k in range(chunks):
 %     for e in range(each):
-            const f32 ${xs[r][k][e]} = ${storage_.value(storage, f"raw{r}_{k}", e)};
+            const f32 ${xs[r][k][e]} = ${stored_values.value(storage, f"raw{r}_{k}", e)};
 %     endfor
 %   endfor
 % endfor

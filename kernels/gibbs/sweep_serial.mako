@@ -1,5 +1,3 @@
-<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
-<%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     pairs = max(1, 8 // max(1, chains) if chains < 8 else 1)   # rows whose sums are in registers together
     pairs = min(pairs, rows)
@@ -15,10 +13,10 @@ ${variates.latent_functions()}
 ${likelihoods.functions(family)}
 % endif
 % if mode == "margins":
-${vectors.functions(8, family)}
+${likelihood_vectors.functions(8, family)}
 % endif
-${storage_.declarations(storage)}
-${storage_.vector_declarations(storage)}
+${stored_values.declarations(storage)}
+${stored_values.vector_declarations(storage)}
 % if mode == "draw":
 #define PRODUCT_HIGH(a, b) mul_hi((uint8)(a), (b))
 #define UNIFORM(words) ((convert_float8(as_int8((words) >> (uint8)(9))) + 0.5f) * 1.1920928955078125e-07f)

@@ -1,4 +1,3 @@
-<%namespace name="storage_" file="/gibbs/storage.mako"/>
 <%
     stored = "f32" if storage == "f32" else "u16"
     each = 4 if storage == "f32" else 8
@@ -19,7 +18,7 @@ ${variates.latent_functions()}
 % if mode != "draw":
 ${likelihoods.functions(family)}
 % endif
-${storage_.declarations(storage)}
+${stored_values.declarations(storage)}
 typedef ${"float4" if storage == "f32" else "uint4"} chunk_t;
 
 // Launch: any number of groups of ${block}, which take ${rows_at_once} rows at a time.
@@ -46,7 +45,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 2) weigh_rows(const GLOBAL ${stored}* RESTRICT de
 %   endfor
 %   for r in range(rows_at_once):
 %     for e in range(4):
-                const f32 x${r}_${e} = ${storage_.value(storage, f"raw{r}", 4 * h + e)};
+                const f32 x${r}_${e} = ${stored_values.value(storage, f"raw{r}", 4 * h + e)};
 %     endfor
 %     for c in range(chains):
                 d${r}_${c} += ${" + ".join(f"x{r}_{e} * b{c}.{'xyzw'[e]}" for e in range(4))};
@@ -113,7 +112,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 2) add_rows(const GLOBAL ${stored}* RESTRICT desi
                 const f32 w${c} = weights[(row + ${r}) * ${chains} + ${c}];
 %   endfor
 %   for e in range(each):
-                const f32 x${e} = ${storage_.value(storage, f"raw{r}", e)};
+                const f32 x${e} = ${stored_values.value(storage, f"raw{r}", e)};
 %     for c in range(chains):
                 a${c}_${e} += x${e} * w${c};
 %     endfor

@@ -1,4 +1,3 @@
-<%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 // Hamiltonian Monte Carlo on beta given lambda and tau, in the metric A = H + D^-1: H = X'WX with fixed weights W, D^-1 the prior
 // precisions. With C = s A s = L L', s = diag(A)^-1/2, and momenta r ~ N(0, I) the leapfrog step of length e is
 //
@@ -87,7 +86,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) drift_position(GLOBAL f64* RESTRICT beta, cons
 }
 
 % if block == 1:
-${serial.functions()}
+${triangular_serial.functions()}
 
 // rhs = L^-1 s g; then, with `drifts`, a kick by share e, and a drift by e: scale_gradient to drift_position in one launch, L
 // the factor of C

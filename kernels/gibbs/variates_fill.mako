@@ -1,4 +1,3 @@
-<%namespace name="vectors" file="/gibbs/likelihood_vectors.mako"/>
 // out[i] = variate number i of one kind, for tests of their distributions; `parameter` is the mean of a truncated normal,
 // the shape of a gamma, or the c of PG(1, c). Launch: any shape; work-item t makes t, t + GLOBAL_SIZE, ...
 ${philox.double_functions()}
@@ -10,7 +9,7 @@ ${horseshoe.density_functions()}
 ${polya_gamma.functions()}
 % endif
 % if kind.endswith("_of_eight"):
-${vectors.functions(8, family)}
+${likelihood_vectors.functions(8, family)}
 % endif
 
 KERNEL LAUNCH_BOUNDS(${block}, 1) fill_variates(GLOBAL f64* RESTRICT out, i64 count, f64 parameter, u64 seed, u32 stream,

@@ -1,4 +1,3 @@
-<%namespace name="relaxation" file="/knapsack/branch_relaxation.mako"/>
 // Knapsacks with several constraints: depth-first branch and bound, one work-item a search
 //
 // A search is a set of decided items. Its bound is the linear relaxation  max p x,  W x + slack = b,  0 <= x <= 1,  solved
@@ -53,7 +52,7 @@ typedef struct {
     i32 head[ROWS];
 } search_t;
 
-${relaxation.functions()}
+${branch_relaxation.functions()}
 KERNEL LAUNCH_BOUNDS(${block}, 1) search_trees(i32 n, i32 rows, i32 columns, i32 searches, const GLOBAL f64* RESTRICT profits,
     const GLOBAL f64* RESTRICT weights, const GLOBAL f64* RESTRICT ranges, const GLOBAL f64* RESTRICT capacities, GLOBAL f64* reals,
     GLOBAL i32* integers, i64 reals_each, i64 integers_each, f64 incumbent, i32 most_pivots, GLOBAL f64* values,

@@ -1,4 +1,3 @@
-<%namespace name="advance" file="/knapsack/sparse_advance.mako"/>
 // The block-sparse table: exact weights, in tiles of ${tile} capacities that exist only where a state can still win
 //
 // After k items, cell c of the table holds v(c) = (greatest profit of a subset of weight exactly c) - lambda c, or NEGATIVE.
@@ -113,7 +112,7 @@ KERNEL expand_tiles(const GLOBAL i32* RESTRICT source_tiles, const GLOBAL i32* R
 // records: of each work-item the best complete state it has seen: its gain, the cell it came from, the step, and whether the item
 // was taken. Of equal ones it is the first, and in one step that from the least cell, in whatever order.
 // decisions: one bit a cell, whether the item is taken there, in the order of the slots, from bases[step] on, in a ring.
-${advance.kernel()}
+${sparse_advance.kernel()}
 // One step back along the decisions: from cell path[step] to path[step - 1]; choice[step - 1] is whether the item is taken.
 // Launch: a work-item a tile of the step, in strides of the whole grid; the one whose tile holds the cell writes them. If
 // another device has the tile, or path[step] is negative, nothing is written.

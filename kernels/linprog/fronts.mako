@@ -1,4 +1,3 @@
-<%namespace name="form" file="/linprog/fronts_form.mako"/>
 <%
     size = 64                    # pivots, rows and columns of a tile
     depth = 16                   # columns of a tile's factors in local memory at a time
@@ -23,7 +22,7 @@
 // Launches have a group a task: tasks[2 (task + GROUP_ID)] is a front, the number after it a tile of it.
 // The inverse of a block of ${size} on the diagonal, transposed, is kept above that diagonal, less its own diagonal.
 
-${form.kernels(items)}
+${fronts_form.kernels(items)}
 % for entry, members in (("assemble", 32), ("assemble_long", items)):
 // A row of a front: what its children give. Launch: a group of ${members} a row (the tile of a task).
 KERNEL LAUNCH_BOUNDS(${members}, 1) ${entry}(const GLOBAL i32* tasks, i64 task, const GLOBAL i32* widths, const GLOBAL i32* sizes,

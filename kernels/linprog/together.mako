@@ -1,4 +1,3 @@
-<%namespace name="algebra" file="/linprog/together_algebra.mako"/>
 <%namespace file="/linprog/together_start.mako" import="each, each_row, standard_form, starting_point"/>
 // Small dense linear programs, each solved by one group from the start to the end by Mehrotra's predictor-corrector method:
 //
@@ -18,7 +17,7 @@
     row_vectors = ["y", "b", "rp", "dy", "q", "inverse"]
     stride = "(m + 1)" if block == 1 else rows + 1
 %>
-${algebra.functions(block, rows, space, matrix_space, stride)}
+${together_algebra.functions(block, rows, space, matrix_space, stride)}
 ## The first two phases are in together_start.mako.
 // --- the phases of the kernel below, in its own variables ---
 <%def name="measure()">\

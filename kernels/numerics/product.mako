@@ -1,5 +1,3 @@
-<%namespace name="strips" file="/numerics/product_strips.mako"/>
-<%namespace name="panels" file="/numerics/product_panels.mako"/>
 // C = alpha op(A) diag(s) op(B) + beta C      for row-major matrices, one after another in a batch
 //
 // op(A) is M x K: element (i, k) is at A[k a_row + i] if `turned` & 1, else at A[i a_row + k]. op(B) is K x N: element (k, j)
@@ -27,7 +25,7 @@
 // the matrix are read as its last one: what they give is not written.
 % endif
 % if tensor:
-${strips.tensor_cores()}
+${product_strips.tensor_cores()}
 % endif
 % if block == 1:
 typedef double4 vec;
@@ -65,9 +63,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) multiply( const GLOBAL ${value}* A, i64 a_star
     const GLOBAL ${value}* b = B + b_start + batch * b_batch;
     const GLOBAL f64* scale = s + s_start + batch * s_batch;
 % if block > 1:
-${strips.sums()}
+${product_strips.sums()}
 % else:
-${panels.sums()}
+${product_panels.sums()}
 % endif
 }
 

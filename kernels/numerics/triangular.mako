@@ -1,4 +1,3 @@
-<%namespace name="serial" file="/numerics/triangular_serial.mako"/>
 <%
     lanes = 16
     strip = 16
@@ -272,7 +271,7 @@ ${fetch_above("(b - 1)")}
 }
 % else:
 // Launch: one work-item a right-hand side, for the whole of it; `done` and `groups` are not used.
-${serial.functions()}
+${triangular_serial.functions()}
 
 % for entry in ("solve_lower", "solve_lower_transposed"):
 KERNEL LAUNCH_BOUNDS(1, 1) ${entry}(const GLOBAL f64* L, GLOBAL f64* R, i64 n, i64 rows_per_factor, i32 done, i32 groups) {

@@ -1,8 +1,7 @@
 <%doc>
 L y = r and L^T y = r in place by one work-item, row-major lower L, on devices with vector lanes.
 
-    ${"<%"}namespace name="serial" file="/numerics/triangular_serial.mako"/>
-    serial.functions()    serial_solve_lower, serial_solve_lower_transposed
+    triangular_serial.functions()    serial_solve_lower, serial_solve_lower_transposed
 </%doc>
 <%def name="functions()">
 typedef double4 vec;
