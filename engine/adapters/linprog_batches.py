@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -13,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..api.engine import Engine
+from ..api.map import BatchProgress
 from ..base.result import Result
 from ..devices import Backend
 from ..errors import OptionError, ProblemError
-from ..events import Progress
 from ..runs.publisher import as_observers
 from ..settings import config
 from ..solvers import solver_named
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
         upper: ArrayLike | None
 
 
-_PROGRESS_SECONDS = 0.1
 _MADE_DENSE = 40_000  # entries, zeros counted, up to which sparse programs are solved together as dense ones
 _FAMILY = 8  # programs of one shape from which they are solved together
 
@@ -139,7 +137,7 @@ def solve_many(
         if problems.integrality is not None:
             raise ProblemError("arrays vary programs of continuous variables; give a sequence of programs, or relax it")
         family = Family.varied(problems, varying, dense=fits(problems.m, problems.n))
-        report = _ProgressReport(len(family), as_observers(on_event))
+        report = BatchProgress(len(family), as_observers(on_event), "programs")
         with _owner(engine, backend, devices) as owner:
             return _solved_family(owner, family, chosen, {**options}, report)
     if varied:
@@ -147,7 +145,7 @@ def solve_many(
     for index, problem in enumerate(problems):
         if not isinstance(problem, LinearProgram):
             raise ProblemError(f"entry {index} of problems must be a LinearProgram; got {type(problem).__name__}")
-    report = _ProgressReport(len(problems), as_observers(on_event))
+    report = BatchProgress(len(problems), as_observers(on_event), "programs")
     with _owner(engine, backend, devices) as owner:
         return _solved_list(owner, problems, chosen, {**options}, report)
 
@@ -191,41 +189,40 @@ def _families(problems: Sequence[LinearProgram]) -> list[list[int]]:
 
 
 def _solved_list(
-    owner: Engine, problems: Sequence[LinearProgram], chosen: Any, options: dict[str, Any], report: _ProgressReport
+    owner: Engine, problems: Sequence[LinearProgram], chosen: Any, options: dict[str, Any], report: BatchProgress
 ) -> list[Result]:
     """All programs of a list: families first, then what is left one after the other."""
     results: dict[int, Result] = {}
-    report.emit(0)
+    report.at(0)
     if _together(chosen):
         for indices in _families(problems):
             family = Family.of([problems[index].to_dense() for index in indices])
-            add = functools.partial(report.add, report.done)
             with owner.exclusive() as pool:
-                solved = solve_family(pool, family, chosen, owner.backend, add)
+                solved = solve_family(pool, family, chosen, owner.backend, report.within)
             results |= {indices[place]: solved.result(place) for place in np.flatnonzero(solved.good).tolist()}
-            report.emit(len(results))
+            report.at(len(results))
             left = [indices[place] for place in np.flatnonzero(~solved.good).tolist()]
             makers = {index: functools.partial(problems.__getitem__, index) for index in left}
             for index, result in _by_highs(makers, chosen, solved):
                 results[index] = result
-                report.emit(len(results))
+                report.at(len(results))
     for index, problem in enumerate(problems):
         if index not in results:
             results[index] = owner.solve(problem, **options)
-            report.emit(len(results))
+            report.at(len(results))
     return [results[index] for index in range(len(problems))]
 
 
 def _solved_family(
-    owner: Engine, family: Family, chosen: Any, options: dict[str, Any], report: _ProgressReport
+    owner: Engine, family: Family, chosen: Any, options: dict[str, Any], report: BatchProgress
 ) -> FamilyResult:
     """All programs of a family: those that the kernel for many programs does not solve, one after the other."""
-    report.emit(0)
+    report.at(0)
     others: dict[int, Result] = {}
     small = fits(family.row_lower.shape[1], family.c.shape[1])
     if small and _together(chosen):
         with owner.exclusive() as pool:
-            solved = solve_family(pool, family, chosen, owner.backend, report.emit)
+            solved = solve_family(pool, family, chosen, owner.backend, report.at)
         left = np.flatnonzero(~solved.good).tolist()
         makers = {index: functools.partial(family.program, index) for index in left}
         for index, result in _by_highs(makers, chosen, solved):
@@ -236,31 +233,6 @@ def _solved_family(
     for index in np.flatnonzero(~solved.good).tolist():
         if index not in others:
             others[index] = owner.solve(family.program(index), **options)
-        report.emit(done + len(others))
-    report.emit(len(family))
+        report.at(done + len(others))
+    report.at(len(family))
     return FamilyResult(solved, others)
-
-
-class _ProgressReport:
-    """Emits how many programs are done."""
-
-    def __init__(self, total: int, observers: Sequence[Observer]) -> None:
-        self._total = total
-        self._observers = observers
-        self._began = time.monotonic()
-        self._emitted_at = -np.inf
-        self.done = 0
-
-    def add(self, before: int, done: int) -> None:
-        """So many of a batch are done, after those before it."""
-        self.emit(before + done)
-
-    def emit(self, done: int) -> None:
-        """So many are done."""
-        self.done = done
-        now = time.monotonic()
-        if now - self._emitted_at >= _PROGRESS_SECONDS or done >= self._total:
-            self._emitted_at = now
-            event = Progress(time=now - self._began, phase="programs", done=done, total=self._total, unit="programs")
-            for observer in self._observers:
-                observer(event)

@@ -149,10 +149,10 @@ def _alone(
 
 
 class BatchProgress:
-    """Emits how many items are done, some ten times a second, on the caller's thread."""
+    """Emits how many items are done, some ten times a second, on the caller's thread; ``what`` they are."""
 
-    def __init__(self, total: int, observers: Sequence[Observer]) -> None:
-        self.total, self.done = total, 0
+    def __init__(self, total: int, observers: Sequence[Observer], what: str = "problems") -> None:
+        self.total, self.done, self._what = total, 0, what
         self.ended: Callable[[], bool] = lambda: False
         self._observers = observers
         self._began = time.monotonic()
@@ -171,9 +171,8 @@ class BatchProgress:
         now = time.monotonic()
         if self._observers and (now - self._emitted_at >= _PROGRESS_SECONDS or done >= self.total):
             self._emitted_at = now
-            self._publish(
-                Progress(time=now - self._began, phase="problems", done=done, total=self.total, unit="problems")
-            )
+            time_taken, what = now - self._began, self._what
+            self._publish(Progress(time=time_taken, phase=what, done=done, total=self.total, unit=what))
 
     def notice(self, message: str, level: Literal["info", "warning"] = "info") -> None:
         """A message about the batch, on the caller's thread."""

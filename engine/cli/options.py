@@ -140,6 +140,11 @@ def run_command(command: click.Command, name: str, arguments: Sequence[str], giv
     return int(command.main(list(arguments), prog_name=name, standalone_mode=False, obj=given) or 0)
 
 
+def bench_command(solver: str) -> Callable[[Callable[..., Any]], Callable[[Sequence[str]], int]]:
+    """Make a function ``quintet bench SOLVER``, which is called with its arguments; its docstring is the help."""
+    return lambda function: functools.partial(run_command, click.command(solver)(function), f"quintet bench {solver}")
+
+
 def own_options(command: click.Command) -> dict[str, bool]:
     """The options a command lists itself, and for each whether a value follows."""
     return {

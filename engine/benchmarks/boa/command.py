@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ...adapters.ioh_suite import ALGORITHMS, reached_share, run_suite
 from ...api.engine import Engine
-from ...cli.options import pool_options, run_command
+from ...cli.options import bench_command, pool_options
 from ...devices import Device, DevicePool, select
 from ...references.boa import ReferenceRun
 from ...reports.record import BenchConsole
@@ -39,7 +39,7 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
 }
 
 
-@click.command("boa", help="Check and measure the Bayesian optimization algorithm on this machine.")
+@bench_command("boa")
 @pool_options("Devices to measure together; all GPUs by default.", "auto")
 @click.option("--quick", is_flag=True, help="Small sizes and few runs.")
 @click.option("--genes", type=int, multiple=True, help="Sizes of the traps to solve (default 100, 200; GPUs to 2000).")
@@ -73,7 +73,7 @@ _SOLVE: dict[int, dict[str, Any]] = {  # genes: options that solve trap-5, 10 of
     "--limit", type=click.FloatRange(0, min_open=True), default=60.0, help="Seconds for a run of the hard set."
 )
 @scaling_options
-def _command(
+def bench(
     backend: Any,
     names: list[str] | None,
     quick: bool,
@@ -90,6 +90,7 @@ def _command(
     limit: float,
     scaling: Request,
 ) -> int:
+    """Check and measure the Bayesian optimization algorithm on this machine."""
     if scaling.wanted:
         return 0 if bench_scaling("boa", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
@@ -118,11 +119,6 @@ def _command(
         sizes = genes or ((100,) if quick else (100, 200, 1000, 2000) if gpu else (100, 200))
         good &= _measure_traps(sizes, engine, runs, counting, console)
     return 0 if good else 1
-
-
-def bench(arguments: list[str]) -> int:
-    """Run the benchmark with command-line arguments; 0 if every check held."""
-    return run_command(_command, "quintet bench boa", arguments)
 
 
 def _ways(device: Device) -> list[Counting]:

@@ -10,7 +10,7 @@ import click
 
 from ...api.engine import Engine
 from ...base.result import Result
-from ...cli.options import pool_options, run_command
+from ...cli.options import bench_command, pool_options
 from ...devices import Backend
 from ...generators.branch_and_bound import ATSPFamily, generate_atsp
 from ...reports.record import record_table
@@ -94,7 +94,7 @@ def _searches(size: str) -> Iterator[_Search]:
             yield _Search(f"{problem.name} {bound}", problem, {"bound": bound}, from_optimum=True)
 
 
-@click.command("branch_and_bound", help="Check node counts and measure branch and bound on this machine.")
+@bench_command("branch_and_bound")
 @pool_options("Devices of the pool; the same may be named twice.")
 @click.option("--quick", is_flag=True, help="What a CPU does in half a minute.")
 @click.option("--whole", is_flag=True, help="Also 20 and 21 queens, and Ta023.")
@@ -104,7 +104,7 @@ def _searches(size: str) -> Iterator[_Search]:
 @click.option("--steal-trigger", type=float, default=0.2, show_default=True)
 @click.option("--sharing", default="symmetric", show_default=True)
 @scaling_options
-def _command(
+def bench(
     backend: Any,
     names: list[str] | None,
     quick: bool,
@@ -112,17 +112,13 @@ def _command(
     scaling: Request,
     **common: Any,
 ) -> int:
+    """Check node counts and measure branch and bound on this machine."""
     if quick and whole:
         raise click.UsageError("--quick and --whole are two sizes; give one of them")
     size = "quick" if quick else "whole" if whole else "usual"
     if not scaling.wanted:
         return _usual(backend, names, size, scaling.only, common)
     return 0 if bench_scaling("branch_and_bound", scaling_cases(size, common), backend, names, scaling) else 1
-
-
-def bench(arguments: list[str]) -> int:
-    """Solve the benchmark's instances, each once to compile and once to measure; print a line each."""
-    return run_command(_command, "quintet bench branch_and_bound", arguments)
 
 
 def _usual(backend: Backend | None, devices: list[str] | None, size: str, only: str, common: dict[str, Any]) -> int:

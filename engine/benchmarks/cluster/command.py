@@ -15,7 +15,7 @@ import click
 from ...base.context import QuietContext
 from ...base.division import ClusterInfo
 from ...cli import tables
-from ...cli.options import run_command
+from ...cli.options import bench_command
 from ...execution.dask.coordinator import Coordinator, Timing
 from ...solvers.branch_and_bound.division import Batch, DividedSearch, Work
 from ...solvers.branch_and_bound.intervals import digits_of
@@ -118,13 +118,13 @@ def simulate(workers: int, tasks: int, batch_bytes: int, mishaps: Mishaps, seed:
     }
 
 
-@click.command()
+@bench_command("cluster")
 @click.option("--workers", type=int, multiple=True, default=(1000, 10_000), show_default=True, help="How many.")
 @click.option("--tasks", type=int, default=20, show_default=True, help="Tasks of 30 s per worker.")
 @click.option("--batch-bytes", type=int, default=20_000, show_default=True, help="An answer has eight batches.")
 @click.option("--killed", type=float, default=0.002, show_default=True, help="Share of tasks whose worker dies.")
 @click.option("--frozen", type=float, default=0.0002, show_default=True, help="Share of tasks whose worker freezes.")
-def _bench(workers: tuple[int, ...], tasks: int, batch_bytes: int, killed: float, frozen: float) -> int:
+def bench(workers: tuple[int, ...], tasks: int, batch_bytes: int, killed: float, frozen: float) -> int:
     """Simulate a search on many workers: how busy they are, and what the coordinator takes."""
     rows, good = [], True
     for count in workers:
@@ -147,8 +147,3 @@ def _bench(workers: tuple[int, ...], tasks: int, batch_bytes: int, killed: float
     tables.print_table(titles, rows, "coordinator on simulated workers (virtual seconds)")
     print(f"this process at most: {bytes_text(_resident_bytes())}")
     return 0 if good else 1
-
-
-def bench(arguments: list[str]) -> int:
-    """Run ``quintet bench cluster``."""
-    return run_command(_bench, "quintet bench cluster", arguments)

@@ -16,7 +16,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 from typing_extensions import override
 
-from ...cli.options import pool_options, run_command
+from ...cli.options import bench_command, pool_options
 from ...devices import DeviceInfo, DevicePool, select
 from ...numerics.memory import Memory
 from ...references.gibbs import BlasSampler, ReferenceChain
@@ -218,7 +218,7 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
     return statistics.median(times)
 
 
-@click.command("gibbs", help="Check and measure the Gibbs sampler on this machine.")
+@bench_command("gibbs")
 @pool_options("Devices to measure together; all GPUs by default.", "auto")
 @click.option("--quick", is_flag=True, help="Small sizes only.")
 @click.option(
@@ -229,7 +229,7 @@ def _repeat(task: Callable[[], Any], least: float = 0.5) -> float:
 @click.option("--peers", is_flag=True, help="Instead: NUTS of NumPyro, BlackJAX and nutpie on the data of --mixing.")
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Time limit of each run on these data.")
 @scaling_options
-def _command(
+def bench(
     backend: Any,
     names: list[str] | None,
     quick: bool,
@@ -238,6 +238,7 @@ def _command(
     seconds: float,
     scaling: Request,
 ) -> int:
+    """Check and measure the Gibbs sampler on this machine."""
     if scaling.wanted:
         from .scaling import scaling_cases
 
@@ -273,8 +274,3 @@ def _command(
     for problem in problems:
         measure_mixing(infos, problem, console, seconds=seconds)
     return 0 if good else 1
-
-
-def bench(arguments: list[str]) -> int:
-    """Run the benchmark with command-line arguments; 0 if every check held."""
-    return run_command(_command, "quintet bench gibbs", arguments)

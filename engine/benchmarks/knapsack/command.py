@@ -17,7 +17,7 @@ from rich.table import Table
 
 from ...api.engine import Engine
 from ...base.result import Status
-from ...cli.options import pool_options, run_command
+from ...cli.options import bench_command, pool_options
 from ...devices import DeviceInfo, available, by_backend, select
 from ...devices.info import bytes_text
 from ...generators.knapsack import GeneratorOptions, generate
@@ -34,7 +34,7 @@ _JOOKEN = Path("../shared/data/knapsack/jooken")
 _CHU_BEASLEY = Path("../shared/data/knapsack/multiple_constraints/mknapcb1.txt")
 
 
-@click.command("knapsack", help="Check and measure the knapsack solver on this machine.")
+@bench_command("knapsack")
 @pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
 @click.option("--size", "sizes", type=int, multiple=True, help="Numbers of items (default 10000, and 100000 on GPUs).")
 @click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is printed.")
@@ -60,7 +60,7 @@ _CHU_BEASLEY = Path("../shared/data/knapsack/multiple_constraints/mknapcb1.txt")
 @click.option("--limit", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one instance.")
 @click.option("--quick", is_flag=True, help="Of --scaling, what a CPU does in seconds.")
 @scaling_options
-def _command(
+def bench(
     backend: Any,
     names: list[str] | None,
     sizes: Sequence[int],
@@ -76,6 +76,7 @@ def _command(
     quick: bool,
     scaling: Request,
 ) -> int:
+    """Check and measure the knapsack solver on this machine."""
     if scaling.wanted:
         return 0 if bench_scaling("knapsack", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
@@ -108,11 +109,6 @@ def _command(
     for n in sizes or ((10_000, 100_000) if gpu else (10_000,)):
         good &= _measure(n, chosen, repeat, with_numpy and n <= 10_000, console)
     return 0 if good else 1
-
-
-def bench(arguments: list[str]) -> int:
-    """Run the benchmark with command-line arguments; 0 if every check held."""
-    return run_command(_command, "quintet bench knapsack", arguments)
 
 
 def _check(engine: Engine, console: Console) -> bool:

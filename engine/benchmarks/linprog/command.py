@@ -16,7 +16,7 @@ from rich.console import Console
 from ...adapters.linprog_batches import solve_many
 from ...api.engine import Engine
 from ...base.result import Result
-from ...cli.options import pool_options, run_command
+from ...cli.options import bench_command, pool_options
 from ...devices import Device, DeviceInfo, DevicePool, select
 from ...devices.host import host_cores
 from ...generators.linprog import GeneratorOptions, generate
@@ -31,7 +31,7 @@ from ...solvers.linprog.problem import LinearProgram
 from ...solvers.linprog.systems.updates import ShermanMorrison
 from ..tables import median_seconds, number_table
 from .collection import bench_collection, programs
-from .peers import HighsRun, highs, highs_apart, peers
+from .peers import Answer, highs, highs_apart, peers
 from .scaling import scaling_cases
 
 _CPU_SIZES = ((200, 400), (500, 1000))
@@ -39,7 +39,7 @@ _WHOLE_SIZES = ((5000, 10_000),)
 _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 
 
-@click.command("linprog", help="Check and measure linear programming on this machine, with HiGHS beside it.")
+@bench_command("linprog")
 @pool_options("Devices to measure, one by one; all GPUs by default.", "auto")
 @click.option("--size", "sizes", multiple=True, help="Dense sizes, as 500x1000.")
 @click.option("--repeat", type=click.IntRange(1), default=3, help="Runs of each; the median is reported.")
@@ -73,7 +73,7 @@ _GPU_SIZES = ((500, 1000), (2000, 4000), (4000, 8000), (5000, 10_000))
 @click.option("--batch", type=int, default=1000, help="Programs of 20 x 40 to solve as a batch; 0 leaves it out.")
 @click.option("--quick", is_flag=True, help="Of --scaling and --families, what a CPU does in seconds.")
 @scaling_options
-def _command(
+def bench(
     backend: Any,
     names: list[str] | None,
     sizes: Sequence[str],
@@ -94,6 +94,7 @@ def _command(
     quick: bool,
     scaling: Request,
 ) -> int:
+    """Check and measure linear programming on this machine, with HiGHS beside it."""
     if scaling.wanted:
         return 0 if bench_scaling("linprog", scaling_cases(quick), backend, names, scaling) else 1
     console = BenchConsole()
@@ -135,17 +136,12 @@ def _shape(text: str) -> tuple[int, int]:
     return m, n
 
 
-def bench(arguments: list[str]) -> int:
-    """Run the benchmark with command-line arguments; 0 if every check held."""
-    return run_command(_command, "quintet bench linprog", arguments)
-
-
 def _check(engine: Engine, console: Console) -> bool:
     wrong = 0
     for seed in range(10):
         for kind in ("dense", "inequalities", "transport"):
             problem = generate(GeneratorOptions(type=kind, m=5 + seed, n=12 + 2 * seed, seed=seed))
-            reference = highs(problem, "simplex", 60.0, 1).optimum
+            reference = highs(problem, "simplex", 60.0, 1).claimed
             result = engine.solve(problem)
             wrong += not _agree(result, reference)
     console.print(f"checked 30 random programs against HiGHS: {30 - wrong} right, {wrong} wrong")
@@ -189,8 +185,7 @@ def _dense(
     table = number_table(title, (*ours, "HiGHS simplex", "HiGHS IPM", "best HiGHS / quintet", "right"), ["right"])
     good = True
     for m, n in shapes:
-        options = GeneratorOptions(m=m, n=n, seed=1)
-        problem = generate(options)
+        problem = generate(GeneratorOptions(m=m, n=n, seed=1))
         calls: list[Callable[[], Any]] = [lambda p=problem: engine.solve(p)]  # type: ignore[misc]
         if m <= 1000:
             calls.append(lambda p=problem: _numpy_seconds(p))  # type: ignore[misc]
@@ -198,16 +193,16 @@ def _dense(
         counters = result.counters
         own = counters.get("factorizations", 0)  # none where HiGHS has solved it before our methods begin
         work = sum(counters.get(f"seconds_{phase}", 0.0) for phase in ("products", "form", "factor", "solve"))
-        others: list[HighsRun] = []
+        others: list[Answer] = []
         for solver in ("simplex", "ipm") if limit else ():
-            run = highs_apart(options, solver, limit, threads) if apart else highs(problem, solver, limit, threads)
+            run = (highs_apart if apart else highs)(problem, solver, limit, threads)
             others.append(run)
             console.print(f"  {m} x {n}: HiGHS {solver}, {threads} threads: {run} s")
         right = result.status == "optimal"
         for run in others:
-            right &= run.optimum is None or _agree(result, run.optimum)
+            right &= run.claimed is None or _agree(result, run.claimed)
         good &= right
-        best = min((run.seconds for run in others if run.optimum is not None), default=None)
+        best = min((run.seconds for run in others if run.claimed is not None), default=None)
         least = f"{best / seconds:.1f}" if best is not None else ""
         if others and best is None:
             least = f"> {min(run.seconds for run in others) / seconds:.0f}"
@@ -244,7 +239,7 @@ def _sparse(engine: Engine, folder: Path | None, rows: int, limit: float, thread
     for problem in problems:
         seconds, result = median_seconds(partial(engine.solve, problem), repeat=1)
         other = highs(problem, "choose", limit or 60.0, threads)
-        taken, value = other.seconds, other.optimum
+        taken, value = other.seconds, other.claimed
         ends = result.status in ("infeasible", "unbounded")
         right = ends if value is None else _agree(result, value)
         total, highs_total, faster = total + seconds, highs_total + taken, faster + (taken < seconds)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import math
-import multiprocessing
 import subprocess
 import sys
 import time
@@ -14,14 +13,12 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Protocol
 
 from ...devices.host import host_cores
 from ...errors import OptionError
-from ...generators.linprog import GeneratorOptions, generate
 from ...solvers.linprog.highs import child
 from ...solvers.linprog.highs.model import model_of
 from ...solvers.linprog.highs.presolve import has_hipo
@@ -38,17 +35,18 @@ _CONCURRENT, _PDLP, _BARRIER = 0, 1, 3  # of its methods
 
 
 @dataclass(frozen=True)
-class HighsRun:
-    """What a run of HiGHS took, in seconds, and the optimum it found; None if it found none within its limit."""
+class Answer:
+    """What a solver took, and the optimum that it claims, inf if there is none; ``ended``: it gave no answer."""
 
     seconds: float
-    optimum: float | None
+    claimed: float | None = None
+    ended: bool = False
 
     def __str__(self) -> str:
-        return f"{self.seconds:.2f}" if self.optimum is not None else f"> {self.seconds:.0f}"
+        return f"{self.seconds:.2f}" if self.claimed is not None else f"> {self.seconds:.0f}"
 
 
-def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
+def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: int) -> Answer:
     """Solve with HiGHS here; the model is handed over before the clock starts."""
     highspy: Any = importlib.import_module("highspy")
     lp = child.to_highs(model_of(problem))
@@ -63,47 +61,21 @@ def highs(problem: LinearProgram, solver: HighsSolver, limit: float, threads: in
     if status == highspy.HighsStatus.kError:
         raise RuntimeError(f"HiGHS could not run with {threads} threads")
     solved = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return HighsRun(seconds, sign * float(model.getInfo().objective_function_value) if solved else None)
+    return Answer(seconds, sign * float(model.getInfo().objective_function_value) if solved else None)
 
 
-def highs_apart(options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> HighsRun:
-    """Solve a generated program with HiGHS in a process of its own, which is ended if HiGHS overruns its limit."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    child = context.Process(target=_child, args=(theirs, options, solver, limit, threads), daemon=True)
-    child.start()
-    theirs.close()
-    try:
-        if ours.recv() != "begun":
-            raise EOFError
-        if ours.poll(limit + _GRACE):
-            found: HighsRun = ours.recv()
-            return found
-        return HighsRun(limit + _GRACE, None)
-    except EOFError:
-        raise RuntimeError(f"HiGHS ({solver}, {threads} threads) ended without an answer") from None
-    finally:
-        ours.close()
-        child.kill()
-        child.join()
-
-
-def _child(connection: Connection, options: GeneratorOptions, solver: HighsSolver, limit: float, threads: int) -> None:
-    problem = generate(options)
-    connection.send("begun")
-    connection.send(highs(problem, solver, limit, threads))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a solver took, by its own clock, and what it claims: None, an optimum, or inf if it claims there is none.
-
-    ``ended`` if it gave no answer.
-    """
-
-    seconds: float
-    claimed: float | None = None
-    ended: bool = False
+def highs_apart(problem: LinearProgram, solver: str, limit: float, threads: int) -> Answer:
+    """Solve with HiGHS in a process of its own, by its own clock; the process is ended if it overruns its limit."""
+    options = {"solver": solver, "time_limit": limit, "threads": threads, "parallel": "on" if threads > 1 else "off"}
+    with ChildProcess() as process:
+        try:
+            found = process.request("solve", model_of(problem), options).result(limit + _GRACE)
+        except (TimeoutError, FutureTimeoutError, ChildError):
+            return Answer(limit, ended=True)
+    sign = -1.0 if problem.maximize else 1.0
+    claimed = math.inf if found["status"] in child.NO_OPTIMUM else None
+    claimed = sign * float(found["objective"]) if found["status"] == "optimal" else claimed
+    return Answer(min(limit, float(found["seconds"])), claimed)
 
 
 class Peer(Protocol):
@@ -127,17 +99,7 @@ class _Highs:
     lane: str | None
 
     def solve(self, problem: LinearProgram, path: Path, limit: float) -> Answer:
-        options = {"solver": self.solver, "time_limit": limit, "threads": self.threads}
-        options["parallel"] = "on" if self.threads > 1 else "off"
-        with ChildProcess() as process:
-            try:
-                found = process.request("solve", model_of(problem), options).result(limit + _GRACE)
-            except (TimeoutError, FutureTimeoutError, ChildError):
-                return Answer(limit, ended=True)
-        sign = -1.0 if problem.maximize else 1.0
-        claimed = math.inf if found["status"] in child.NO_OPTIMUM else None
-        claimed = sign * float(found["objective"]) if found["status"] == "optimal" else claimed
-        return Answer(min(limit, float(found["seconds"])), claimed)
+        return highs_apart(problem, self.solver, limit, self.threads)
 
     def close(self) -> None: ...
 

@@ -15,7 +15,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from ...cli.options import run_command
+from ...cli.options import bench_command
 from ...cli.samples import samples
 from ...errors import OptionError, QuintetError, nearest
 from ...reports.record import BenchConsole
@@ -33,16 +33,11 @@ _TIMES = {
 _COUNTS = ("programs", "kernels", "used")
 
 
-def bench(arguments: list[str]) -> int:
-    """Run the command."""
-    return run_command(_start, "quintet bench start", arguments)
-
-
-@click.command()
+@bench_command("start")
 @click.argument("names", metavar="[SAMPLE]...", nargs=-1)
 @click.option("--backend", default="auto", show_default=True, help="auto, cuda or opencl.")
 @click.option("--repeat", default=1, show_default=True, help="How often; the smallest time counts.")
-def _start(names: tuple[str, ...], backend: str, repeat: int) -> int:
+def bench(names: tuple[str, ...], backend: str, repeat: int) -> int:
     """Measure how long the bundled samples take from the start of a process: with empty caches, and with full ones.
 
     Times are seconds, and CPU seconds of all threads: to the first value that is shown, to the answer (of a regression:
