@@ -8,8 +8,6 @@ Nothing is imported before it is used: ``import engine`` costs milliseconds, and
 is imported when one of its devices is used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 # Names of the engine itself, by the module that defines them. The problem classes and the other names a solver or an

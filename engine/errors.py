@@ -40,8 +40,6 @@ issue it as a Python warning, so that it can be filtered by its class.
     └── StorageWarning         a checkpoint or result could not be written, or what was there could not be used
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import sys

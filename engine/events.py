@@ -4,8 +4,6 @@
 of the checkpoint.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from typing import Annotated, Any, Literal

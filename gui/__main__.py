@@ -1,7 +1,5 @@
 """``python -m gui``: the desktop app, or a message about the missing package."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The application object, the arguments of ``quintet gui``, and the handling of unexpected errors."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -4,8 +4,6 @@ Each module here uses the public API of the engine only. ``PUBLIC`` lists what `
 module is imported when one of its names is first used, because its package may be optional.
 """
 
-from __future__ import annotations
-
 from ..base.solver import LazyImport
 
 _STATISTICS = "Quintet's extra statistics has it"

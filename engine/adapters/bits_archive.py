@@ -1,7 +1,5 @@
 """Every string of bits that :func:`engine.minimize_bits` evaluates of a random function, with its mean."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

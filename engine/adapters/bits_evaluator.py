@@ -1,7 +1,5 @@
 """Values of strings from a user's function: in one call, one by one, or by workers; retried, and kept in a file."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

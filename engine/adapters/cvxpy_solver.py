@@ -3,8 +3,6 @@
 Imported when it is first asked for, since CVXPY is optional.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import cvxpy.settings as names

@@ -1,7 +1,5 @@
 """An engine that is kept between calls of functions that have no engine of their own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

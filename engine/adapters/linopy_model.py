@@ -4,8 +4,6 @@ linopy's list of solvers is closed, so this is a function and not a name for ``M
 asked for, since linopy is optional.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

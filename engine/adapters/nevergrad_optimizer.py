@@ -1,7 +1,5 @@
 """The search of black boxes as an optimizer of nevergrad; imported when it is first asked for, as that is optional."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

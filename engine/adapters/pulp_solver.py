@@ -3,8 +3,6 @@
 Imported when it is first asked for, since PuLP is optional.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The search of black boxes as an algorithm of pymoo; imported when it is first asked for, as that is optional."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pymoo.core.algorithm import Algorithm

@@ -3,8 +3,6 @@
 Imported when it is first asked for, since Pyomo is optional; the name is registered then.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the scikit-learn estimators of horseshoe regressions have in common."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

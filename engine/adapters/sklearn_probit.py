@@ -1,7 +1,5 @@
 """The sampler as a scikit-learn classifier; imported when it is first asked for, since scikit-learn is optional."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linear regression with a horseshoe prior as a scikit-learn regressor; imported when it is first asked for."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where an engine works: the executor that an argument of :class:`engine.Engine` is short for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """What a run folder holds of a run, and contributes to it: settings, start, result, the log of events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -13,8 +13,6 @@
 An option whose value is a list itself is given as a list of lists.
 """
 
-from __future__ import annotations
-
 import glob
 import itertools
 import re

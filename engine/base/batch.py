@@ -1,7 +1,5 @@
 """What :func:`engine.map` is given and returns: items, and results in their order with failures in place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

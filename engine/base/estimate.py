@@ -1,7 +1,5 @@
 """An estimate of the work that a run will take."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

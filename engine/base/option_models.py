@@ -1,7 +1,5 @@
 """Options models: conversion of text to a field's type, descriptions of fields, and errors in one sentence each."""
 
-from __future__ import annotations
-
 import re
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping

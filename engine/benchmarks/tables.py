@@ -1,7 +1,5 @@
 """What the benchmarks share: tables of numbers, and medians of repeated calls."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Sequence

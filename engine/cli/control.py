@@ -1,7 +1,5 @@
 """Control of a run in the foreground: Ctrl-C, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, and lines on standard input."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

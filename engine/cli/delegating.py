@@ -1,7 +1,5 @@
 """``quintet bench | tune | reproduce | gui``: commands that pass their arguments on."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path

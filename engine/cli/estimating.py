@@ -1,7 +1,5 @@
 """``quintet estimate``: an estimate of the work that solving a problem would take."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import IO, Any

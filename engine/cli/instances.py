@@ -1,7 +1,5 @@
 """``quintet demo | generate``: the bundled samples, and random instances."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import tempfile

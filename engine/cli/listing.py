@@ -1,7 +1,5 @@
 """``quintet devices | solvers``: the devices of this machine, and the solvers."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Options of commands: those that several share, and those of solvers and generators, taken from their models."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

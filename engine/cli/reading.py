@@ -1,7 +1,5 @@
 """The problem of a command line: its class, and reading it with the options its class has for that."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``quintet receive``: the far side of ``quintet solve --host``; it works the run that standard input describes."""
 
-from __future__ import annotations
-
 import click
 
 from ..runs.child.far_side import main

@@ -1,7 +1,5 @@
 """``quintet solve | resume | replay``: a run, live or recorded, and its result."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The bundled samples: one small real instance per solver, each a TOML file that ``quintet solve`` takes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

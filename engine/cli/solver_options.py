@@ -5,8 +5,6 @@ the solver on FILE. So FILE is found first: a word that cannot be an option's va
 is a switch for the solver of that very file, else what the configuration names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``quintet standby``: a process for the app, with solvers imported and devices open, which waits for a command."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from typing import Any

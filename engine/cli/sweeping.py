@@ -1,7 +1,5 @@
 """``quintet sweep``: several problems x seeds x options, one after the other, with a table of the results."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

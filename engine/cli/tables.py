@@ -1,7 +1,5 @@
 """What the command line prints: tables on a terminal, plain aligned columns where the output goes elsewhere."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import sys

@@ -1,7 +1,5 @@
 """``quintet verify``: check answers without the solver that found them, and proof files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

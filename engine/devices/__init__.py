@@ -1,7 +1,5 @@
 """Devices: what this machine has, the pool of those that a run uses, and the work they are given."""
 
-from __future__ import annotations
-
 from .buffer import Buffer, StreamEvent
 from .device import Device
 from .info import Capabilities, DeviceInfo, MemoryInfo

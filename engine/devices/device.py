@@ -5,8 +5,6 @@ on that thread, except where it says otherwise. Work on a device runs in the ord
 overlap is given to several streams, each of which keeps its own order (see :meth:`Device.stream`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

@@ -1,7 +1,5 @@
 """The processor of the host, as far as this process may use it."""
 
-from __future__ import annotations
-
 import os
 
 

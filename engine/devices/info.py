@@ -1,7 +1,5 @@
 """What can be said of a device without opening it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

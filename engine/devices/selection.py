@@ -1,7 +1,5 @@
 """Choosing among the devices of this machine by the names users write: see :func:`select`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ..errors import BackendUnavailable, DeviceNotFound, OptionError, nearest

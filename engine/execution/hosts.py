@@ -6,8 +6,6 @@ A user's own are TOML files ``hosts/NAME.toml`` in the configuration folder::
     command = "~/quintet/.venv/bin/quintet"    # what starts quintet there; "quintet" by default
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

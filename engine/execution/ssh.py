@@ -1,7 +1,5 @@
 """Runs on another host, over ssh, where ``quintet receive`` works them; see :mod:`engine.runs.child.messages`."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import subprocess

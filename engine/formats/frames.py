@@ -1,7 +1,5 @@
 """Columns of data frames and of Parquet as numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

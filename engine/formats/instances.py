@@ -1,7 +1,5 @@
 """Files with one or several instances: which one is meant, what it is called, and where its errors are."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Large files of numbers, a row a line, read by all cores where pyarrow is there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO

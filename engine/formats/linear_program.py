@@ -8,8 +8,6 @@ Conventions are those of HiGHS: the constant of the objective is minus the right
 bound keeps the lower bound at zero (with a warning); RANGES of an equality extend it to the side of their sign.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tempfile

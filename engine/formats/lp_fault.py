@@ -1,7 +1,5 @@
 """The line at which an LP file breaks its format, for versions of HiGHS before 1.16, whose errors have no line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from .source import lines_of

@@ -1,7 +1,5 @@
 """Weights of pairs from what programs hold graphs and matrices in: NetworkX, SciPy, NumPy, dictionaries, lists."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ R. E. Burkard, S. E. Karisch, F. Rendl, "QAPLIB - a quadratic assignment problem
 Optimization 10 (1997) 391-403.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

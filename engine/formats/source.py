@@ -8,8 +8,6 @@ The limit is :data:`DEFAULT_LIMIT` bytes unless the variable ``QUINTET_MAX_READ_
 reader will take for each byte is counted, and a file that unpacks to more than 100 times its size is refused.
 """
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import contextvars

@@ -19,8 +19,6 @@ E. Vallada, R. Ruiz, J. M. Framinan, "New hard benchmark for flowshop scheduling
 European Journal of Operational Research 240 (2015) 666-677.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

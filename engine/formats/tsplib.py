@@ -5,8 +5,6 @@ References
 G. Reinelt, "TSPLIB - A traveling salesman problem library", ORSA Journal on Computing 3 (1991) 376-384.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

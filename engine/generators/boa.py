@@ -1,7 +1,5 @@
 """Random instances to solve: ``quintet generate nk``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -1,7 +1,5 @@
 """Random data for probit regression: independent or correlated columns, a few of which matter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

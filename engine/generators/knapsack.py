@@ -1,7 +1,5 @@
 """Random knapsack instances of the classes that papers compare on."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Self

@@ -1,7 +1,5 @@
 """Building blocks the solvers share: each has a device half (a kernel template) and a NumPy reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..devices.kernels.variants import Variant

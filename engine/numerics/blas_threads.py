@@ -4,8 +4,6 @@ OpenBLAS wakes its threads even for vectors of ten numbers, and they spin for a 
 takes a microsecond in one thread takes milliseconds in two.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys

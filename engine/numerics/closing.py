@@ -1,7 +1,5 @@
 """What building blocks with scratch memory on a device have in common: they are context managers that give it back."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self

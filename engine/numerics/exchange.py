@@ -4,8 +4,6 @@ Parts are copied from device to device where the devices read each other's memor
 every device adds up the same numbers in the same order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How many work-items a group of a reduction or a scan has; their results do not depend on it."""
 
-from __future__ import annotations
-
 from ..devices import Capabilities
 
 GROUP_SIZES = (1, 256)

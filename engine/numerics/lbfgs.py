@@ -3,8 +3,6 @@
 SciPy's has bounds, and takes 0.3 s to import.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

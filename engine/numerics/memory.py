@@ -1,7 +1,5 @@
 """What somebody has taken of a device's memory, so that all of it can be given back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Tiles of 2048 values are scanned on their own, then their totals in the same way
 (see ``kernels/common/scan.mako``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

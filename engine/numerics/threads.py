@@ -1,7 +1,5 @@
 """Work that NumPy does without Python's lock, some parts ahead of who takes the results."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -9,8 +9,6 @@ A. Munawar, M. Wahib, M. Munetomo, K. Akama, "Theoretical and empirical analysis
 optimization algorithm", PDCAT 2009, 457-462.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

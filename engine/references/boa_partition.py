@@ -1,7 +1,5 @@
 """Partition crossover in NumPy: what its kernels are compared with, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The reference search on the host, which the tests and the benchmark compare every kernel and strategy with."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@
 up to rounding. :class:`BlasSampler` is the sampler as one would write it for speed with NumPy's generator and BLAS.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

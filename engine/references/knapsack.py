@@ -1,7 +1,5 @@
 """NumPy reference of the dynamic program, for tests and benchmarks; shares no code with the solver."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..solvers.knapsack.problem import Knapsack

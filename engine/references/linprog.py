@@ -6,8 +6,6 @@ Vectors over variables are of the columns of A, then of the slacks (on the first
 """
 
 # ruff: noqa: D102  (those of the shard say what each method does)
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray

@@ -6,8 +6,6 @@ file that ``quintet bench SOLVER --record FILE`` has written. ``notes`` adds the
 title, and ``plots`` the charts below tables (see :class:`engine.reports.plots.Plot`), in ``docs/images/benchmarks``.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

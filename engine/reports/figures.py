@@ -1,7 +1,5 @@
 """Figures of reports, drawn by matplotlib, which is optional (extra ``reports``)."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

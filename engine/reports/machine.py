@@ -1,7 +1,5 @@
 """The machine and the versions that a measurement was made with."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import importlib.metadata

@@ -1,7 +1,5 @@
 """Charts of recorded tables, for ``BENCHMARKS.md``; ``[[plots]]`` in ``docs/records/contents.toml`` lists them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records of benchmarks: the tables that ``quintet bench`` prints, with the machine, in a file."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time

@@ -1,7 +1,5 @@
 """A report: sections of text, tables, figures and findings, written as Markdown, HTML and JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -5,8 +5,6 @@ is recorded (:mod:`engine.devices.monitor.timeline`) and shows how the devices' 
 several devices is also predicted, from the recording of one (:mod:`engine.reports.scaling_model`).
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import time

@@ -6,8 +6,6 @@ the devices exchange is added: the all-gathers of their threads, and the bytes t
 of copies between peers.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """A study: the measurements of one publication, run on the devices at hand and written as a report."""
 
-from __future__ import annotations
-
 import datetime
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

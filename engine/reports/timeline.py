@@ -1,7 +1,5 @@
 """Pictures of recorded timelines as SVG, and how the devices' time was used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """Primal-dual affine scaling as the paper has it, in NumPy, and programs for it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """``quintet reproduce boa``: the measurements of Munawar, Wahib, Munetomo and Akama's BOA on a GPU."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

@@ -3,8 +3,6 @@
 Every figure and table of the paper's section 4; where a machine has one device, tables list it several times as well.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence

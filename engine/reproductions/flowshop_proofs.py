@@ -1,7 +1,5 @@
 """``quintet reproduce flowshop``: optimal makespans of published instances, each with a proof file."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Sequence

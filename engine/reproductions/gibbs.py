@@ -1,7 +1,5 @@
 """``quintet reproduce horseshoe``: the measurements of Terenin, Dong and Draper's Gibbs sampler on a GPU."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

@@ -1,7 +1,5 @@
 """``quintet reproduce knapsack``: the measurements of Boyer, El Baz and Elkihel's dense dynamic programming on GPUs."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """``quintet reproduce pdas``: the measurements of Divakar's primal-dual affine scaling on GPUs."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ A run whose time is over waits a moment for the solver to notice; then it return
 to end by itself: the next run of the engine begins once it has, and so does the end of the process.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """The clock of a run: seconds that it has worked."""
 
-from __future__ import annotations
-
 import threading
 import time
 

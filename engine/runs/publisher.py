@@ -5,8 +5,6 @@ recorded. An observer that raises is reported to the others and not called again
 :data:`PATIENCE` seconds after the run's last event no longer delays the end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import queue

@@ -1,7 +1,5 @@
 """Replay of a recorded run: the same events, passed to the same kind of observers, at their original pace."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """What a solver reports about its run, as events: metrics, progress, better solutions, traces, notices, warnings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

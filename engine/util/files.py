@@ -3,8 +3,6 @@
 What is read is a regular file, of a size that memory holds: a pipe or a device could hang, or never end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Outputs of Jupyter notebooks that change after their cell has been executed."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -4,8 +4,6 @@ CPython 3.11 fails with ``SystemError: AST constructor recursion depth mismatch`
 while a first one is at it, as Mako does for a template and NumPy for the header of a file.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import TypeVar

@@ -6,8 +6,6 @@ and the folders inside as ``_kernels``, ``_samples`` and ``_gui``: whatever else
 ``gui`` does no harm to ``import quintet``.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """Child processes: how they are started, and how they end, whatever they are doing."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Numbers, durations and sizes as people read them: one function for each, used by messages, tables and the app."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

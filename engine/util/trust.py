@@ -6,8 +6,6 @@ any of it is executed, the user must have agreed, by ``--trust``, ``trust=True``
 agreement is remembered by the SHA-256 of the code, in ``trusted.json`` in the user's data folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import hashlib

@@ -5,8 +5,6 @@ result alone, with NumPy and SciPy, and imports no solver (the layers in ``pypro
 of a solver is not repeated. Whatever takes longer than some seconds is reported as not verified.
 """
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A sum of tables over few genes each has its optimum found by eliminating one gen
 than ``WIDEST`` genes comes up. A function of the user's, in C or Python, is not executed.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner, "Rank-normaliza
 improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16 (2021), with Geyer's initial monotone sequence.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

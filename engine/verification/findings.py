@@ -1,7 +1,5 @@
 """What a check has found: sentences that are verified, refuted, or could not be verified."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ Everything is computed in integers. Optima are recomputed where that takes at mo
 compared with a Lagrangian bound.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -5,8 +5,6 @@ costs and objectives are then sums of products of Python's integers, exactly. Wh
 exact violation, and what is said to be proved is proved for the numbers as they are stored.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

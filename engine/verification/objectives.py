@@ -1,7 +1,5 @@
 """The objectives of permutation problems from their definitions: of several orders at once, shape (orders, n)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ Optima are found by dynamic programmes over subsets (weighted tardiness, linear 
 billions of nodes is not repeated; of flowshops ``quintet reproduce flowshop`` writes proofs that can be checked.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -7,8 +7,6 @@ identity with ``f = beta_j`` for each coefficient, and one with ``f = 1`` for th
 the draws come from another distribution, the mean of some identity differs from 0 by more than its Monte Carlo error.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

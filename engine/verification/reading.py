@@ -1,7 +1,5 @@
 """Claims from run folders and their archives; nothing that they contain is executed."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """The command palette: find and run any command by typing a few letters of its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QEvent, QObject, Qt

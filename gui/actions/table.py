@@ -1,7 +1,5 @@
 """The actions of the window, from ``table.toml``: menus, shortcuts and the palette are built from them."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

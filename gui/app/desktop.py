@@ -1,7 +1,5 @@
 """A desktop entry, an icon and file types on Linux: ``quintet gui --install`` and ``--uninstall``."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -3,8 +3,6 @@
 Left to itself, the collector runs on whichever thread allocates next, and takes widgets apart while Qt draws them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

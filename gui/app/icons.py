@@ -1,7 +1,5 @@
 """The icons: line drawings on a grid of 24, in the colour of the text, sharp at any scale."""
 
-from __future__ import annotations
-
 import functools
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt

@@ -1,7 +1,5 @@
 """Help with meaning: what a number or a picture says, as in ``meaning.toml``, with a paper and a link into the docs."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """The style sheet of the application: what a palette cannot express, such as spacing, borders, tabs, scroll bars."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

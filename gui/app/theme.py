@@ -1,7 +1,5 @@
 """The light and the dark theme; lines have the colours of Okabe and Ito (2008), and also differ in their dashes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt

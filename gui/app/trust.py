@@ -1,7 +1,5 @@
 """The question whether code that a file contains may be executed; see :mod:`engine.util.trust`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt

@@ -1,7 +1,5 @@
 """Labels, layouts and dialogs that are made and set up in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar

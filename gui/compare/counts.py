@@ -1,7 +1,5 @@
 """How far a run was at any time, counted in iterations, generations, nodes or evaluations."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Runs grouped by instance and options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How many runs are solved within a time, and within a factor of the fastest: for each set of options."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

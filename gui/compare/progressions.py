@@ -1,7 +1,5 @@
 """How the best value of recorded runs improved: bands over seeds, and times to a target."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether groups of runs differ by more than chance, and which options matter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many runs together: spreads, bands over seeds, times to a target, profiles, options, and a table of the groups."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Comparison of runs: their numbers and options side by side, and all their series on common axes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

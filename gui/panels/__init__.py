@@ -1,7 +1,5 @@
 """Dashboards: one module for each solver, found by looking in this folder, and a generic one for all others."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import pkgutil

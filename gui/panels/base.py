@@ -1,7 +1,5 @@
 """The base of all dashboards: events, figures that follow them, key numbers, warnings, pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The dashboard of the Bayesian optimization algorithm: fitness, entropy, time, the network and the population."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

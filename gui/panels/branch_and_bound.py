@@ -1,7 +1,5 @@
 """The dashboard of branch and bound: active IVMs, rates, explored shares, steals, and the solution."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

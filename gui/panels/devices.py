@@ -1,7 +1,5 @@
 """The page of devices: what they are, and their load while the run is in progress."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The dashboard of a solver that has none of its own: a plot for every metric it declares."""
 
-from __future__ import annotations
-
 from engine.base.solver import MetricSpec
 from engine.events import Incumbent, Metric, Progress, Trace
 from gui.panels.base import Panel

@@ -1,7 +1,5 @@
 """The page with everything needed to repeat a run: options, settings, devices, versions, digest, commands, notes."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 from collections.abc import Mapping

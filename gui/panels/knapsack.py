@@ -1,7 +1,5 @@
 """The dashboard of the knapsack: the moving range of capacities, each device's part of it, speed, and the items."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

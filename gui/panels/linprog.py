@@ -1,7 +1,5 @@
 """The dashboard of linear programming: convergence, steps, conditioning, time, and the solution with its duals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Grouping the metrics that a solver emitted together, so that curves over iterations pair the right numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 _WINDOW = 0.01  # seconds; solvers report at most every few tens of milliseconds

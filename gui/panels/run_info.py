@@ -1,7 +1,5 @@
 """What a dashboard knows of its run before the first event."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where the time axes of a dashboard begin."""
 
-from __future__ import annotations
-
 from gui.plot.live import LivePlot
 
 _SOON = 0.1  # seconds; an axis begins at 0 where the first values come before

@@ -1,7 +1,5 @@
 """The two sides into which a solution divides the nodes of a graph: a cut, spins, or zeros and ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A chessboard with one placement of queens."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 

@@ -1,7 +1,5 @@
 """The Gantt chart of a flowshop schedule."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A learned network as a graph, its nodes placed off the window's thread."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

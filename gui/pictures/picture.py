@@ -1,7 +1,5 @@
 """Drawing helpers of the pictures of solutions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

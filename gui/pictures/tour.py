@@ -1,7 +1,5 @@
 """The tour of an asymmetric travelling salesman problem, drawn in the plane."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

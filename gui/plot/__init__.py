@@ -1,7 +1,5 @@
 """Figures: curves, charts, axes, legends, tables, export."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import sys

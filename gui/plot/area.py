@@ -1,7 +1,5 @@
 """A plot area with two axes: the needed part of pyqtgraph's PlotItem, created in a third of its time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyqtgraph as pg

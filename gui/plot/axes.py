@@ -1,7 +1,5 @@
 """Axes with titles and readable tick labels, and ranges that grow in steps."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Box plots: the spread of a sample in each row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Charts other than curves: bars, moving bands, images."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

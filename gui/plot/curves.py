@@ -1,7 +1,5 @@
 """One line of a live plot: its points, its look, and the item that draws it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

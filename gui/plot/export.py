@@ -1,7 +1,5 @@
 """Exports of a figure: PNG, SVG, PDF, CSV, the clipboard, and the menu that offers them."""
 
-from __future__ import annotations
-
 import csv
 import re
 import unicodedata

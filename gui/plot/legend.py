@@ -1,7 +1,5 @@
 """Legends: name, pen and latest value of a curve, and a layout that wraps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables without a picture, sorted and filtered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Live plots over time or iterations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The layout of dashboards: pages of figures, and key numbers with their names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt

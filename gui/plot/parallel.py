@@ -1,7 +1,5 @@
 """Parallel coordinates: a line for each run, through its options and its value (Inselberg 1985)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Charts with a row for each name: their base, and intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

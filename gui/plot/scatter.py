@@ -1,7 +1,5 @@
 """Points in the plane, in one or several groups."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

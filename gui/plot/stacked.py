@@ -1,7 +1,5 @@
 """Areas stacked on each other over time."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

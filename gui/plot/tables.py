@@ -1,7 +1,5 @@
 """Tables whose rows are replaced as a whole, sorting by column, and the text of cells."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What each device did over the time of a run: a lane for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command line and the Python code that are equivalent to what the app does."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """An estimate of the work that solving the loaded problem would take, at the press of a button."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

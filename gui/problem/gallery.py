@@ -1,7 +1,5 @@
 """The gallery at the left: samples by solver, recorded runs, and recent files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

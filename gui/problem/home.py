@@ -1,7 +1,5 @@
 """The first tab: the start page, the preview of the problem that Run would solve, or what is with its file."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 

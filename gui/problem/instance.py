@@ -1,7 +1,5 @@
 """Reading a problem file with the options its configuration gives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A dialog for a new instance: a random one, like ``quintet generate``, or one that is typed; and its file."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Callable

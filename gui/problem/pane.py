@@ -1,7 +1,5 @@
 """The problem pane: samples and recent files, the loaded problem, its options, and the equivalent command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The preview of a problem before it is run: sizes, known optimum, and pictures of the data."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 

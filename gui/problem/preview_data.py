@@ -1,7 +1,5 @@
 """What the preview of a problem shows: sizes, and the data of its pictures; made on another thread."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

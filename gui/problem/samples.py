@@ -1,7 +1,5 @@
 """The bundled instances and recorded runs that the gallery and the start page offer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

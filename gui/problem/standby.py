@@ -1,7 +1,5 @@
 """An idle child process with the solvers imported and the devices open, so that the next run starts at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

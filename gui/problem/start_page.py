@@ -1,7 +1,5 @@
 """The start page: a card for each solver's sample, and for the recorded runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sweeps in the app: reading and checking them, and a dialog that makes one from the loaded problem."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

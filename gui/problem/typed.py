@@ -1,7 +1,5 @@
 """Editors in which a small problem is typed: items of a knapsack, a QUBO matrix, a linear program in the LP format."""
 
-from __future__ import annotations
-
 import itertools
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """A Jupyter notebook that reads a run folder and draws its plots."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The HTML report of a run: numbers, plots, options and tables in a single file, from ``report.mako``."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs as zip archives: export and import."""
 
-from __future__ import annotations
-
 import importlib.machinery
 import os
 import secrets

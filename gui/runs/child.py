@@ -3,8 +3,6 @@
 Reading never blocks. Stopping sends a request first, then SIGTERM, then SIGKILL.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """What is known of a run, as columns of a table and as fields of a filter."""
 
-from __future__ import annotations
-
 import functools
 import re
 import time

@@ -1,7 +1,5 @@
 """A run that another process writes, perhaps on another host; on this one it is stopped and paused by signals."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -11,8 +11,6 @@
 A run folder without a note, as one copied here, is taken in; a note may name a folder elsewhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

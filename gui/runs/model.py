@@ -1,7 +1,5 @@
 """The runs as a table model, which list and table share: every change is announced."""
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Sequence
 from typing import Any

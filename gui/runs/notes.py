@@ -1,7 +1,5 @@
 """What the app keeps of one run beside its folder, and how it is found from the folder alone."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

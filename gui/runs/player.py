@@ -1,7 +1,5 @@
 """Replay of a recorded run, at any speed and from any position, with a few thousand events in memory."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import queue

@@ -12,8 +12,6 @@
 All conditions must hold.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import re

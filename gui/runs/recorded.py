@@ -1,7 +1,5 @@
 """Reading problem and result from the run folder of a finished run."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass

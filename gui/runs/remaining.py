@@ -1,7 +1,5 @@
 """The remaining time of a phase as a range, or None if it cannot be estimated."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import deque

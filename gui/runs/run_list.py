@@ -1,7 +1,5 @@
 """The list of runs at the right: two lines for each run or sweep, with state, best value, bound, gap, time, colour."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
 from PySide6.QtWidgets import (

@@ -1,7 +1,5 @@
 """The table of all runs: columns to choose, sorting, a filter, tags and notes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

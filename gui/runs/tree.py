@@ -1,7 +1,5 @@
 """The runs as a tree for the list at the right: those of a sweep are below a row of its own."""
 
-from __future__ import annotations
-
 import bisect
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What is shown of a run in words and numbers, from its events, wherever they come from: one place for every label."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

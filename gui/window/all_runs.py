@@ -1,7 +1,5 @@
 """The tab with the table of all runs, and what the user writes about a run: tags, a note, a colour."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, Signal

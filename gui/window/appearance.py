@@ -1,7 +1,5 @@
 """The theme, the font and the digits of numbers, of the application and of the window."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal

@@ -1,7 +1,5 @@
 """The bars above and below a dashboard: messages, and the controls of a replay."""
 
-from __future__ import annotations
-
 import math
 
 from PySide6.QtCore import Qt, Signal

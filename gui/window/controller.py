@@ -1,7 +1,5 @@
 """What the controllers share: the parts of the window that they work with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The devices of this computer or of another host, as ``quintet devices --json`` lists them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The documentation in a window of its own: its pages as they are in the repository and in the wheel."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 

@@ -1,7 +1,5 @@
 """Exports of the window: plots, data, reports, run archives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

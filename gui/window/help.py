@@ -1,7 +1,5 @@
 """The command palette and the About box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Starting runs in child processes: the queue, sweeps, the process that waits for the next run."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Sequence

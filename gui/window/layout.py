@@ -1,7 +1,5 @@
 """The places of the panes, which depend on the size of the window."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 

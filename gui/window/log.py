@@ -1,7 +1,5 @@
 """The log at the bottom: messages of runs and of the app, filtered by level and by words."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The main window: the problem at the left, dashboards in the middle, runs at the right, the log at the bottom."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The tab with the state of all devices of the machine, whoever uses them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time

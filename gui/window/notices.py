@@ -1,7 +1,5 @@
 """What the desktop shows of runs while the window is not looked at: the title, and a notification at the end."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, QSettings
 from PySide6.QtWidgets import QApplication, QMainWindow, QSystemTrayIcon
 

@@ -1,7 +1,5 @@
 """Where runs are computed: this computer, a Dask cluster, or another host over ssh; the dialog that adds a host."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal

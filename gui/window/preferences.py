@@ -1,7 +1,5 @@
 """The settings of the app: appearance, the queue, notifications, the folder of runs, and where defaults of runs are."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Choosing a problem: opening files, loading, new instances, and the equivalent command line and Python code."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping

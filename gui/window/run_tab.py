@@ -1,7 +1,5 @@
 """The tab of a run: its dashboard, fed by a child process or by a replay, with error messages above it."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

@@ -1,7 +1,5 @@
 """Runs in the list: open, replay, compare, repeat, rename, delete."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Saving and restoring the session, and closing the window."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

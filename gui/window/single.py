@@ -1,7 +1,5 @@
 """One window for each data folder: a second start hands its files to the window that is open, and ends."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

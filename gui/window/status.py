@@ -1,7 +1,5 @@
 """The status bar: state, progress, rate and elapsed time of the run in the current tab."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 

@@ -1,7 +1,5 @@
 """The tabs in the middle of the window: the problem, runs, comparisons."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

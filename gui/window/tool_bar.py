@@ -1,7 +1,5 @@
 """The tool bar: Run, Pause, Stop, and the settings time limit, backend, devices, and where to run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

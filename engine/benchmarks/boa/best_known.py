@@ -4,8 +4,6 @@ They are in ``best_known.csv``: cuts of the G set (C. Helmberg, F. Rendl), and i
 row says whether the value is proved optimal or was found by a heuristic, where it was published, and when.
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``quintet bench boa``: checks and measures in one call; solved / total stands beside every time."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

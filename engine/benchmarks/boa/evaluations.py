@@ -1,7 +1,5 @@
 """Evaluations that a black box needs to its optimum, and what the search itself takes, for ``quintet bench boa``."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Iterator

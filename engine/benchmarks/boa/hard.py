@@ -1,7 +1,5 @@
 """Problems that take a local search: what ``quintet bench boa --set hard`` measures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

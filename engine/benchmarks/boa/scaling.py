@@ -1,7 +1,5 @@
 """One population on several devices, for ``quintet bench boa --scaling``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``quintet tune boa``: the smallest population that solves a problem reliably, by bisection over whole runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

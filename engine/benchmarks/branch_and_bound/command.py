@@ -1,7 +1,5 @@
 """``quintet bench branch_and_bound``: published node counts checked, and nodes a second measured, in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

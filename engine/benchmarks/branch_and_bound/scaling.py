@@ -1,7 +1,5 @@
 """Searches on several devices, for ``quintet bench branch_and_bound --scaling``: node counts that nothing changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``quintet bench cluster``: the coordinator with thousands of simulated workers."""
 
-from __future__ import annotations
-
 import math
 import random
 import resource

@@ -1,7 +1,5 @@
 """``quintet bench gibbs``: checks and measures in one call."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import time

@@ -5,8 +5,6 @@ in the usual form without centres. Each sampler runs in a process of its own, so
 compiling, adaptation.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import multiprocessing

@@ -1,7 +1,5 @@
 """Chains on several devices, for ``quintet bench gibbs --scaling``: rows of the design are divided among them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """``quintet bench knapsack``: checks and measures in one call, every ratio from runs side by side."""
 
-from __future__ import annotations
-
 import csv
 import statistics
 import time

@@ -1,7 +1,5 @@
 """Measurements of batches of small problems, of subset sums, and of choices, for ``quintet bench knapsack``."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

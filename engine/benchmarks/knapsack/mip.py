@@ -1,7 +1,5 @@
 """Multiple choice and several constraints, beside HiGHS's branch and bound, for ``quintet bench knapsack --highs``."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

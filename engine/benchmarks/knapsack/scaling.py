@@ -1,7 +1,5 @@
 """Knapsack problems on several devices, for ``quintet bench knapsack --scaling``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

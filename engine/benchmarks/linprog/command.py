@@ -1,7 +1,5 @@
 """``quintet bench linprog``: is it right, how fast is it, and where is HiGHS faster."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Sequence

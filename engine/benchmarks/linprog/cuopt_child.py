@@ -5,8 +5,6 @@ is a JSON object: ``path`` of an MPS file, ``method`` (0 concurrent, 1 PDLP, 2 d
 (0 for cuOpt's own) and ``limit`` in seconds. The answer has ``status`` (1: optimal), ``objective`` and ``seconds``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import math

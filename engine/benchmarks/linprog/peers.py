@@ -1,7 +1,5 @@
 """Other solvers with their own settings, for benchmarks: each in processes of its own, or HiGHS here."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -3,8 +3,6 @@
 A batch is divided. One program is not: several devices only give it their memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...generators.linprog import GeneratorOptions, generate

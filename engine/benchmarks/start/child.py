@@ -3,8 +3,6 @@
 ``python -m engine.benchmarks.start.child BEGAN FILE BACKEND [DEVICE]...``, with the time at which the process began.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

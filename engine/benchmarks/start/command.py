@@ -1,7 +1,5 @@
 """``quintet bench start``: each sample in a process of its own, first with empty caches, then with those it left."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

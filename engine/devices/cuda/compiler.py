@@ -1,7 +1,5 @@
 """CUDA source to machine code (cubin) with NVRTC, which needs neither a GPU nor a driver; kept in the user's cache."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

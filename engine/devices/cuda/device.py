@@ -4,8 +4,6 @@
 primary context on the thread that opens it and pops it when closed, so other libraries of the process share it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import importlib.util

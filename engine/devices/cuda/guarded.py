@@ -6,8 +6,6 @@ current. What the driver maps comes in pieces of some 2 MB, of which the buffer 
 does not say where it was: ``python -m tools.soak.sanitizer`` does.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

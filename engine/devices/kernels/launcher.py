@@ -1,7 +1,5 @@
 """Launches that name only what varies: buffers and scalars that kernels share are bound by name, once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .program import BoundKernel, Kernel

@@ -1,7 +1,5 @@
 """Records: the named fields of one state on a device, declared once for the host and for kernels."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rendered sources that are kept: most starts need neither Mako nor the templates, which take 0.1 to 0.3 s of them."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

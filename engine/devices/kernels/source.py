@@ -1,7 +1,5 @@
 """Rendered kernel sources: their text and digest, where a compiler's messages point to, and files to look at."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

@@ -6,8 +6,6 @@ line. A def that is called among the arguments of a macro is written on one line
 Defs of a template of the same folder, or a shared one, are called by the name of its file: ``philox.functions()``.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import threading

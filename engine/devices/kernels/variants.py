@@ -8,8 +8,6 @@ A package with kernels has ``kernel_variants``, made of what it wants on one dev
         yield "knapsack/rows", shapes.constants("knapsack/rows")
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """How the devices of a pool are doing; NVIDIA's are asked through NVML, whichever backend uses them."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """What the devices of this machine are doing, whoever uses them, by NVML and ``/proc``; no context is opened."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -8,8 +8,6 @@ launched, and takes those of the longest programs first, which are worth most. I
 was asked; once this process has ended, with the kernel that it is at.
 """
 
-from __future__ import annotations
-
 import bisect
 import hashlib
 import io

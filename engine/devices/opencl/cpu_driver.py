@@ -7,8 +7,6 @@ loaded. PoCL's devices are left out then, because two drivers for the CPU in one
 already.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import importlib.metadata

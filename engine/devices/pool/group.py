@@ -1,7 +1,5 @@
 """One worker object on each device of a pool, made, called and closed on its device's thread."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence

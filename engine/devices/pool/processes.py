@@ -1,7 +1,5 @@
 """Devices belong to the process that first used them: drivers do not survive a fork."""
 
-from __future__ import annotations
-
 import os
 
 from ...errors import DeviceError

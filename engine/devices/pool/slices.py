@@ -1,7 +1,5 @@
 """How much work a device gets at a time: enough to be worth a launch, little enough to pause, stop and report soon."""
 
-from __future__ import annotations
-
 import math
 
 SLICE_SECONDS = 0.05

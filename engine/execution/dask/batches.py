@@ -1,7 +1,5 @@
 """``engine.map`` on a cluster: groups of problems as tasks."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import time

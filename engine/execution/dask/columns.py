@@ -6,8 +6,6 @@ and kept in the smallest integer type that holds them. What cannot be taken apar
 used, so that classes of the user's script go with their objects.
 """
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from collections.abc import Sequence

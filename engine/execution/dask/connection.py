@@ -1,7 +1,5 @@
 """A connection to a cluster: by address, client, number of local processes, or a file; and what its workers have."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

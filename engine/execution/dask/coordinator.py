@@ -5,8 +5,6 @@ lost, or is silent for too long, is submitted again; the first answer is accepte
 workers have nothing to do and the run can be divided further, tasks in progress are asked to end early.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tasks of runs as tasks of Dask: submitted without a choice of worker, answers and reports in one queue."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import pickle

@@ -1,7 +1,5 @@
 """Runs on the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Sequence

@@ -22,8 +22,6 @@
     key = "client.key"
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import math

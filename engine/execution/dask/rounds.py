@@ -1,7 +1,5 @@
 """Rounds: works that are all answered before the run goes on."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A run on a cluster: the solver's own division into tasks, under the run's controls, events and folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

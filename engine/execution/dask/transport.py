@@ -1,7 +1,5 @@
 """How tasks reach workers and answers come back; the coordinator knows nothing else of a cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 

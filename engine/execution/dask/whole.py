@@ -1,7 +1,5 @@
 """A run that cannot be divided, on one worker of a cluster: the worker's own engine solves it whole."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -42,8 +42,6 @@ landscapes with nearest neighbor interactions and tunable overlap", GECCO 2009. 
 (J. E. Beasley); MaxCut and BQP instance library, McSparse and Spin Glass Server (University of Bonn).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ...errors import ProblemError

@@ -1,7 +1,5 @@
 """Readers of formulas in conjunctive normal form, with or without weights."""
 
-from __future__ import annotations
-
 from ...util.text import counted
 from ..source import require_memory
 from .lines import Lines, Parsed

@@ -1,7 +1,5 @@
 """Readers of NK landscapes, and of Quintet's own files."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """What the readers of problems over bit strings share: the content of a file, and its lines with their numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator

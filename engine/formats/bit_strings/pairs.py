@@ -1,7 +1,5 @@
 """Readers of sums over pairs of genes: graphs to cut, QUBO matrices and Ising spin glasses."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """The format of a file of a problem over bit strings, by its name and its first lines."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -24,8 +24,6 @@ J. Jooken, P. Leyman, P. De Causmaecker, "A new class of hard problem instances 
 European Journal of Operational Research 301 (2022) 841-854.
 """
 
-from __future__ import annotations
-
 import itertools
 import operator
 import re

@@ -12,8 +12,6 @@ J. E. Beasley, "OR-Library: distributing test problems by electronic mail", Jour
 41 (1990) 1069-1072.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

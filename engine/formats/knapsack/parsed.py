@@ -1,7 +1,5 @@
 """What every reader of a knapsack format returns, and the checks and messages they share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

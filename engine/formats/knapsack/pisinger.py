@@ -1,7 +1,5 @@
 """The format ``pisinger-csv``: blocks of a header and comma-separated items, as the ``knapPI`` files have them."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The formats that are a table of numbers: ``jooken``, ``bounded``, ``kplib``, ``unicauca`` and ``capacity-last``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The text of a knapsack file, and its words as 64-bit integers with the line of each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

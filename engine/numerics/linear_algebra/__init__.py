@@ -20,8 +20,6 @@ Matrices are row-major. Of symmetric and triangular ones the lower triangle is r
 holds afterwards is not defined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from ...devices import Device

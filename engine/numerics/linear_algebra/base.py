@@ -1,7 +1,5 @@
 """What every provider of linear algebra offers: the public methods, which check shapes and types once for all."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 SciPy's BLAS and LAPACK functions hold the interpreter's lock; between the blocks other threads go on.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@
 column-major: a row-major matrix is the transpose of theirs, and its lower triangle their upper one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

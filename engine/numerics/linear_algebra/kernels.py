@@ -7,8 +7,6 @@ unknowns, are products. Products are tiles in local memory, cut along the inner 
 tiles for the device.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 A row-major matrix is the transpose of a column-major one, so the lower triangle here is the upper one there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The papers' serial algorithms in C, compiled by the C compiler that is found: peers of one thread."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import math

@@ -1,7 +1,5 @@
 """The process that works a run of another one, its child or on another host; see :mod:`engine.runs.child.messages`."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -6,8 +6,6 @@ the other process goes ``begin`` with the whole question; from it come events, `
 second, ``left`` if the solver has not returned, and at last ``result`` or ``error``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

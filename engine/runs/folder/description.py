@@ -1,7 +1,5 @@
 """What the ``run.toml`` of a run folder says, checked."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ whoever comes second. Where the system offers no such lock (Windows, some networ
 is the lock; it is taken over if it names a process of this host that has ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -9,8 +9,6 @@ The files belong together by the run's identity (see
 :class:`engine.runs.folder.run_folder.RunFolder`), which each contains.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import hashlib

@@ -5,8 +5,6 @@ context that its thread leaves behind ends the process with an abort then, and a
 thread that works in it with a crash. ``concurrent.futures`` itself uses ``threading._register_atexit``.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

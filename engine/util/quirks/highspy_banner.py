@@ -8,8 +8,6 @@ Every HiGHS object of this package is made here. The module imports nothing of t
 :mod:`engine.solvers.linprog.highs.child` can load it by its path.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -6,8 +6,6 @@ cache: 0.10 of the 0.11 s that a small program takes. That header is left out wh
 the same code is made. What names others is compiled with the whole header: see :func:`needs_whole`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

@@ -8,8 +8,6 @@ PoCL has no setting for the name, but keeps a pointer to it in its description o
 the name of the level of x86-64 (System V ABI, AMD64 supplement, section 3.1.1) whose instructions the processor has.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

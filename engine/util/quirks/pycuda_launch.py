@@ -4,8 +4,6 @@
 private; the way there takes as long as the launch itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

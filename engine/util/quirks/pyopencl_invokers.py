@@ -4,8 +4,6 @@ It looks for the name among those of all earlier objects of the kernel: a record
 each launch, took 10 ms a launch after 2 000 of them. The code follows from the names and types of the arguments alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

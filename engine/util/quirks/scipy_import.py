@@ -5,8 +5,6 @@ CPU time of importing ``scipy.sparse``, most of it for ``numpy.f2py``; the docst
 ``scipy.special``, and a fifth of ``scipy.optimize``'s.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Sequence

@@ -6,8 +6,6 @@ and 0.5 ms with an interval of 0.1 ms (two cores). The interval is the process's
 no such lock (free-threaded builds).
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import threading
