@@ -9,11 +9,10 @@ _TIE = 1e-9  # below every distance that is not 0: a random part of it decides b
 
 
 class Linkage:
-    """Learns which genes good strings treat alike; the seed decides between equal distances."""
+    """Learns which genes good strings treat alike; random numbers decide between equal distances."""
 
-    def __init__(self, n: int, seed: int) -> None:
-        self.n = n
-        self._random = np.random.default_rng(seed % (1 << 64))
+    def __init__(self, n: int, generator: np.random.Generator) -> None:
+        self.n, self._random = n, generator
         first, second = np.triu_indices(n, 1)
         self._first, self._second, self._cells = first, second, first * n + second
         self._counts = np.empty((3, len(first)), np.intp)  # kept, as fresh memory takes longer than the arithmetic

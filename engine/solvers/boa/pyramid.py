@@ -5,7 +5,9 @@ level of the pyramid after another; a string that a level improved joins the nex
 W. F. Punch, "Fast and efficient black box optimization using the parameter-less population pyramid", Evolutionary
 Computation 23 (2015) 451-479; D. Thierens, P. A. N. Bosman, "Optimal mixing evolutionary algorithms", GECCO 2011,
 617-624. Added here: no string is evaluated twice; flips that made a string worse are tried last, and equal ones are
-kept; climbers that are behind earlier ones after a try of each flip are left. Climbers come in generations, whose m-th
+kept; climbers that are behind earlier ones after a try of each flip are left; a string that the donors of a level did
+not improve is given bits of the best one (P. A. N. Bosman, D. Thierens, "Linkage neighbors, optimal mixing and forced
+improvements in genetic algorithms", GECCO 2012, 585-592), each subset once. Climbers come in generations, whose m-th
 has 2 m - 1 of them: all are improved by flips before they are mixed, and rise level by level together, so that more
 strings are asked for at once as the search goes on, and levels learn less often. With ``parallel`` above 1 climbers do
 not wait for each other: some rise, or a new one begins, whenever fewer than so many search.
@@ -23,6 +25,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,7 +43,7 @@ _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned ane
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DRAWS = 8  # of a new string, before the strings are looked through in order
 _MOST_KNOWN = 1 << 22
-_FORMAT = "quintet bit search 3"  # another number where the same answers lead to other questions
+_FORMAT = "quintet bit search 4"  # another number where the same answers lead to other questions
 
 Send = Callable[[Any], int]
 
@@ -94,14 +97,16 @@ class BitSearch:
         self.n, self.minimize, self.seed, self.parallel = check_genes(n), bool(minimize), int(seed), int(parallel)
         self.evaluations = 0
         self._random = random.Random(self.seed)  # noqa: S311
+        self._generator = np.random.default_rng(self.seed % (1 << 64))
         self._flips = [1 << gene for gene in range(self.n)]
         self._starts = deque(self._strings(np.zeros((0, self.n)) if seeds is None else seeds))
         self._given = list(self._starts)
         self._levels: list[_Level] = []
         self._members: set[int] = set()
-        self._known: dict[int, float | list[Send]] = {}  # values, or the climbers that wait for one
+        self._known: dict[int, float] = {}
+        self._waits: dict[int, list[Send]] = {}  # for the values of strings that are asked for: climbers
         self._passes: list[float] = []  # sorted values of climbers that have tried each flip
-        self._ready: deque[int] = deque()
+        self._ready: list[int] = []
         self._restarts = self._climbers = self._unseen = 0
         self._waiting: list[tuple[int, float, int]] = []  # strings of a generation, values, and levels to mix with next
         self._best: tuple[float, int] | None = None
@@ -124,7 +129,7 @@ class BitSearch:
 
     @cached_property
     def _linkage(self) -> Linkage:
-        return Linkage(self.n, self.seed)
+        return Linkage(self.n, self._generator)
 
     # --- asking and telling -------------------------------------------------------------------------------------
 
@@ -173,7 +178,7 @@ class BitSearch:
     def _ask(self, count: int | None) -> list[int]:
         self._events.append(0 if count is None else count)
         to_begin = 0
-        while len(self._known) < 1 << self.n:
+        while len(self._known) + len(self._waits) < 1 << self.n:
             if to_begin == 0:
                 if len(self._ready) >= (count or 1) and (count or self._climbers >= self.parallel):
                     break
@@ -183,10 +188,9 @@ class BitSearch:
                 to_begin = 1 if self._climbers else 1 + 2 * math.isqrt(self._restarts)
             to_begin -= 1
             self._restarts += 1
-            self._climbers += 1
-            self._advance(self._climb().send, None)
-        ready = self._ready
-        return [ready.popleft() for _ in range(min(count or len(ready), len(ready)))]
+            self._begin(self._climb())
+        asked, self._ready = self._ready[:count], self._ready[count or len(self._ready) :]
+        return asked
 
     def _tell(self, strings: Sequence[int], values: Sequence[float]) -> None:
         if not strings:
@@ -198,8 +202,7 @@ class BitSearch:
             fitness = [value if value == value else worst for value in values]
         self._told.extend(strings)
         self._values.extend(values)
-        pop = self._known.pop
-        waiting = [pop(string, None) for string in strings]
+        waiting = list(map(self._waits.pop, strings, repeat(None)))
         self._known.update(zip(strings, fitness, strict=True))
         best = max(fitness)
         if self._best is None or best > self._best[0]:
@@ -208,88 +211,47 @@ class BitSearch:
         self._events.append(-len(values))
         advance = self._advance
         for string, climbers, value in zip(strings, waiting, fitness, strict=True):
-            if isinstance(climbers, list):
+            if climbers is None:
+                self._starts.append(string)  # nobody waits for it: a climber will begin there
+            else:
                 for send in climbers:
                     advance(send, value)
-            else:
-                self._starts.append(string)  # nobody waits for it: a climber will begin there
         if len(self._known) > _MOST_KNOWN:
-            kept = list(self._known.items())
-            old = [(string, found) for string, found in kept[: _MOST_KNOWN // 2] if isinstance(found, list)]
-            self._known = dict(old + kept[_MOST_KNOWN // 2 :])
+            self._known = dict(list(self._known.items())[_MOST_KNOWN // 2 :])
+
+    def _begin(self, climber: Generator[int, float, None]) -> None:
+        self._climbers += 1
+        self._advance(climber.send, None)
 
     def _advance(self, send: Send, value: float | None) -> None:
         """Send a value to a climber, and all further ones that are known, until it needs one; at first None."""
-        known = self._known
         try:
             while True:
                 string = send(value)
-                found = known.get(string)
-                if found is None:
-                    known[string] = [send]
-                    self._ready.append(string)
+                value = self._known.get(string)
+                if value is None:
+                    if string in self._waits:
+                        self._waits[string].append(send)
+                    else:
+                        self._waits[string] = [send]
+                        self._ready.append(string)
                     return
-                if isinstance(found, list):
-                    found.append(send)
-                    return
-                value = found
         except StopIteration:
             self._climbers -= 1
 
     # --- the search ---------------------------------------------------------------------------------------------
 
     def _climb(self) -> Generator[int, float, None]:
-        """From a new string to the lowest level."""
-        string = self._start()
-        climbed = yield from self._flip(string, (yield string))
-        if climbed is not None:
-            self._add(*climbed, 0)
-            self._waiting.append((*climbed, 0))
-
-    def _rise(self) -> None:
-        """Mix the strings that wait with their next levels."""
-        waiting, self._waiting = self._waiting, []
-        for string, value, level in waiting:
-            if level < len(self._levels):
-                self._climbers += 1
-                self._advance(self._mixed(string, value, level).send, None)
-
-    def _mixed(self, string: int, value: float, level: int) -> Generator[int, float, None]:
-        before = value
-        string, value = yield from self._mix(string, value, self._levels[level])
-        if value > before:
-            self._add(string, value, level + 1)
-        self._waiting.append((string, value, level + 1))
-
-    def _start(self) -> int:
-        if self._starts:
-            return self._starts.popleft()
-        for _ in range(_DRAWS):
-            string = self._random.getrandbits(self.n)
-            if string not in self._known:
-                return string
-        while self._unseen in self._known and self._unseen + 1 < 1 << self.n:
-            self._unseen += 1
-        return self._unseen
-
-    def _add(self, string: int, value: float, level: int) -> None:
-        if string in self._members or value == -math.inf:
-            return
-        self._members.add(string)
-        if level == len(self._levels):
-            self._levels.append(_Level(self.n))
-        self._levels[level].add(string)
-
-    def _flip(self, string: int, value: float) -> Generator[int, float, tuple[int, float] | None]:
-        """First improvement by flips of single bits, in random order; None if the string is left.
+        """From a new string to the lowest level: first improvement by flips of single bits, in random order.
 
         A string none of whose flips changed nothing is done when each has been tried, and else when none improves it:
         after an improvement the next are those not tried yet, then those that changed nothing, last those that made it
         worse. Where many change nothing, and no better string is known, the search goes on from the string that they
         have led to: a plateau is left at its edge. When each flip has been tried, the string is left if it is behind.
         """
-        untried = self._flips.copy()
-        self._shuffle(untried)
+        string = self._start()
+        value = yield string
+        untried = self._shuffled(self._flips)
         worse: list[int] = []
         equal_now: list[int] = []
         worse_now: list[int] = []
@@ -298,17 +260,16 @@ class BitSearch:
         while True:
             if not untried:
                 if not tried and self._is_behind(value):
-                    return None
+                    return
                 tried = True
                 if not equal_now:
-                    return string, value
+                    break
                 if not worse:
                     best = self._best is None or value >= self._best[0]
                     if not best or len(equal_now) < _PLATEAU * self.n or rounds == _PLATEAU_ROUNDS:
-                        return string, value
+                        break
                     rounds += 1
-                    untried, worse, equal_now, worse_now = equal_now, worse_now, [], []
-                    self._shuffle(untried)
+                    untried, worse, equal_now, worse_now = self._shuffled(equal_now), worse_now, [], []
             flip = untried.pop() if untried else worse.pop()
             found = yield string ^ flip
             if found > value:
@@ -324,6 +285,65 @@ class BitSearch:
                 equal_now.append(flip)
             else:
                 worse_now.append(flip)
+        self._add(string, value, 0)
+        self._waiting.append((string, value, 0))
+
+    def _rise(self) -> None:
+        """Mix the strings that wait with their next levels."""
+        waiting, self._waiting = self._waiting, []
+        for string, value, level in waiting:
+            if level < len(self._levels):
+                self._begin(self._mix(string, value, level))
+
+    def _mix(self, string: int, value: float, level: int) -> Generator[int, float, None]:
+        """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss.
+
+        If nothing has improved the string, the bits of the best one known, until some do.
+        """
+        draw, before = self._random.random, value
+        donors, ones, zeros = self._levels[level].strings, self._levels[level].ones, self._levels[level].zeros
+        subsets = self._levels[level].subsets(self)
+        for subset in subsets:
+            change = (donors[int(draw() * len(donors))] ^ string) & subset
+            if not change:
+                if not subset & ((ones & ~string) | (string & zeros)):
+                    continue  # no donor has these bits otherwise
+                while not change:
+                    change = (donors[int(draw() * len(donors))] ^ string) & subset
+            found = yield string ^ change
+            if found >= value:
+                string ^= change
+                value = found
+        for subset in subsets:
+            if self._best is None or not before == value < self._best[0]:
+                break
+            change = (self._best[1] ^ string) & subset
+            found = yield string ^ change
+            if found > value:
+                string ^= change
+                value = found
+        if value > before:
+            self._add(string, value, level + 1)
+        self._waiting.append((string, value, level + 1))
+
+    def _start(self) -> int:
+        if self._starts:
+            return self._starts.popleft()
+        for _ in range(_DRAWS):
+            string = self._random.getrandbits(self.n)
+            if string not in self._known and string not in self._waits:
+                return string
+        while (self._unseen in self._known or self._unseen in self._waits) and self._unseen + 1 < 1 << self.n:
+            self._unseen += 1
+        return self._unseen
+
+    def _add(self, string: int, value: float, level: int) -> None:
+        if string in self._members or value == -math.inf:
+            return
+        self._members.add(string)
+        if level == len(self._levels):
+            self._levels.append(_Level(self.n))
+        self._levels[level].add(string)
 
     def _is_behind(self, value: float) -> bool:
         """Whether a climber that has tried each flip is left: the more of them there were, the more likely it is.
@@ -336,31 +356,8 @@ class BitSearch:
         passes.insert(not_above, value)
         return (below + not_above) / 2 < least
 
-    def _shuffle(self, flips: list[int]) -> None:
-        """As ``random.shuffle``, with the same draws, but without a call for each of them."""
-        draw = self._random.getrandbits
-        for last in range(len(flips) - 1, 0, -1):
-            bits = (last + 1).bit_length()
-            while (place := draw(bits)) > last:
-                pass
-            flips[last], flips[place] = flips[place], flips[last]
-
-    def _mix(self, string: int, value: float, level: _Level) -> Generator[int, float, tuple[int, float]]:
-        """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss."""
-        draw = self._random.random
-        donors = level.strings
-        for subset in level.subsets(self):
-            change = (donors[int(draw() * len(donors))] ^ string) & subset
-            if not change:
-                if not subset & ((level.ones & ~string) | (string & level.zeros)):
-                    continue  # no donor has these bits otherwise
-                while not change:
-                    change = (donors[int(draw() * len(donors))] ^ string) & subset
-            found = yield string ^ change
-            if found >= value:
-                string ^= change
-                value = found
-        return string, value
+    def _shuffled(self, flips: list[int]) -> list[int]:
+        return [flips[place] for place in self._generator.random(len(flips)).argsort().tolist()]
 
     def subsets(self) -> list[NDArray[np.int64]]:
         """The bits that are mixed together: of the level with the most strings, from small subsets to large ones."""
@@ -440,7 +437,7 @@ class BitSearch:
                 before, done = self._best, self.evaluations
                 self._tell(told[done : done - event], values[done : done - event])
                 improved = improved if before is self._best else self.evaluations
-        self._ready = deque(string for string, found in self._known.items() if isinstance(found, list))
+        self._ready = list(self._waits)
         return improved
 
     @classmethod
