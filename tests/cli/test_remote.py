@@ -101,7 +101,7 @@ def test_errors_from_there_have_their_class_here(tmp_path):
 
 def test_a_connection_that_ends_is_an_error_and_the_checkpoint_is_here(spawn, quintet, tmp_path):
     Path("long.txt").write_text("count 700\n")
-    words = ("--host", "far", "--run-folder", "r", "--checkpoint-interval", "0.05", "--events", "-")
+    words = ("--host", "far", "--run-folder", "r", "--checkpoint-interval", "0.05", "--hold", "690", "--events", "-")
     child = begun(spawn("solve", "long.txt", *words), "started")
     wait_until(lambda: any(Path("r").glob("checkpoint-*.json")))
     os.kill(int(Path("far/process").read_text()), signal.SIGKILL)
