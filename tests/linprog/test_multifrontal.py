@@ -17,7 +17,7 @@ from engine.solvers.linprog.multifrontal import dissection, ordering, orders, pl
 from engine.solvers.linprog.multifrontal import factor as multifrontal
 from engine.solvers.linprog.multifrontal.factor import Multifrontal
 from engine.solvers.linprog.sparse import long_lines, products
-from engine.solvers.linprog.systems import choose, fronts, host, pending
+from engine.solvers.linprog.systems import fronts, host, pending
 from engine.solvers.linprog.systems.fronts import FrontSystem
 from engine.solvers.linprog.systems.host import HostSystem
 from tests.support.linear_systems import GivenTheta, shard_data
@@ -160,8 +160,8 @@ def test_the_order_of_metis_is_made_by_a_child_process(device, monkeypatch):
 def test_the_optimum_does_not_depend_on_who_factorises(device, monkeypatch, who, racing):
     if racing:  # the first iterations have a dense factor
         monkeypatch.setattr(solve, "open_system", lambda *given: driver.open_system(*given[:-1], True))
-    monkeypatch.setattr(choose, "multifrontal_runs_on", lambda _: True)
-    monkeypatch.setattr(choose, "is_surely_dense", lambda *_: False)
+    monkeypatch.setattr(driver, "multifrontal_runs_on", lambda _: True)
+    monkeypatch.setattr(driver, "is_surely_dense", lambda *_: False)
     monkeypatch.setattr(pending, "fastest", lambda *_: who)
     problem = sparse_program(7, 300, 520)
     with engine.Engine(devices=[device.info.id]) as owner:

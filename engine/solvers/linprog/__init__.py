@@ -6,7 +6,7 @@ Divakar, *Primal dual affine scaling on GPUs*, corrected, step by step (``method
 - an interior solution to begin with: ``interior/method``, ``InteriorPoint.start``
 - ``D = X / S`` and ``A D A^T dy = A D g``: ``interior/worker`` and the kernels ``linprog/point``, ``linprog/matrix``
 - that system by updates of ``(A A^T)^-1``: ``systems/updates`` and its kernels; by
-  factors: ``systems/base``, ``systems/host``, ``systems/fronts``; which of them: ``systems/choose``, ``systems/costs``
+  factors: ``systems/base``, ``systems/host``, ``systems/fronts``; which of them: ``interior/driver``, ``systems/costs``
 - the ratio test and the step: ``interior/method``, ``InteriorPoint.iterate``
 - what an answer is worth: ``verification/audit``, ``verification/verdict``
 

@@ -54,17 +54,11 @@ def audit(restored: Restored, prepared: Prepared, program: LinearProgram, option
     shape = standard.n + int(np.count_nonzero(standard.sign)), standard.m
     if state.interior and (arrays["x"].shape[1], arrays["y"].shape[1]) != shape:
         raise RunFolderError("the iterate of the checkpoint does not fit the program and the options")
-    if state.interior and not ((arrays["x"] > 0) | (_free(prepared, arrays["x"].shape[1]))).all():
+    free = np.concatenate([standard.free, np.zeros(shape[0] - standard.n, bool)])
+    if state.interior and not ((arrays["x"] > 0) | free).all():
         raise RunFolderError("the iterate of the checkpoint is not inside the bounds")
     if state.pdhg and (arrays["pdhg_x"].size, arrays["pdhg_y"].size) != (program.n, program.m):
         raise RunFolderError("the PDHG iterate of the checkpoint does not fit the program")
-
-
-def _free(prepared: Prepared, count: int) -> NDArray[np.bool_]:
-    """Which of the standard form's variables have no bound, slacks included (count,)."""
-    free = np.zeros(count, bool)
-    free[: prepared.standard.n] = prepared.standard.free
-    return free
 
 
 def save(

@@ -52,8 +52,6 @@ class PdhgMeasures:
     iteration: int
     primal_objective: float
     dual_objective: float
-    primal_violation: float
-    dual_violation: float
     primal_infeasibility: float
     dual_infeasibility: float
     primal_weight: float
@@ -121,7 +119,7 @@ class PdhgWorker:
         program = self.program
         m, n = program.rows.shape
         memory = self._memory
-        kernels = device.program("linprog/pdhg", **constants(self._block))
+        kernels = self._kernels = device.program("linprog/pdhg", block=self._block, step=STEP)
         groups = device.capabilities.compute_units * 4
         row_first, column_first = (
             line_groups(part.indptr, self._block, groups) for part in (program.rows, program.columns)
@@ -214,8 +212,7 @@ class PdhgWorker:
         """Lines ``first[0]`` to ``first[-1] - 1`` on the device; long ones as pieces that are added up before."""
         put = self._memory.put
         (indptr, indices, values), entries, starts = split_long_lines(part, int(first[0]), int(first[-1]))
-        kernel = self.device.program("linprog/pdhg", **constants(self._block)).sum_pieces
-        pieces = Pieces(self._memory, kernel, self._block, entries, starts, part.shape[1])
+        pieces = Pieces(self._memory, self._kernels.sum_pieces, self._block, entries, starts, part.shape[1])
         return {
             "first": put(first),
             "starts": put(indptr),
@@ -229,33 +226,28 @@ class PdhgWorker:
         length = _STEP / self.program.norm
         return length / self.weight, length * self.weight
 
-    def advance(self, most: int, goal: float) -> PdhgMeasures:
-        """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made."""
+    def advance(self, most: int, goal: float, rays: bool = False) -> tuple[PdhgMeasures, Point | None, Point | None]:
+        """Iterate for the length of a slice, until the error is at most ``goal``, or ``most`` iterations were made.
+
+        The measures; :meth:`point` if it goes no further, or with :meth:`differences` if they are asked for.
+        """
         if not self._prepared:
             self._prepare()
         began = time.perf_counter()
         amount = self._slice.amount
-        done = 0
-        while True:
+        done, ended = 0, False
+        while not ended and (done < amount or not done):
             if self._since_restart == 0:
                 self.check()  # the fixed-point residual that restarts are judged by
             steps = max(0, min(_PERIOD, most - self.iteration))
             self._iterate(steps)
             done += steps
             found = self.check()
-            if found.error <= goal or done >= amount or self.iteration >= most or not np.isfinite(found.error):
-                break
+            ended = found.error <= goal or self.iteration >= most or not np.isfinite(found.error)
         seconds = time.perf_counter() - began
         if done:
             self._slice.took(seconds if self._peer is None else self._peer.largest(seconds), done)
-        return found
-
-    def advance_and_read(self, most: int, goal: float, rays: bool) -> tuple[PdhgMeasures, Point | None, Point | None]:
-        """:meth:`advance`; :meth:`point` if it goes no further, or with :meth:`differences` if they are asked for."""
-        found = self.advance(most, goal)
-        if found.error <= goal or self.iteration >= most or not np.isfinite(found.error):
-            return found, self.point(), None
-        return (found, self.point(), self.differences()) if rays else (found, None, None)
+        return found, self.point() if ended or rays else None, self.differences() if rays and not ended else None
 
     def _iterate(self, count: int) -> None:
         self.device.put(np.array([(*self._steps, self._since_restart)], STEP.dtype), self._step)
@@ -316,15 +308,12 @@ class PdhgWorker:
     def _measures(self, by_row: Vector, cost: Vector) -> PdhgMeasures:
         program = self.program
         units = max(program.bound_scale * program.cost_scale, 1e-300)
-        primal_violation, dual_violation = float(np.sqrt(by_row[3])), float(np.sqrt(cost[2]))
         return PdhgMeasures(
             iteration=self.iteration,
             primal_objective=float(cost[0]) / units + program.offset,
             dual_objective=float(by_row[4] + cost[1]) / units + program.offset,
-            primal_violation=primal_violation,
-            dual_violation=dual_violation,
-            primal_infeasibility=primal_violation / (1.0 + program.side_norm),
-            dual_infeasibility=dual_violation / (1.0 + program.cost_norm),
+            primal_infeasibility=float(np.sqrt(by_row[3])) / (1.0 + program.side_norm),
+            dual_infeasibility=float(np.sqrt(cost[2])) / (1.0 + program.cost_norm),
             primal_weight=self.weight,
             restarts=self.restarts,
         )
@@ -380,14 +369,9 @@ def _not_empty(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.size else np.zeros(1, array.dtype)
 
 
-def constants(block: int) -> dict[str, Any]:
-    """Of the template."""
-    return {"block": block, "step": STEP}
-
-
 def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str, Any]]]:
     """The template with its constants for one device."""
-    yield "linprog/pdhg", constants(group_size(capabilities))
+    yield "linprog/pdhg", {"block": group_size(capabilities), "step": STEP}
 
 
 _GROUP_NONZEROS = 2048

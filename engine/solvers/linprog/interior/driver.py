@@ -14,11 +14,11 @@ from ....devices.info import bytes_text
 from ....devices.pool.slices import SLICE_SECONDS
 from ....errors import OutOfDeviceMemory
 from ..forms.standard import ShardData
+from ..multifrontal.factor import multifrontal_runs_on
 from ..multifrontal.form import FormChoice
 from ..options import Options
 from ..problem import sp
-from ..systems.choose import Kind, choose_kind
-from ..systems.costs import dense_for_a_while
+from ..systems.costs import dense_for_a_while, dense_is_faster, is_nearly_dense, is_surely_dense
 from ..systems.host import HostSystem
 from ..systems.pending import PendingSystem
 from ..systems.updates import UpdateSystem
@@ -30,6 +30,8 @@ from .worker import DeviceShard
 
 Vector = NDArray[np.float64]
 Counters = dict[str, int | float]
+
+Kind = Literal["dense", "host", "fronts", "pending", "updates"]
 
 _FEW_ROWS = 150
 _ASKED: dict[str, Kind] = {
@@ -51,11 +53,7 @@ def open_system(
     notice: Callable[[str], None],
     dense_meanwhile: bool = False,
 ) -> PoolSystem:
-    """A system on members of a pool, a context manager.
-
-    For a sparse program a dense factor on the first device is taken where it fits and is predicted to be faster than a
-    sparse one, and of the sparse ones that of a GPU where it is predicted to be faster than the host's.
-    """
+    """A system on members of a pool, a context manager, with the factor that is predicted to be the fastest."""
     what = f"a factor of {data.m} x {data.m} ({bytes_text(8 * data.m**2)}) and a matrix of {data.m} x {data.n}"
     kind, dense_fits = _preferred(data, options, members, what)
     try:
@@ -113,8 +111,15 @@ def _preferred(data: ShardData, options: Options, members: Sequence[Member], wha
         fits = True
     except OutOfDeviceMemory:
         fits = False
-    kind = choose_kind(data, members[0].info.capabilities, fits)
-    return kind, fits and kind == "pending"
+    device = members[0].info.capabilities
+    if not sp.issparse(data.A):
+        return "dense", False
+    columns = sp.csc_array(data.A)
+    if not multifrontal_runs_on(device):
+        return "dense" if fits and dense_is_faster(columns, device) else "host", False
+    if fits and (is_surely_dense(data.m, device) or is_nearly_dense(columns)):
+        return "dense", False
+    return "pending", fits  # the analysis of the pattern decides
 
 
 def new_method(system: System, b: Vector, options: Options) -> InteriorPoint:

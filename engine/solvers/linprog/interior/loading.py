@@ -28,26 +28,6 @@ def launch_new(device: Device, prepare: Callable[[], Launch], **scalars: float) 
     return launch
 
 
-class Launches:
-    """Prepared launches by keys."""
-
-    def __init__(self, device: Device) -> None:
-        self._device = device
-        self._launches: dict[Any, Launch] = {}
-
-    def run(self, key: Any, prepare: Callable[[], Launch], **scalars: float) -> None:
-        """Launch what ``prepare`` returns, with these scalars."""
-        launch = self._launches.get(key)
-        if launch is None:
-            self._launches[key] = launch_new(self._device, prepare, **scalars)
-        else:
-            launch(**scalars)
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._launches.clear()
-
-
 def launch_kernel(device: Device, program: Program, entry: str, grid: int, block: int, /, **arguments: Any) -> None:
     """Launch a kernel by its name."""
     launch_new(device, lambda: functools.partial(program.kernel(entry), grid, block, **arguments))

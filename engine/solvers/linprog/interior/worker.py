@@ -16,7 +16,7 @@ from ....numerics.groups import group_size
 from ....numerics.linear_algebra import LinearAlgebra
 from ..forms.standard import ShardData, with_slacks
 from ..problem import sp
-from .loading import Launch, Launches, launch_kernel
+from .loading import Launch, launch_kernel, launch_new
 from .sparse_matrix import SparseMatrix
 
 Vector = NDArray[np.float64]
@@ -80,7 +80,7 @@ class DeviceShard:
         b["status"] = device.empty(1, np.int32)
         self._heads: dict[str, Buffer] = {}
         self._affine_target_ready = False  # whether `assess` has left the right-hand sides for zero products
-        self._launches = Launches(device)
+        self._launches: dict[Any, Launch] = {}
         self.owned: list[Any] = []  # closed with the shard
 
     def close(self) -> None:
@@ -124,7 +124,11 @@ class DeviceShard:
 
     def _run(self, key: Any, prepare: Callable[[], Launch], **scalars: float) -> None:
         """Launch what ``prepare`` returns, which is called only the first time for a key, with these scalars."""
-        self._launches.run(key, prepare, **scalars)
+        launch = self._launches.get(key)
+        if launch is None:
+            self._launches[key] = launch_new(self.device, prepare, **scalars)
+        else:
+            launch(**scalars)
 
     def _pass(self, entry: str, *names: str, **others: Buffer | int) -> Launch:
         """One pass of ``point.mako`` with the buffers of these names, and with others."""

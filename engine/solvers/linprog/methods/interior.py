@@ -39,10 +39,7 @@ class InteriorMethod(Method):
         initial: Point | None,
         wait: Callable[[float], None] | None = None,
     ) -> None:
-        """``objective`` is the user's of a standard form's; the system is closed with the method.
-
-        ``wait`` is called before anything begins, with the predicted seconds.
-        """
+        """``objective`` is the user's; ``wait`` is called first, with seconds; the system is closed with the method."""
         self.name = "interior point"
         self.prepared, self.options = prepared, options
         self.history: list[list[float]] = []

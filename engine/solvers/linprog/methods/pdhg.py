@@ -99,9 +99,9 @@ class PdhgMethod(Method):
         rays = self._certificates and self._slices >= _RAYS and self._slices.bit_count() == 1
         given = most, self._goal, rays
         if self._caller is None:
-            self.future = group.submit(0, PdhgWorker.advance_and_read, *given)
+            self.future = group.submit(0, PdhgWorker.advance, *given)
         else:
-            self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance_and_read, *given)[0])
+            self.future = self._caller.submit(lambda: group.each(PdhgWorker.advance, *given)[0])
 
     @override
     def collect(self) -> MethodUpdate:
