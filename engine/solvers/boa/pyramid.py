@@ -7,10 +7,11 @@ Computation 23 (2015) 451-479; D. Thierens, P. A. N. Bosman, "Optimal mixing evo
 617-624. Added here: no string is evaluated twice; flips that made a string worse are tried last, and equal ones are
 kept; climbers that are behind earlier ones after a try of each flip are left; a string that the donors of a level did
 not improve is given bits of the best one (P. A. N. Bosman, D. Thierens, "Linkage neighbors, optimal mixing and forced
-improvements in genetic algorithms", GECCO 2012, 585-592), each subset once. Climbers come in generations, whose m-th
-has 2 m - 1 of them: all are improved by flips before they are mixed, and rise level by level together, so that more
-strings are asked for at once as the search goes on, and levels learn less often. With ``parallel`` above 1 climbers do
-not wait for each other: some rise, or a new one begins, whenever fewer than so many search.
+improvements in genetic algorithms", GECCO 2012, 585-592), each subset once, and left if they do not improve it either.
+Climbers come in generations, whose m-th has 2 m - 1 of them: all are improved by flips before they are mixed, and rise
+level by level together, so that more strings are asked for at once as the search goes on, and levels learn less often.
+With ``parallel`` above 1 climbers do not wait for each other: some rise, or a new one begins, whenever fewer than so
+many search.
 
 A string is an int while it is searched with, bit i of it gene i: a flip or a mixture is one operation on all words.
 """
@@ -43,7 +44,7 @@ _GROWTH = 3e-4  # of a level for each gene, at which its subsets are learned ane
 _PLATEAU, _PLATEAU_ROUNDS = 0.1, 16  # share of all flips that change nothing; most rounds of flips on it
 _DRAWS = 8  # of a new string, before the strings are looked through in order
 _MOST_KNOWN = 1 << 22
-_FORMAT = "quintet bit search 4"  # another number where the same answers lead to other questions
+_FORMAT = "quintet bit search 5"  # another number where the same answers lead to other questions
 
 Send = Callable[[Any], int]
 
@@ -298,7 +299,7 @@ class BitSearch:
     def _mix(self, string: int, value: float, level: int) -> Generator[int, float, None]:
         """Gene-pool optimal mixing: for each subset, from small to large, the bits of a donor if that is no loss.
 
-        If nothing has improved the string, the bits of the best one known, until some do.
+        If nothing has improved the string, the bits of the best one known, until some do; if none do, it is left.
         """
         draw, before = self._random.random, value
         donors, ones, zeros = self._levels[level].strings, self._levels[level].ones, self._levels[level].zeros
@@ -314,14 +315,16 @@ class BitSearch:
             if found >= value:
                 string ^= change
                 value = found
-        for subset in subsets:
-            if self._best is None or not before == value < self._best[0]:
-                break
-            change = (self._best[1] ^ string) & subset
-            found = yield string ^ change
-            if found > value:
-                string ^= change
-                value = found
+        if value == before and self._best is not None and value < self._best[0]:
+            for subset in subsets:
+                change = (self._best[1] ^ string) & subset
+                found = yield string ^ change
+                if found > value:
+                    string ^= change
+                    value = found
+                    break
+            else:
+                return
         if value > before:
             self._add(string, value, level + 1)
         self._waiting.append((string, value, level + 1))
