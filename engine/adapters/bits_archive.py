@@ -28,7 +28,6 @@ class String:
     squares: float = 0.0
 
     def add(self, value: float) -> None:
-        """Count one more sample."""
         self.count += 1
         change = value - self.mean
         self.mean += change / self.count

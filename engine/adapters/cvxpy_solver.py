@@ -56,14 +56,12 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
     SUPPORTED_CONSTRAINTS: ClassVar[list[Any]] = [Zero, NonNeg]
 
     def name(self) -> str:
-        """What CVXPY calls the solver."""
         return "QUINTET"
 
     def import_solver(self) -> None:
         """CVXPY's check that the solver is installed."""
 
     def cite(self, data: Any) -> str:
-        """No citation."""
         return ""
 
     def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -81,21 +79,7 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         solver_opts: dict[str, Any],
         solver_cache: dict[str, Any] | None = None,
     ) -> Result:
-        """Minimize ``c x`` with ``A x = b`` in the first rows and ``A x <= b`` in the others, for CVXPY.
-
-        Parameters
-        ----------
-        data : dict
-            CVXPY's: costs, the matrix, sides, bounds, and numbers of rows of each kind.
-        warm_start : bool
-            Whether to begin with the basis of the problem's last optimum, if that is in the cache.
-        verbose : bool
-            Whether to show a progress bar.
-        solver_opts : dict
-            Keywords of :func:`engine.solve`; ``solver_method`` is its ``method``.
-        solver_cache : dict, optional
-            Gets the basis of an optimum.
-        """
+        """Minimize ``c x`` with ``A x = b`` in the first rows, ``A x <= b`` in the others; the cache has the basis."""
         options = dict(solver_opts)
         if "solver_method" in options:
             options["method"] = options.pop("solver_method")
@@ -115,13 +99,7 @@ class CvxpySolver(ConicSolver):  # type: ignore[misc]
         return result
 
     def invert(self, solution: Result, inverse_data: dict[str, Any]) -> Any:
-        """The result as CVXPY's ``Solution``.
-
-        Parameters
-        ----------
-        inverse_data : dict
-            CVXPY's: variables, constraints and the constant of the objective.
-        """
+        """The result as CVXPY's ``Solution``."""
         status = _STATUS.get(solution.status, names.SOLVER_ERROR)
         attributes = {names.SOLVE_TIME: solution.seconds, names.NUM_ITERS: int(solution.counters.get("iterations", 0))}
         constraints = inverse_data[self.EQ_CONSTR] + inverse_data[self.NEQ_CONSTR]

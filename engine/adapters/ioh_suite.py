@@ -98,13 +98,7 @@ def _values(problem: Any) -> Callable[[NDArray[np.uint8]], NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One run: after ``evaluations[i]`` evaluations the best value became ``best[i]``.
-
-    Attributes
-    ----------
-    evaluations : ndarray of int, shape (k,)
-    best : ndarray of float, shape (k,)
-    """
+    """One run: after ``evaluations[i]`` evaluations the best value became ``best[i]``."""
 
     problem: str
     algorithm: str
@@ -147,26 +141,12 @@ class _Watched:
 
 
 def evolutionary_algorithm(problem: Any, budget: int, seed: int) -> None:
-    """The (1+1) EA: every bit of the parent is flipped with probability 1/n, at least one; equals replace.
-
-    Parameters
-    ----------
-    problem : callable
-        A problem of the package ``ioh``.
-    budget : int
-        Evaluations.
-    """
+    """The (1+1) EA: every bit of the parent is flipped with probability 1/n, at least one; equals replace."""
     _mutate(problem, budget, seed, lambda random, n: max(1, int(random.binomial(n, 1 / n))))
 
 
 def local_search(problem: Any, budget: int, seed: int) -> None:
-    """Randomised local search: one random bit is flipped; equals replace.
-
-    Parameters
-    ----------
-    problem, budget, seed
-        As for :func:`evolutionary_algorithm`.
-    """
+    """Randomised local search: one random bit is flipped; equals replace."""
     _mutate(problem, budget, seed, lambda random, n: 1)
 
 
@@ -201,33 +181,13 @@ def run_suite(
     runs: int = 5,
     problems: Sequence[int] | None = None,
     folder: str | Path | None = None,
-    on_run: Callable[[Trajectory], None] = lambda trajectory: None,
     **options: Unpack[_SuiteOptions],
 ) -> list[Trajectory]:
-    """Run all :data:`ALGORITHMS` on the pseudo-Boolean suite.
+    """Run all :data:`ALGORITHMS` on the pseudo-Boolean suite (``problems`` 1 to 25) with ``n`` bits, instance 1.
 
-    Parameters
-    ----------
-    n : int
-        Bits.
-    budget : int
-        Evaluations of a run.
-    runs : int
-        Runs of each algorithm on each problem: seeds 1 to ``runs``, instance 1.
-    problems : sequence of int, optional
-        From 1 to 25; all by default.
-    folder : path-like, optional
-        Where ``ioh`` writes its logs, which IOHanalyzer reads; one folder an algorithm.
-    on_run : callable, optional
-        Called after each run.
-    **options
-        Of the solver, and ``backend`` and ``devices``.
-
-    Raises
-    ------
-    engine.errors.OptionError
-        If the package ``ioh`` is missing, or a problem does not exist, or not with ``n`` bits: some need a perfect
-        square.
+    A run has ``budget`` evaluations; of each algorithm and problem there are ``runs``, with seeds from 1 on. ``folder``
+    gets the logs of ``ioh``, which IOHanalyzer reads. ``OptionError`` without the package ``ioh``, and for a problem
+    that does not exist, or not with ``n`` bits: some need a perfect square.
     """
     try:
         import ioh  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -254,7 +214,6 @@ def run_suite(
                 problem.attach_logger(logger)
             for run in range(1, runs + 1):
                 found.append(_run(problem, name, algorithm, budget, run, options))
-                on_run(found[-1])
                 problem.reset()
         if logger is not None:
             logger.close()
@@ -285,11 +244,6 @@ def reached_share(trajectories: Sequence[Trajectory], evaluations: int) -> dict[
 
     Of each problem there are 100 targets, equally spaced from the worst first value to the best value that any run
     reached; a run that has reached q of them counts q / 100, and the mean is over runs and problems.
-
-    Returns
-    -------
-    dict of str to float
-        From 0 to 1.
     """
     by_problem: dict[str, list[Trajectory]] = {}
     for trajectory in trajectories:

@@ -32,8 +32,6 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep."""
-
     index: int  # its place, from 1
     problem: Path
     seed: int
@@ -42,7 +40,6 @@ class SweepRun:
 
     @property
     def title(self) -> str:
-        """The problem's file, the varied options and the seed."""
         parts = [self.problem.stem, *(f"{name}={value}" for name, value in self.varied.items()), f"seed {self.seed}"]
         return " ".join(parts)
 

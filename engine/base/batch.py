@@ -25,7 +25,6 @@ class Item:
 
     @property
     def name(self) -> str:
-        """The name of its problem, or its file."""
         return self.problem.name if isinstance(self.problem, Problem) else str(self.problem)
 
 

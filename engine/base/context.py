@@ -24,8 +24,6 @@ class StopRequested(Exception):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run was."""
-
     arrays: dict[str, NDArray[Any]]
     state: Any  # the scalars; after reading, an instance of the model that the solver's schema declares
     elapsed: float  # seconds that the run had worked
@@ -197,7 +195,6 @@ class QuietContext:
         """Nothing stops it."""
 
     def checkpoint_due(self) -> bool:
-        """Never."""
         return False
 
     def offer(self, result: Callable[[Status], Result]) -> None:

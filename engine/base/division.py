@@ -141,7 +141,6 @@ class TaskControl:
 
     @property
     def asked_to_end(self) -> bool:
-        """Whether it was asked to end."""
         return self._end.is_set()
 
     def end(self) -> None:
@@ -174,7 +173,6 @@ class TaskContext(QuietContext):
         self._values: dict[tuple[str, str | None], float] = {}
 
     def poll(self) -> None:
-        """Report, and raise when the task is to end."""
         self.on_poll()
         if self._values:
             self.control.report(self.totals())
@@ -196,10 +194,8 @@ class TaskContext(QuietContext):
 
     @override
     def notice(self, message: str, level: str = "info") -> None:
-        """Sent at once."""
         self.control.report({"notice": [message, level]}, at_once=True)
 
     @override
     def warn(self, warning: QuintetWarning, late: bool = False) -> None:
-        """Sent as a notice."""
         self.notice(str(warning), "warning")

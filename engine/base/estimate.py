@@ -15,15 +15,12 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Time for ``amount``."""
         return self.amount / max(self.rate, 1e-9)
 
     @property
     def seconds_low(self) -> float:
-        """Time for ``low``."""
         return self.low / max(self.rate, 1e-9)
 
     @property
     def seconds_high(self) -> float:
-        """Time for ``high``."""
         return self.high / max(self.rate, 1e-9)

@@ -154,7 +154,6 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def require_arrays(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], what: str) -> None:
-    """Check that the arrays of an instance are there."""
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ProblemError(f"the arrays of {what} lack '{missing[0]}'; got {', '.join(arrays) or 'none'}")

@@ -277,7 +277,6 @@ def relative_gap(incumbent: float | int | None, bound: float | int | None) -> fl
 
 
 def data_frame(rows: Iterable[dict[str, Any]], columns: Iterable[str] | None = None) -> Any:
-    """Rows as a pandas data frame."""
     try:
         from pandas import DataFrame
     except ModuleNotFoundError as error:

@@ -85,7 +85,6 @@ class CheckpointSpec:
     state: type[BaseModel]  # the model of the scalars; a restored checkpoint has an instance
 
     def check(self, arrays: Mapping[str, NDArray[Any]], state: Mapping[str, Any] | BaseModel) -> BaseModel:
-        """Check a checkpoint; returns its state as an instance of :attr:`state`."""
         if not isinstance(state, self.state):
             try:
                 state = self.state.model_validate(state)
@@ -227,7 +226,6 @@ def _check_array(spec: ArraySpec, array: NDArray[Any], sizes: dict[str, tuple[in
 
 
 def _is_of(dtype: np.dtype[Any], choice: str) -> bool:
-    """Whether a dtype is of a kind, or the named type itself."""
     if choice in _KINDS:
         kinds = _KINDS[choice]
         return kinds is None or dtype.kind in kinds

@@ -75,12 +75,10 @@ class LazyImport:
     obtain: str = ""  # what installs it
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Import the function and call it."""
         function: Any = self.load()
         return function(*arguments, **keywords)
 
     def load(self) -> object:
-        """The object itself."""
         if not self.is_usable():
             message = f"{self.name} needs the package {self.package}, which is not installed ({self.obtain})"
             raise ModuleNotFoundError(message, name=self.package)
@@ -107,7 +105,6 @@ class Generator:
 
     @property
     def options(self) -> type[BaseModel]:
-        """The options model."""
         return cast(type[BaseModel], self.model.load()) if isinstance(self.model, LazyImport) else self.model
 
 

@@ -180,11 +180,9 @@ class _Group(click.Group):
             raise _ReaderGone from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of :data:`COMMANDS`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name; None if there is none."""
         module = COMMANDS[cmd_name][0] if cmd_name in COMMANDS else _HIDDEN.get(cmd_name)
         if module is None:
             return None

@@ -37,7 +37,6 @@ class Controls:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the run was asked to stop."""
         return self._stopped
 
     def __enter__(self) -> Self:
@@ -65,7 +64,6 @@ class Controls:
             self._starting = False
 
     def attach(self, target: Run | Replay) -> None:
-        """Control this run or replay from now on."""
         self._target = target
         if self._stopped:
             target.notice("stopping at the end of this slice")

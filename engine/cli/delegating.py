@@ -19,7 +19,6 @@ class _PerSolver(click.Command):
     offers: Callable[[Solver], object]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the solvers that have this command."""
         rows = [(name, solver.title) for name, solver in discover().items() if self.offers(solver) is not None]
         with formatter.section("Solvers"):
             formatter.write_dl(rows)
@@ -39,7 +38,6 @@ class _Reproduce(click.Command):
     """A command whose first argument is a reproduction that a solver declares. Its help lists them."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the reproductions of all solvers."""
         with formatter.section("Names"):
             formatter.write_dl([(name, found.title) for name, found in reproductions().items()])
         formatter.write_paragraph()
@@ -47,7 +45,6 @@ class _Reproduce(click.Command):
 
 
 def reproductions() -> dict[str, Reproduction]:
-    """All reproductions by name, in the order of the solvers."""
     return {name: found for solver in discover().values() for name, found in solver.reproductions.items()}
 
 

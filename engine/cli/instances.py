@@ -178,7 +178,6 @@ class _GeneratorCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the kinds of instances there are."""
         rows = [
             (kind, f"for {solver.name}: {', '.join(generator.options.model_fields)}")
             for solver in discover().values()

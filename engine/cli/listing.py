@@ -109,7 +109,6 @@ def _watch(seconds: float, json_output: IO[str] | None) -> int:
 
 
 def _host_devices(name: str, json_output: IO[str] | None) -> int:
-    """Have another host print its devices."""
     words = ssh_words(host_named(name), "devices" if json_output is None else "devices --json")
     try:
         done = subprocess.run(words, check=False, stdout=subprocess.PIPE, text=True)
@@ -132,7 +131,6 @@ def _state_text(state: DeviceState) -> str:
 
 
 def _cluster_devices(cluster: str, json_output: IO[str] | None, backend: Any, devices: list[str] | None) -> int:
-    """The workers of a cluster and what each has."""
     with Engine(backend, devices, cluster=cluster) as owner:
         from ..execution.dask.executor import Dask, worker_rows
 

@@ -225,7 +225,6 @@ def split_options(
 
 
 def _known(own: Mapping[str, bool], flags: Mapping[str, bool]) -> list[str]:
-    """Every option as it is written."""
     return [*own, *map(_written, flags), *(f"--no-{_dashed(name)}" for name, flag in flags.items() if flag)]
 
 

@@ -15,7 +15,6 @@ from ..solvers import class_named, discover, recognize
 
 
 def class_of(path: Path, target: bool = False, kind: str | None = None) -> type[Problem]:
-    """The problem class of an instance file."""
     if kind is not None:
         return class_named(kind)
     try:
@@ -45,7 +44,6 @@ def _class_with_a_target(path: Path) -> type[Problem] | None:
 
 
 def read(path: Path, given: Mapping[str, Any], trust: bool = False, kind: str | None = None) -> Problem:
-    """The problem of an instance file or a run folder."""
     if path.is_dir():
         if kind is not None:
             raise OptionError(f"--as is for files; {path} is a folder, which says itself what it holds")

@@ -302,7 +302,6 @@ def _write_solution(path: Path, problem: Problem, result: Result) -> bool:
 
 
 def _rows(array: Any) -> str:
-    """An array as text, one row a line."""
     rows = np.atleast_1d(array).tolist()
     return "".join(" ".join(map(str, row if isinstance(row, list) else [row])) + "\n" for row in rows)
 

@@ -33,7 +33,6 @@ class SolverCommand(click.Command):
     """A command with an argument FILE, and options in ``ctx.meta["quintet.options"]`` and ``["quintet.reading"]``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take out the solver's options, then parse the rest."""
         own = own_options(self)
         split = _Split(args, {}, {})
         if has_foreign_options(args, own) and not {"-h", "--help"} & set(args):

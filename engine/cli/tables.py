@@ -46,7 +46,6 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: s
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print names and values, one pair a line, on standard output."""
     rows = [(printable(name), printable(value)) for name, value in pairs]
     width = max((len(name) for name, _ in rows), default=0)
     if sys.stdout.isatty():
@@ -105,7 +104,6 @@ def describe_result(problem: Problem, result: Result, saved: Sequence[Path]) -> 
 
 
 def describe_devices(devices: Sequence[DeviceInfo], missing: dict[str, str]) -> None:
-    """Print what this machine has, and why a backend has nothing."""
     if devices:
         print_table(
             ("id", "name", "driver", "memory", "units", "local", "capabilities"),
@@ -147,7 +145,6 @@ def describe_settings(resolved: Resolved) -> None:
 
 
 def describe_solver(solver: Solver) -> None:
-    """Print what a solver takes, its options and its live series."""
     print(f"{solver.name}: {solver.title}")
     print(f"problems: {', '.join(problem.__name__ for problem in solver.instance_classes)}")
     if solver.generators:
@@ -188,7 +185,6 @@ def solver_to_dict(solver: Solver) -> dict[str, Any]:
 
 
 def describe_model(model: type[BaseModel], caption: str = "") -> None:
-    """Print the fields of a model: name, what is allowed, default, description."""
     print_table(
         ("option", "value", "default", "description"),
         [

@@ -68,7 +68,6 @@ def verify(
 
 
 def _solver_name(path: Path) -> str:
-    """The solver whose proof a file is."""
     try:
         found = json.loads(read_regular(path))
         return str(found["solver"])

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BackendModule:
-    """One way to devices."""
-
     language: str  # its name in device ids, settings and templates
     title: str  # its name for people
     rank: int  # "auto" takes the backend of the lowest rank that has devices

@@ -26,12 +26,10 @@ class Buffer:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return self.size * self.dtype.itemsize
 
 
@@ -49,7 +47,6 @@ class StreamEvent:
 
     @property
     def native(self) -> Any:
-        """The backend's event."""
         return self.handle if self.events is None else self.events[self]
 
     def __del__(self) -> None:
@@ -89,12 +86,10 @@ class Events:
 
 
 def require_range(action: str, buffer: Buffer, start: int, count: int) -> None:
-    """Refuse elements that a buffer does not have."""
     if start < 0 or count < 0 or start + count > buffer.size:
         raise ValueError(f"{action}: {count} elements from {start} on are not within a buffer of {buffer.size}")
 
 
 def require_type(action: str, buffer: Buffer, dtype: np.dtype[Any]) -> None:
-    """Refuse a buffer of another type."""
     if dtype != buffer.dtype:
         raise TypeError(f"{action}: a buffer of {buffer.dtype} does not take {dtype}")

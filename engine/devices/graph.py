@@ -248,7 +248,6 @@ class RecordingSet:
         self._held: set[Recording] = set()
 
     def add(self, recording: Recording) -> None:
-        """One more."""
         self._held.add(recording)
 
     def drop(self, buffer: Buffer | None = None) -> None:

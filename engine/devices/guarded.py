@@ -132,7 +132,6 @@ def _give_back(faults: _Faults) -> None:
 
 
 def bounds_error(kernel: Kernel, native: list[Any], argument: Any, nbytes: int, access: Access) -> KernelBoundsError:
-    """The error of a launch that has accessed what is outside of a buffer."""
     deed = {None: "accessed", True: "wrote", False: "read"}[access.write]
     place = f"byte {access.offset} of a buffer of {nbytes} bytes that it was not given"
     for parameter, value in zip(kernel.signature.parameters, native, strict=True):

@@ -106,7 +106,6 @@ class DeviceInfo:
 
     @property
     def id(self) -> str:
-        """The name users write: backend and index."""
         return f"{self.language}:{self.index}"
 
 

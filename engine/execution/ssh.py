@@ -43,7 +43,6 @@ class Ssh(Executor):
         return []
 
     def describe(self) -> dict[str, str]:
-        """Which host it is."""
         return {"host": self._name}
 
     @override
@@ -69,12 +68,10 @@ class Ssh(Executor):
         )
 
     def execute(self, run: Run) -> Result:
-        """Follow the run that works there."""
         assert self._far is not None
         return self._far.result()
 
     def ended(self, run: Run) -> None:
-        """Disconnect."""
         if self._process is not None:
             self._process.wait(_GRACE)
             self._process.end()

@@ -70,7 +70,6 @@ def recognize(path: Path, head: str) -> bool:
 
 
 def read(path: str | Path) -> ParsedProgram:
-    """Read a linear program."""
     path = path_of(path, "the linear program")
     text = read_text(path, "the linear program", _MEMORY_PER_BYTE)
     if not text.strip():

@@ -58,7 +58,6 @@ class Genotypes:
 
     @property
     def size(self) -> int:
-        """Values of all rows."""
         return self.shape[0] * self.shape[1]
 
     def __len__(self) -> int:
@@ -164,7 +163,6 @@ def _covariates(path: Path, people: list[tuple[str, str]]) -> tuple[NDArray[np.f
 
 
 def _fields(path: Path, least: int, what: str) -> list[list[str]]:
-    """The words of every line."""
     lines = [line.split() for line in read_text(path, f"the file of {what}").splitlines() if line.strip()]
     if not lines:
         raise ProblemError(f"the file of {what} is empty", path)

@@ -77,7 +77,6 @@ def limit() -> int:
 
 
 def require_memory(size: int, what: str, path: str | Path | None = None, line: int | None = None) -> None:
-    """Refuse to allocate more than the limit."""
     if size > limit():
         raise ProblemError(
             f"{what} would take {_size_text(size)} of memory; the limit is {_size_text(limit())} (max_read_bytes)",

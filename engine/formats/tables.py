@@ -109,7 +109,6 @@ def others(names: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 def _shown(names: Sequence[str]) -> str:
-    """The first names, for a message."""
     return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
 
 
@@ -164,7 +163,6 @@ def _cells(line: str, separator: str | None) -> list[str]:
 
 
 def read(path: str | Path, target: str | int | None = None, encode: bool = False) -> Table:
-    """Read a table of any of these formats."""
     path = path_of(path, "the table")
     try:
         head = read_head(path, 1 << 16)

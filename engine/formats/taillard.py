@@ -57,7 +57,6 @@ class ParsedFlowshop:
 
 
 def read(path: str | Path) -> list[ParsedFlowshop]:
-    """All instances of a flowshop file."""
     return parse(read_text(path, "the flowshop file"), path)
 
 

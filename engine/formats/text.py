@@ -26,7 +26,6 @@ class Numbers:
 
     @classmethod
     def of(cls, lines: Iterable[tuple[int, str]], path: str | Path | None = None) -> Numbers:
-        """Of (line number, text) pairs."""
         lines = list(lines)
         require_memory(_MEMORY_PER_BYTE * sum(len(line) for _, line in lines), "reading the file", path)
         return cls([(word, number) for number, line in lines for word in line.split()], path)

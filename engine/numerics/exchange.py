@@ -26,7 +26,6 @@ class Part:
 
     @property
     def count(self) -> int:
-        """How many elements."""
         return self.last - self.first
 
 
@@ -63,7 +62,6 @@ class Peer:
 
     @property
     def count(self) -> int:
-        """How many devices there are."""
         return self._communicator.size
 
     def exchange(self, *parts: Part) -> None:

@@ -22,13 +22,11 @@ class Memory:
         return self._buffers[-1]
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> Buffer:
-        """The same, of zeros."""
         buffer = self.empty(shape, dtype)
         self.device.zero(buffer)
         return buffer
 
     def put(self, array: NDArray[Any]) -> Buffer:
-        """A buffer with the values of an array."""
         self._buffers.append(self.device.put(array))
         return self._buffers[-1]
 
@@ -38,7 +36,6 @@ class Memory:
         return self._staging[-1]
 
     def release(self) -> None:
-        """Give everything back."""
         for buffer in self._buffers:
             self.device.release(buffer)
         for array in self._staging:

@@ -5,7 +5,6 @@ Its operations are those of :class:`~engine.solvers.linprog.interior.worker.Devi
 Vectors over variables are of the columns of A, then of the slacks (on the first shard only).
 """
 
-# ruff: noqa: D102  (those of the shard say what each method does)
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray

@@ -24,7 +24,6 @@ class BestKnown:
 
 @functools.cache
 def best_known_values() -> dict[str, BestKnown]:
-    """All of them, by the stem of the file's name."""
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as stream:
         return {
             row["name"]: BestKnown(float(row["value"]), row["status"], row["source"], row["date"])

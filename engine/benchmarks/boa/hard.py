@@ -36,7 +36,6 @@ def _like_public_ones() -> Iterator[tuple[BOA, float]]:
 
 
 def random_cut(name: str, n: int, density: float, weights: tuple[int, ...], seed: int = 1) -> BOA:
-    """Max-cut of a random graph."""
     random = np.random.default_rng(seed)
     first, second = np.triu_indices(n, 1)
     drawn = np.where(random.random(len(first)) < density, random.choice(weights, len(first)), 0)

@@ -29,7 +29,6 @@ class Trial:
 
     @property
     def rate(self) -> float:
-        """The share of runs that were solved."""
         return self.solved / self.runs
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:

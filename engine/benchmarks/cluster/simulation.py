@@ -57,8 +57,6 @@ class _Task:
 
 
 class SimulatedTransport(Transport):
-    """Simulated workers in place of a cluster."""
-
     interval = _BEAT_SECONDS
 
     def __init__(
@@ -180,7 +178,6 @@ class SimulatedTransport(Transport):
             self._answer_later(worker, task, seconds)
 
     def _beat(self, worker: _Worker, task: _Task) -> None:
-        """Tasks in progress report now and then."""
         if worker.task is not None and worker.task.number == task.number and not worker.frozen:
             self._arrived.append(Reported(task.number, worker.label))
             self._at(_BEAT_SECONDS, lambda: self._beat(worker, task))

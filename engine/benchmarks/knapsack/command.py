@@ -179,7 +179,6 @@ def _solve_folder(engine: Engine, folder: Path, pattern: str, limit: float, repe
 
 
 def _by_capacity(measured: Mapping[int, Sequence[tuple[float, float | None]]]) -> Table:
-    """Median and worst seconds by the order of magnitude of the capacity, and those that were published."""
     table = Table(
         "capacity", "instances", "median s", "worst s", "published median s", "published worst s", title="By capacity"
     )

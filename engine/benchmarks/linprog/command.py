@@ -147,7 +147,6 @@ def _check(engine: Engine, console: Console) -> bool:
 
 
 def _agree(result: Result, optimum: float | None) -> bool:
-    """Whether the result is HiGHS's optimum."""
     if optimum is None or result.objective is None or result.status != "optimal":
         return False
     return abs(result.objective - optimum) <= 1e-6 * (1 + abs(optimum))

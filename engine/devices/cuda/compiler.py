@@ -74,7 +74,6 @@ def begin_cubin(source: Source, architecture: str, device: str) -> Future[bytes]
 
 
 def compile_cubin(source: Source, architecture: str, device: str) -> bytes:
-    """Machine code of rendered CUDA source for one architecture."""
     _, version = _nvrtc()
     key = hashlib.sha256(f"{source.digest} {architecture} {version} {' '.join(_OPTIONS)}".encode()).hexdigest()
     if (binary := kept(f"{key}.cubin")) is not None:

@@ -54,7 +54,6 @@ class GuardedDeviceMemory:
         return answer[1] if len(answer) > 1 else None
 
     def free(self) -> None:
-        """Give the memory and its addresses back."""
         _driver().cuMemUnmap(self._mapped, self._body)
         _driver().cuMemAddressFree(_driver().CUdeviceptr(self._first), self._size)
 

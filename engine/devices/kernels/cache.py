@@ -219,7 +219,6 @@ class _PoclFiles:
             _warn(f"the files of {damaged} compiled programs in {self._root} were damaged; they are compiled again")
 
     def _remove(self, outer: str, programs: Iterable[str], listed: _Listed) -> None:
-        """Remove programs from a folder, and from its list."""
         for name in programs:
             shutil.rmtree(f"{outer}/{name}", ignore_errors=True)
         if not set(listed).isdisjoint(programs):

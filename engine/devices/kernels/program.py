@@ -149,16 +149,13 @@ class Kernel:
 
     @property
     def entry(self) -> str:
-        """The kernel's name."""
         return self.signature.name
 
     @property
     def local_bytes(self) -> int:
-        """Bytes of dynamic local memory."""
         return self.signature.local_bytes
 
     def __call__(self, grid: int, block: int, /, **arguments: Any) -> None:
-        """Launch; see the class."""
         if len(arguments) != self._count:
             raise self._misnamed(arguments)
         try:
@@ -264,7 +261,6 @@ class BoundKernel:
         )
 
     def __call__(self, grid: int, block: int, /, **arguments: Any) -> None:
-        """Launch with the arguments that are not fixed; see :class:`Kernel`."""
         kernel = self.kernel
         if len(arguments) != len(self._free):
             raise kernel._misnamed({**self._fixed, **arguments})

@@ -78,7 +78,6 @@ class Record:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its fields."""
         return tuple(self._fields)
 
     def view(self, numbers: NDArray[Any]) -> NDArray[Any]:

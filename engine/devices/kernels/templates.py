@@ -47,7 +47,6 @@ class _Kernels(TemplateCollection):  # type: ignore[misc]
         return uri.lstrip("/")
 
     def get_template(self, uri: str, relativeto: str | None = None) -> Template:
-        """The template of that name, read and compiled by Mako once."""
         uri = uri.lstrip("/")
         with self._reading:
             found = self._templates.get(uri)

@@ -80,7 +80,6 @@ class HealthMonitor:
                 self._publish(label, values)
 
     def close(self) -> None:
-        """End the thread."""
         self._closed.set()
         self._thread.join()
 

@@ -61,8 +61,6 @@ class HostSpan(NamedTuple):
 
 @dataclass
 class DeviceTimeline:
-    """What was recorded of one member of a pool."""
-
     label: str
     commands: list[Command] = field(default_factory=list)
     host: list[HostSpan] = field(default_factory=list)
@@ -127,7 +125,6 @@ class Profiler:
         self._queue: CommandQueue | None = None
 
     def attach(self, device: Device) -> None:
-        """Profile a device that has just been opened."""
         device.queue.start_timing()
         self._queue = device.queue
         device.queue = ProfiledQueue(device.queue, self)
@@ -151,12 +148,10 @@ class Profiler:
         self._given.clear()
 
     def task(self, begin: float) -> None:
-        """A task of the thread, which has just ended."""
         self._host.append(HostSpan("task", begin, time.perf_counter()))
 
     @contextlib.contextmanager
     def host(self, kind: HostKind) -> Iterator[None]:
-        """Record the time that the thread spends in the ``with`` block."""
         began = time.perf_counter()
         try:
             yield

@@ -219,7 +219,6 @@ def _serve(index: int, jobs: io.FileIO) -> None:
 
 
 def main(index: int) -> None:
-    """What the process beside does."""
     os.nice(5)
     with open(0, "rb", buffering=0) as jobs:
         _serve(index, jobs)

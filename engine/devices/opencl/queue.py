@@ -94,7 +94,6 @@ class OpenCLQueue(CommandQueue):
         self._copies.clear()
 
     def _wait_for(self, queue: cl.CommandQueue) -> None:
-        """Wait until a stream has done its work."""
         last = self._launched.pop(queue, None)
         if last is not None:
             complete = self._cl.command_execution_status.COMPLETE

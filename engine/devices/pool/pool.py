@@ -156,7 +156,6 @@ class Member:
         return self.info.index == other.info.index or all(info.capabilities.peer_access for info in infos)
 
     def memory(self) -> MemoryInfo:
-        """Total and free memory in bytes."""
         self.opened.result()
         device = self._device
         if device is not None and device.memory_is_counted:  # no need of its thread

@@ -86,8 +86,6 @@ class MapRun(DividedRun):
 
 @dataclass(frozen=True)
 class _MapRunnerMaker:
-    """Makes the task runner of a batch; sent to the workers."""
-
     common: dict[str, Any]
     time_limit: float | None
 
@@ -96,13 +94,10 @@ class _MapRunnerMaker:
 
 
 class _MapTasks(TaskRunner):
-    """Solves items on a worker's engine."""
-
     def __init__(self, engine: Engine, common: dict[str, Any], time_limit: float | None) -> None:
         self._engine, self._common, self._time_limit = engine, common, time_limit
 
     def prepare(self, work: Mapping[str, Any]) -> list[Item]:
-        """The items."""
         return _load_items(work["items"])
 
     def compute(self, work: list[Item], control: TaskControl) -> tuple[Entries, float]:
@@ -114,7 +109,6 @@ class _MapTasks(TaskRunner):
         return entries, time.monotonic() - began
 
     def finish(self, answer: tuple[Entries, float]) -> bytes:
-        """The entries as bytes."""
         entries, seconds = answer
         return pickle.dumps((list(entries), columns.dump([_portable(one) for one in entries.values()]), seconds))
 

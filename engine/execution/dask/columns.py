@@ -30,7 +30,6 @@ class _Joined:
     writeable: bool
 
     def split(self) -> list[NDArray[Any]]:
-        """One array an object."""
         values = np.array(self.values, self.type)
         values.setflags(write=self.writeable)
         return [values[first:end] for first, end in itertools.pairwise([0, *self.ends.tolist()])]
@@ -45,7 +44,6 @@ class _Table:
     columns: dict[str, list[Any] | _Joined]
 
     def objects(self) -> list[Any]:
-        """The objects in their order."""
         columns = [column.split() if isinstance(column, _Joined) else column for column in self.columns.values()]
         found = []
         for values in zip(*columns, strict=True):

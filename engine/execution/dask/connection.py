@@ -40,8 +40,6 @@ _INSTALL = f"install Quintet {version()} there"
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A worker of a cluster."""
-
     label: str
     address: str
     host: str
@@ -51,7 +49,6 @@ class WorkerInfo:
 
     @property
     def device_names(self) -> str:
-        """The names of its devices."""
         return ", ".join(info.name for info in self.devices)
 
 
@@ -308,7 +305,6 @@ class Connection:
 
     @property
     def usable(self) -> list[WorkerInfo]:
-        """The workers that tasks can be given to."""
         return [worker for worker in self.workers if not worker.fault]
 
     def await_worker(self) -> None:
@@ -380,7 +376,6 @@ def _as_address(given: Any) -> str:
 
 
 def _count_of(given: str) -> int:
-    """The N of ``local:N``."""
     name, _, count = given.partition(":")
     if name != "local" or not (count.isdigit() and 1 <= int(count) <= 256):
         raise InputError(f"a local cluster must be local:N, with N worker processes from 1 to 256; got {given!r}")
@@ -426,7 +421,6 @@ def _require_reachable(address: str) -> None:
 
 
 def _is_here(host: str) -> bool:
-    """Whether an address is one of this host's."""
     if host in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
         return True
     try:

@@ -29,8 +29,6 @@ _MOST_LOSSES = 20
 
 @dataclass(frozen=True)
 class Timing:
-    """Durations, in seconds."""
-
     first: float = 3.0  # of the first tasks; longer with more than a hundred workers for each second of it
     longest: float = 30.0  # of the tasks of a long run; longer likewise
     share: float = 0.5  # a task takes up to this share of the time that the run has taken so far
@@ -41,14 +39,11 @@ class Timing:
     in_flight: int = 2  # tasks that are out at a time, per worker
 
     def length(self, elapsed: float) -> float:
-        """How long a task should be that is handed out now."""
         return min(self.longest, max(self.first, self.share * elapsed))
 
 
 @dataclass
 class _Task:
-    """A task that is out."""
-
     work: Any
     seconds: float
     submitted: float
@@ -128,7 +123,6 @@ class Coordinator:
         return self._divided.result(status)
 
     def abandon(self) -> None:
-        """Want no more answers."""
         if self._out:
             self._transport.end(list(self._out))
         for number in list(self._out):

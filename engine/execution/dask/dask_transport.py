@@ -53,15 +53,12 @@ class Roster:
         self._thread = threading.Thread(target=self._watch, name="quintet-cluster-roster", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch."""
         self._thread.start()
 
     def close(self) -> None:
-        """Watch no more."""
         self._closing.set()
 
     def describe(self, address: str, description: dict[str, Any]) -> None:
-        """A worker has described itself."""
         with self._lock:
             self.known[address] = description
             self._alive.add(address)
@@ -183,7 +180,6 @@ class DaskTransport(Transport):
         self._pump.start()
 
     def close(self) -> None:
-        """Drop what is still out."""
         self._closed.set()
         self._submitted.set()
         for number in list(self._futures):
@@ -291,7 +287,6 @@ class DaskTransport(Transport):
 
 
 def _error_of(result: dict[str, Any]) -> Exception:
-    """The error that a worker described."""
     kinds = {kind.__name__: kind for kind in (AuditError, DeviceError, InputError, ProblemError)}
     kind = kinds.get(result.get("kind", ""), DeviceError if result.get("device") else ClusterError)
     return kind(f"{result['error']} (on {result['worker']})")

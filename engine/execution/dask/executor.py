@@ -46,16 +46,13 @@ class Dask(Executor):
 
     @property
     def device_infos(self) -> list[DeviceInfo]:
-        """The devices of all workers, described."""
         return [info for worker in self.connect().usable for info in worker.devices]
 
     def describe(self) -> dict[str, str]:
-        """Which cluster it is."""
         return {"cluster": str(self._cluster)}
 
     @override
     def validate(self, solver: Solver, problem: Problem[Any], options: SolverOptions) -> None:
-        """Refuse what does not fit the devices of a worker."""
         if solver.validate is not None:
             options = part_options(solver, problem, options)
             for devices in {worker.devices for worker in self.connect().usable}:

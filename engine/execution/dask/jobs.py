@@ -96,7 +96,6 @@ class ClusterFile(BaseModel):
 
 
 def read_file(path: Path) -> ClusterFile:
-    """Read a cluster's file."""
     content, _ = read_toml(path, OptionError, "the cluster file ")
     try:
         found = ClusterFile.model_validate(content)

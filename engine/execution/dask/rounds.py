@@ -28,7 +28,6 @@ class _Round(DividedRun):
         return len(self.answers) == len(self._works)
 
     def take(self, slots: int, seconds: float) -> Any | None:
-        """The next work."""
         return self._open.popleft() if self._open else None
 
     @override
@@ -56,7 +55,6 @@ class RoundCaller:
         self._first = 0
 
     def __call__(self, works: Sequence[Any]) -> list[Any]:
-        """The answers to all works, in their order."""
         parts = _Round(works)
         coordinator = Coordinator(
             self._transport, self._context, parts, self._timing, stopped=(), first=self._first, **self._clock

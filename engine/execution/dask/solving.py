@@ -36,8 +36,6 @@ def part_options(solver: Solver, problem: Problem[Any], options: SolverOptions) 
 
 @dataclass(frozen=True)
 class _TaskRunnerMaker:
-    """Makes the task runner of a run from a worker's engine; sent to the workers."""
-
     solver: str
     problem: Problem[Any]
     options: SolverOptions
@@ -63,7 +61,6 @@ def _add_those_that_joined(run: Run, connection: Connection, computed: Iterable[
 def _solved_whole(
     problem: Problem[Any], options: SolverOptions, run: Run, connection: Connection, timing: Timing | None, reason: str
 ) -> Result:
-    """The result of a run that one worker has."""
     if run.restored is not None:
         raise InputError(f"its checkpoint cannot be continued on a cluster; leave out the cluster ({reason})")
     run.warn(ClusterWarning(f"one worker of the cluster has the whole run, without checkpoints: {reason}"))
@@ -80,7 +77,6 @@ def _solved_whole(
 
 
 def solve_on_cluster(run: Run, connection: Connection, timing: Timing | None = None) -> Result:
-    """Solve a run's problem on the workers of a cluster."""
     problem, solver, options = run.problem, run.solver, run.options
     for warning in connection.warnings:
         run.warn(ClusterWarning(warning))

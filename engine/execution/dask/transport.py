@@ -6,8 +6,6 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Answered:
-    """A task's answer."""
-
     number: int
     worker: str
     answer: Any

@@ -67,20 +67,15 @@ class WholeRun(DividedRun):
 
 @dataclass(frozen=True)
 class WholeRunnerMaker:
-    """Makes the task runner of a run from a worker's engine; sent to the workers."""
-
     problem: Problem[Any]
     options: SolverOptions
     seed: int
 
     def __call__(self, engine: Engine) -> TaskRunner:
-        """The task runner."""
         return _WholeRunTasks(engine, self.problem, self.options, self.seed)
 
 
 class _WholeRunTasks(TaskRunner):
-    """Solves the problem on a worker's engine."""
-
     def __init__(self, engine: Engine, problem: Problem[Any], options: SolverOptions, seed: int) -> None:
         self._engine, self._problem, self._options, self._seed = engine, problem, options, seed
 
@@ -104,5 +99,4 @@ class _WholeRunTasks(TaskRunner):
         return found
 
     def finish(self, answer: Result) -> bytes:
-        """The result as bytes."""
         return pickle.dumps(answer)

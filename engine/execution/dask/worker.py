@@ -37,7 +37,6 @@ def versions() -> dict[str, str]:
 
 
 def label_of(name: object) -> str:
-    """How a worker is called in events and results."""
     return f"worker-{name}" if isinstance(name, int) else str(name)
 
 
@@ -58,7 +57,6 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         self.name = session_name(session)
 
     async def setup(self, worker: Worker) -> None:
-        """Describe the worker to the client."""
         self.worker = worker
         _leave_interrupts_to(worker.nanny)
         self.label = label_of(worker.name)
@@ -75,7 +73,6 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         worker.log_event(session_name(self.session), {"kind": "worker", **self.description})
 
     async def teardown(self, worker: Worker) -> None:
-        """End tasks in progress and close the devices."""
         if self._timer is not None:
             self._timer.cancel()
         for task_control in list(self.tasks.values()):
@@ -184,7 +181,6 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
             )
 
     def leave(self, run: str) -> None:
-        """Forget a run."""
         found = self.runners.pop(run, None)
         self.shared.pop(run, None)
         if found is not None:
@@ -233,7 +229,6 @@ def _leave_interrupts_to(nanny: object) -> None:
 
 
 def run_name(run: str) -> str:
-    """Name of a run's plugin."""
     return f"quintet-run-{run}"
 
 
@@ -245,16 +240,13 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self.name = run_name(run)
 
     def make(self, engine: Engine) -> TaskRunner:
-        """The task runner, on an engine of this worker."""
         made: TaskRunner = pickle.loads(self.content)(engine)  # noqa: S301
         return made
 
     async def setup(self, worker: Worker) -> None:
-        """Remember the worker."""
         self.worker = worker
 
     async def teardown(self, worker: Worker) -> None:
-        """Close what tasks of the run have kept."""
         plugin = worker.plugins.get(session_name(self.session))
         if isinstance(plugin, SessionPlugin):
             for (run, _), task_control in list(plugin.tasks.items()):

@@ -21,8 +21,6 @@ Terms = list[tuple[int, int, float]]
 
 @dataclass(frozen=True)
 class Parsed:
-    """The content of a file."""
-
     format: str
     n: int
     # cnf, wcnf: 1-based literals, negative for negated, and the weight of each clause, None for a hard one
@@ -72,7 +70,6 @@ class Lines:
         return row
 
     def error(self, message: str, line: int | None = None) -> ProblemError:
-        """An error with the file and a line."""
         return ProblemError(message, self.path, self.line if line is None else line)
 
     def whole(self, word: str, what: str) -> int:
@@ -82,13 +79,11 @@ class Lines:
         return int(word)
 
     def large(self, word: str, what: str) -> int:
-        """A word as a whole number of any size that files have."""
         if not _LARGE.fullmatch(word):
             raise self.error(f"{what} must be a whole number; got {word[:40]!r}")
         return int(word)
 
     def number(self, word: str, what: str, line: int | None = None) -> float:
-        """A word as a finite number."""
         if not NUMBER.fullmatch(word) or not math.isfinite(float(word)):
             raise self.error(f"{what} must be a finite number; got {word[:40]!r}", line)
         return float(word)

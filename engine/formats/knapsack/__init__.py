@@ -51,7 +51,6 @@ FORMATS: tuple[str, ...] = (*table.NAMES, pisinger.NAME)
 
 
 def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
-    """Read a knapsack file of any of the known formats."""
     return parse(read_bytes(path, "the knapsack file"), path, instance)
 
 

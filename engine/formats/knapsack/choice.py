@@ -104,12 +104,10 @@ def write_mknap(
 
 
 def _numbers(path: str | Path) -> Numbers:
-    """The words of a file."""
     return Numbers.of(enumerate(lines_of(read_text(path, "the knapsack file")), 1), path)
 
 
 def _size(numbers: Numbers, what: str) -> int:
-    """The next word as a number of items or constraints."""
     size = numbers.take(f"the number of {what}")
     if size < 0:
         raise ProblemError(f"the number of {what} must be at least 0; got {size}", numbers.path, numbers.line)

@@ -40,12 +40,10 @@ def check_ids(ids: NDArray[np.int64], lines: Sequence[int] | NDArray[np.int64], 
 
 
 def items_text(n: int) -> str:
-    """``3 items``: a number of items for people."""
     return "1 item" if n == 1 else f"{n} items"
 
 
 def readonly(values: ArrayLike) -> NDArray[np.int64]:
-    """A copy that cannot be changed."""
     copy = np.array(values, dtype=np.int64)
     copy.setflags(write=False)
     return copy

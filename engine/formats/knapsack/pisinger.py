@@ -110,7 +110,6 @@ def recognize(lines: list[str]) -> bool:
 
 
 def written(name: str, items: list[tuple[int, int]], capacity: int, optimum: int) -> Iterator[str]:
-    """The lines of a file of one block, from (profit, weight) pairs."""
     # A name that could be taken for a comment or a number of items would not be read again.
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", name)
     yield name if name[:1].isalpha() else f"knapsack_{name}"

@@ -55,7 +55,6 @@ class Words:
         return np.flatnonzero((self.stops - self.starts)[:count] > 18)
 
     def word(self, index: int) -> bytes:
-        """The word itself."""
         return self.text[self.starts[index] : self.stops[index]]
 
     def row(self, index: int) -> bytes:
@@ -73,7 +72,6 @@ class Words:
         return values
 
     def refuse(self, index: int, what: str) -> ProblemError:
-        """The error for a word that is not a 64-bit integer."""
         return refusal(self.word(index), what, self.path, int(self.lines[index]))
 
     def error(self, message: str, row: int) -> ProblemError:
@@ -104,7 +102,6 @@ def plain_text(data: bytes, path: str | Path | None) -> tuple[bytes, int]:
 
 
 def rows_of(text: bytes, first_line: int) -> Iterator[Row]:
-    """The lines that are not blank, one by one."""
     position = 0
     while position < len(text):
         end = text.find(b"\n", position)

@@ -53,7 +53,6 @@ class LinearAlgebra(Closing):
         self._scratch: dict[str, Buffer] = {}
 
     def close(self) -> None:
-        """Give the scratch memory back."""
         for buffer in self._scratch.values():
             self.device.release(buffer)
         self._scratch.clear()

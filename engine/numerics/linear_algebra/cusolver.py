@@ -83,7 +83,6 @@ class CuSolver(LinearAlgebra):
         device._owned.stack.callback(self.close)
 
     def close(self) -> None:
-        """Give the scratch memory and the libraries' handles back."""
         if self._open:
             self._open = False
             for buffer in self._pointers.values():

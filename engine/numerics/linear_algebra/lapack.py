@@ -48,7 +48,6 @@ class Lapack(LinearAlgebra):
         return lapack
 
     def close(self) -> None:
-        """Give the scratch memory back."""
         self._kernels.close()
         super().close()
 
