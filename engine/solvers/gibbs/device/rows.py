@@ -79,6 +79,7 @@ class Rows:
         self.programs.begin_gather("f32")
         if settings.options.kernel == "hmc":
             self.programs.begin_sweep("margins", settings.chains)
+        self.programs.begin_sweep("score", 1)
 
     def read_shape(self, shape: Buffer) -> None:
         """Let the passes take the numbers of the chains' likelihoods from a buffer of a record a chain."""
