@@ -128,7 +128,7 @@ def array_of(given: Any, rule: str) -> NDArray[Any]:
         values = np.asarray(given)
     except ValueError as error:
         raise ProblemError(f"{rule}; got lists of several lengths") from error
-    if np.ma.is_masked(given):
+    if hasattr(given, "mask") and np.ma.is_masked(given):  # asked for last: NumPy imports its module then
         raise ProblemError(f"{rule}; got masked values")
     return values
 
