@@ -138,7 +138,6 @@ REFUSED = [
     (lambda: engine.BOA(len, 3, optimum=10**400), "the optimum, or a target, must be real numbers: int too large"),
     (lambda: engine.BOA(len, 4, processes=2), "with each=True"),
     (lambda: engine.BOA(engine.BOA("onemax", 4).fitness, 5), "this fitness has 4 genes; got n = 5"),
-    (lambda: engine.BOA(tables.qubo(2, [(0, 1, 1), (1, 0, 1)])), "1 0 of entry 1 was given before, as entry 0; give"),
     (lambda: engine.BOA.snippet(" ", 3), "a C snippet must be statements that set fitness"),
     (lambda: engine.BOA.nk(10, seed=-1), "the seed must be a whole number, at least 0; got -1"),
     (lambda: engine.BOA.ising(3.5), "the side of a torus must be a whole number, from 3 to 1024; got 3.5"),

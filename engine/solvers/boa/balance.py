@@ -23,16 +23,6 @@ class Share:
     first_word: int
     last_word: int
 
-    @property
-    def pairs(self) -> int:
-        """Pairs of a node and a candidate: node r has r candidates."""
-        return (self.last_node**2 - self.first_node**2) // 2
-
-    @property
-    def words(self) -> int:
-        """Words of 32 offspring."""
-        return self.last_word - self.first_word
-
 
 class Balance:
     """Shares of some devices, equal at first; together they cover every node and every word of offspring once."""
@@ -45,8 +35,10 @@ class Balance:
 
     def note(self, learning: Sequence[float], sampling: Sequence[float]) -> None:
         """Take into account the seconds that each device took for its share (0: it did nothing)."""
-        self._learning = _fractions(self._learning, [share.pairs for share in self.shares], learning)
-        self._sampling = _fractions(self._sampling, [share.words for share in self.shares], sampling)
+        candidates = [share.last_node**2 - share.first_node**2 for share in self.shares]  # a node has those before it
+        words = [share.last_word - share.first_word for share in self.shares]
+        self._learning = _fractions(self._learning, candidates, learning)
+        self._sampling = _fractions(self._sampling, words, sampling)
         self._share_out()
 
     def _share_out(self) -> None:

@@ -16,6 +16,7 @@ from .options import Options
 from .problem import BOA
 from .pyramid import BitSearch
 from .record import Record
+from .schema import SCHEMA
 from .validate import initial_individuals
 
 ALGORITHM = "population pyramid, as the function is known by its values only"
@@ -138,15 +139,11 @@ class _Steps:
             return
         self.report()
         record.population = max(1, record.population)
-        n = self._search.n
-        none: dict[str, NDArray[Any]] = {
-            "numbers": np.zeros(0, np.int64),
-            "planes": np.zeros((0, n, 0), np.uint32),
-            "keys": np.zeros((0, 0), np.int64),
-            "status": np.zeros((0, 0), np.int64),
-            "parents": np.zeros((0, n, 0), np.int32),
-            "parent_count": np.zeros((0, n), np.int32),
-            "totals": np.zeros((0, n, 0), np.int32),
+        assert SCHEMA.checkpoint is not None
+        none: dict[str, NDArray[Any]] = {  # no islands
+            array.name: np.zeros([self._search.n if size == "genes" else 0 for size in array.shape or ()], array.dtype)
+            for array in SCHEMA.checkpoint.arrays
+            if not array.optional
         }
         self._run.save_checkpoint(none | record.arrays() | self._search.log(), record.state(0).model_dump())
 

@@ -148,7 +148,7 @@ class Population:
         else:
             planes, _ = self._group.first(DevicePopulation.population)
             keys = self._host(individuals(planes, self.parameters.population))
-            self._group.each(DevicePopulation.set_keys, keys)
+            self._group.each(lambda worker: worker.device.put(keys, worker.memory.keys))
         rows = self._group.each(DevicePopulation.summarise, 0, 0, self._ending)
         return Slice(self._with_all_flips(rows), self._means(), is_interrupted=not finished)
 
@@ -166,7 +166,7 @@ class Population:
         planes = populations[0][0]
         for (other, _), (_, first, last) in zip(populations[1:], parts[1:], strict=True):
             planes[:, first:last] = other[:, first:last]
-        self._group.each(DevicePopulation.set_planes, planes)
+        self._group.each(lambda worker: worker.device.put(planes.ravel(), worker.memory.population))
         return all(finished)
 
     def _with_all_flips(self, rows: Sequence[NDArray[np.void]]) -> NDArray[np.void]:

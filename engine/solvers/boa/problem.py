@@ -71,6 +71,7 @@ class BOA(Problem):
 
     kind: ClassVar[str] = "boa"
     _formats: ClassVar[tuple[str, ...]] = tuple(_FAMILIES)  # of what is read
+    _recognized: ClassVar[tuple[str, ...]] = ("nk", "goldman-nk", "boa")
     read_options = InstanceOption
 
     def __init__(
@@ -268,8 +269,8 @@ class BOA(Problem):
     @classmethod
     @override
     def recognizes(cls, path: Path, head: str) -> bool:
-        """Whether a file is in a format of functions that have no class of their own, by its first lines."""
-        return bit_strings.recognize(path, head) in ("nk", "goldman-nk", "boa")
+        """Whether a file is in a format of functions that have no other class of their own, by its first lines."""
+        return bit_strings.recognize(path, head) in cls._recognized
 
     # --- what every problem has ---------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,7 +30,6 @@ from .problem import BOA
 class _Named(BOA):
     """What these classes share: the names of their variables, and results of a class of their own."""
 
-    _formats: ClassVar[tuple[str, ...]]
     _answer: ClassVar[type[Result]]
     _noun: ClassVar[tuple[str, str]]
     labels: NDArray[Any] | None = None
@@ -77,11 +75,6 @@ class _Named(BOA):
             made.labels = frozen(labels)
         return made
 
-    @classmethod
-    @override
-    def recognizes(cls, path: Path, head: str) -> bool:
-        return bit_strings.recognize(path, head) in cls._formats
-
 
 class BitFunction(BOA):
     """A Python function of n bits to optimise.
@@ -108,18 +101,12 @@ class BitFunction(BOA):
     """
 
     kind: ClassVar[str] = "bit_function"
-    _formats: ClassVar[tuple[str, ...]] = ()
+    _formats = _recognized = ()  # files are read as BOA
 
     def __init__(self, function: Callable[[Any], Any], n: int, **arguments: Any) -> None:
         if not callable(function):
             raise ProblemError(f"the function must be callable; got {type(function).__name__}")
         super().__init__(function, n, **arguments)
-
-    @classmethod
-    @override
-    def recognizes(cls, path: Path, head: str) -> bool:
-        """Never: files are read as :class:`engine.BOA`."""
-        return False
 
 
 class MaxCut(_Named, Problem[Cut]):
@@ -153,7 +140,7 @@ class MaxCut(_Named, Problem[Cut]):
     """
 
     kind: ClassVar[str] = "max_cut"
-    _formats = ("maxcut", "edges")
+    _formats = _recognized = ("maxcut", "edges")
     _answer = Cut
     _noun = ("vertex", "vertices")
 
@@ -205,7 +192,7 @@ class QUBO(_Named, Problem[Sample]):
     """
 
     kind: ClassVar[str] = "qubo"
-    _formats = ("qubo", "matrix", "beasley", "qbsolv")
+    _formats = _recognized = ("qubo", "matrix", "beasley", "qbsolv")
     _answer = Sample
     _noun = ("variable", "variables")
 
@@ -280,7 +267,7 @@ class SpinGlass(_Named, Problem[Spins]):
     """
 
     kind: ClassVar[str] = "spin_glass"
-    _formats = ("ising", "goldman-ising", "server")
+    _formats = _recognized = ("ising", "goldman-ising", "server")
     _answer = Spins
     _noun = ("spin", "spins")
 
@@ -334,7 +321,7 @@ class MaxSAT(_Named, Problem[Assignment]):
     """
 
     kind: ClassVar[str] = "max_sat"
-    _formats = ("cnf", "wcnf")
+    _formats = _recognized = ("cnf", "wcnf")
     _answer = Assignment
     _noun = ("variable", "variables")
 
@@ -429,7 +416,7 @@ class LABS(_Named, Problem[Signs]):
     """
 
     kind: ClassVar[str] = "labs"
-    _formats = ("labs",)
+    _formats = _recognized = ("labs",)
     _answer = Signs
     _noun = ("element", "elements")
 

@@ -196,11 +196,8 @@ class BitSearch:
     def _tell(self, strings: Sequence[int], values: Sequence[float]) -> None:
         if not strings:
             return
-        worst = -math.inf
-        if self.minimize:
-            fitness = [-value if value == value else worst for value in values]
-        else:
-            fitness = [value if value == value else worst for value in values]
+        sign, worst = self._sign, -math.inf
+        fitness = [sign * value if value == value else worst for value in values]
         self._told.extend(strings)
         self._values.extend(values)
         waiting = list(map(self._waits.pop, strings, repeat(None)))
@@ -253,11 +250,8 @@ class BitSearch:
         string = self._start()
         value = yield string
         untried = self._shuffled(self._flips)
-        worse: list[int] = []
-        equal_now: list[int] = []
-        worse_now: list[int] = []
-        rounds = 0
-        tried = False
+        worse, equal_now, worse_now = list[int](), list[int](), list[int]()
+        rounds, tried = 0, False
         while True:
             if not untried:
                 if not tried and self._is_behind(value):

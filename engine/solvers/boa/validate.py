@@ -134,16 +134,11 @@ def _check_local_search(problem: BOA, options: Options) -> None:
     if isinstance(fitness, Autocorrelation):
         if rule != "tabu":
             raise OptionError(f"local_search = {rule} is not for sequences of low autocorrelation; use tabu or auto")
-        return
-    if isinstance(fitness, Decomposable):
-        if rule == "anneal" and not fitness.is_pairwise:
-            raise OptionError(
-                "local_search = anneal needs functions of at most two genes, such as cuts and spin glasses"
-            )
-        return
-    raise OptionError(
-        f"local_search = {rule} needs a function given by tables; got {fitness.text}, which is known by evaluation only"
-    )
+    elif not isinstance(fitness, Decomposable):
+        needed = f"a function given by tables; got {fitness.text}, which is known by evaluation only"
+        raise OptionError(f"local_search = {rule} needs {needed}")
+    elif rule == "anneal" and not fitness.is_pairwise:
+        raise OptionError("local_search = anneal needs functions of at most two genes, such as cuts and spin glasses")
 
 
 def shares_population(options: Options, devices: Sequence[DeviceInfo], parameters: Parameters) -> bool:

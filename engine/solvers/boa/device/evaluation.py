@@ -24,9 +24,7 @@ class Evaluation:
         fitness: Fitness,
         interrupted: Callable[[], bool],
     ) -> None:
-        self._memory = memory
-        self._programs = programs
-        self._parameters = parameters
+        self._memory, self._programs, self._parameters = memory, programs, parameters
         self._launch = Launcher(status=memory.status, **memory.fitness_arguments)
         self.known = self.missing = 0
         steps = 2 * len(fitness.genes) if isinstance(fitness, Decomposable) else parameters.n

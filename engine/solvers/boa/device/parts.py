@@ -21,9 +21,7 @@ class Parts:
     def __init__(
         self, device: Device, steps: float, interrupted: Callable[[], bool], unit: int = 1, most: int | None = None
     ) -> None:
-        self._device = device
-        self._interrupted = interrupted
-        self._unit = unit
+        self._device, self._interrupted, self._unit = device, interrupted, unit
         self._at_once = int(_AT_ONCE[device.capabilities.simt] / max(1.0, steps))
         self._most = float("inf") if most is None else most
         self._length = SliceLength(start=max(unit, self._at_once // 4), least=unit)

@@ -173,8 +173,7 @@ class Programs:
         if not device.capabilities.simt and shapes.simt and max_parents > _MOST_PARENTS_ELSEWHERE:
             raise ValueError(f"a CPU's compiler takes minutes for the shapes of GPUs with {max_parents} parents")
         self.shapes, self._device = shapes, device
-        self._max_parents = max_parents
-        self._counting: Counting = counting
+        self._max_parents, self._counting = max_parents, counting
         self.by_node = counting == "histogram"  # rows are counted, not each by itself
         specs = _specs(shapes, max_parents, parameters.laplace, pair_table)
         made = {name: self._made(spec) for name, spec in specs.items()}

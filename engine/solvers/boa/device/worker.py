@@ -95,10 +95,6 @@ class DevicePopulation:
         """Local search of words first .. last - 1 of the population; False if it was interrupted."""
         return self._local_search is None or self._local_search.improve_population(first, last)
 
-    def set_planes(self, planes: NDArray[np.uint32]) -> None:
-        """The population's bit planes (n, words)."""
-        self.device.put(planes.ravel(), self.memory.population)
-
     def population(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Bit planes (n, words) and keys (N,)."""
         memory = self.memory
@@ -123,10 +119,6 @@ class DevicePopulation:
         """Everything needed to continue from here."""
         planes, keys = self.population()
         return PopulationState(planes, keys, self.device.get(self.memory.status).reshape(()), self.learner.network())
-
-    def set_keys(self, keys: NDArray[np.int64]) -> None:
-        """Keys of the population, from the host."""
-        self.device.put(keys, self.memory.keys)
 
     # --- a generation in one task, for a device that does all of it -------------------------------------------
 
