@@ -1,6 +1,6 @@
 // The latent normals z of a probit regression with more columns than rows; see wide.mako.
 //
-// The kernel hmc moves z beforehand with beta integrated out: z ~ N(0, M) where all z_i > 0, by an exact trajectory of
+// z is moved with beta integrated out too, but by the kernels gibbs and px beside fewer columns: z ~ N(0, M) where all z_i > 0, by an exact trajectory of
 // Hamiltonian dynamics of mass M^-1, z(t) = z cos t + v sin t with v ~ N(0, M), a quarter of a period long, reflected wherever
 // a z_i becomes 0: A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 23
 // (2014). Margins of any length change in one trajectory, which steps of the size of the normals' standard deviation would take
@@ -30,19 +30,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) add_identity(GLOBAL f64* RESTRICT matrix, i64 
         matrix[((i64)GROUP_ID * row_count + i) * row_count + i] += 1.0;
 }
 
-// covariance = matrix + I, both triangles, and matrix += I
-KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(GLOBAL f64* RESTRICT matrix, GLOBAL f64* RESTRICT covariance, i64 row_count,
-    i32 chains) {
+// covariance = product + I, both triangles
+KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(const GLOBAL f64* RESTRICT product, GLOBAL f64* RESTRICT covariance,
+    i64 row_count, i32 chains) {
     for (i64 i = GLOBAL_ID; i < row_count * row_count * chains; i += GLOBAL_SIZE) {
         const i64 row = i / row_count % row_count;
         const i64 column = i % row_count;
-        GLOBAL f64* own = matrix + i / (row_count * row_count) * row_count * row_count;
-        f64 value = row >= column ? own[row * row_count + column] : own[column * row_count + row];
-        if (row == column) {
-            value += 1.0;
-            own[row * row_count + column] = value;
-        }
-        covariance[i] = value;
+        const GLOBAL f64* own = product + i / (row_count * row_count) * row_count * row_count;
+        covariance[i] = (row >= column ? own[row * row_count + column] : own[column * row_count + row]) + (row == column ? 1.0 : 0.0);
     }
 }
 

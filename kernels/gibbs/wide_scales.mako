@@ -3,7 +3,8 @@
 // Sigma and tau are moved with beta integrated out, each by a Metropolis step on its logarithm: z ~ N(0, M), and M
 // for another tau is made of the same product, X D X' with tau^2 times as large as it was but for the intercept's part: after
 // J. Johndrow, P. Orenstein, A. Bhattacharya, "Scalable approximate MCMC algorithms for the horseshoe prior", JMLR 21 (2020).
-// beta is drawn anew afterwards.
+// beta is drawn anew afterwards. Of a probit regression latent normals and tau are multiplied by a common factor too, which M
+// hardly tells where they are large: the density has its n-th power as well, the Jacobian of z.
 //
 // Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. latent, solution, margins, spread (v):
 // (chains, n); product, matrix: (chains, n, n), lower triangle; all f64.
@@ -36,14 +37,15 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT targe
     }
 }
 
-// Another sigma (which = 0) or tau (1) of every chain, by a step of this size of its logarithm: move `number` of the iteration.
+// Another sigma (which = 0), tau (1) or tau and z (2) of every chain, by a step of this size of its logarithm: move `number` of the iteration.
 // trial.tau_squared: the factor of tau^2 since X D X' was made. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL trial_t* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration) {
     GLOBAL trial_t* t = trial + GROUP_ID;
     const f64 change = size * normal_of(philox_words(seed, stream + ((u32)GROUP_ID << 8), iteration[0], 2 * number, 0u));
-    t->proposed_tau_squared = which == 1 ? t->tau_squared * exp(2.0 * change) : t->tau_squared;
+    t->proposed_tau_squared = which > 0 ? t->tau_squared * exp(2.0 * change) : t->tau_squared;
     t->proposed_log_sigma = which == 0 ? t->log_sigma + change : t->log_sigma;
+    t->stretch = which == 2 ? change : 0.0;
 }
 
 // Begin with X D X' as it was made. Launch: a group of one work-item a chain.
@@ -51,6 +53,7 @@ KERNEL LAUNCH_BOUNDS(1, 1) begin_trial(const GLOBAL auxiliary_t* RESTRICT auxili
     GLOBAL trial_t* t = trial + GROUP_ID;
     t->tau_squared = t->proposed_tau_squared = 1.0;
     t->log_sigma = t->proposed_log_sigma = LOG_SIGMA(auxiliary[GROUP_ID]);
+    t->stretch = 0.0;
     t->accepted = 0;
 }
 
@@ -81,8 +84,9 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
     LOCAL_ARRAY(f64, part, ${block});
     const i64 chain = GROUP_ID;
     f64 mine = 0.0;
+    const f64 length = exp(trial[chain].stretch);
     for (i64 i = LOCAL_ID; i < row_count; i += ${block}) {
-        const f64 x = solution[chain * row_count + i];
+        const f64 x = length * solution[chain * row_count + i];
         mine -= 0.5 * x * x + log(matrix[(chain * row_count + i) * row_count + i]);
     }
     ${reduce.block_sums("part", "f64", block, ["mine"])}
@@ -99,7 +103,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
         i32 taken = which < 0;
         if (!taken) {
             const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), iteration[0], 2 * number + 1, 0u);
-            taken = t->log_density > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < density - t->log_density;
+            taken = t->log_density > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < density + (f64)row_count * t->stretch - t->log_density;
         }
         t->accepted = taken;
         if (taken) {
@@ -112,11 +116,14 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
     }
 }
 
-// The factor and L^-1 z of the point that was taken
+// The factor and z of the point that was taken
 KERNEL LAUNCH_BOUNDS(${block}, 1) take_trial(const GLOBAL trial_t* RESTRICT trial, const GLOBAL f64* RESTRICT trial_matrix,
-    GLOBAL f64* RESTRICT matrix, i64 row_count, i32 chains) {
+    GLOBAL f64* RESTRICT matrix, GLOBAL f64* RESTRICT latent, i64 row_count, i32 chains) {
     for (i64 line = GROUP_ID; line < row_count * chains; line += GROUP_COUNT)
-        if (trial[line / row_count].accepted)
+        if (trial[line / row_count].accepted) {
+            if (LOCAL_ID == 0)
+                latent[line] *= exp(trial[line / row_count].stretch);
             for (i64 j = LOCAL_ID; j < row_count; j += ${block})    // providers keep their own above the diagonal
                 matrix[line * row_count + j] = trial_matrix[line * row_count + j];
+        }
 }

@@ -33,6 +33,9 @@ LONG = 4096
 TWICE = 21_000
 """Sums of a pass, columns times vectors, from which GPUs read dense rows twice: registers hold no more."""
 
+CHANGES = 32
+"""Moves of lambda after which products of columns are brought up to date."""
+
 MOST_LOCAL = 512
 """Columns beside wide X whose lambda is moved with beta integrated out: more take longer than they are worth."""
 
@@ -158,6 +161,10 @@ def _wide_constants(block: int, family: str) -> dict[str, Any]:
     return {"block": block, "linear": FAMILIES[family].scaled, "records": records_of(family)}
 
 
+def _local_constants(block: int, family: str) -> dict[str, Any]:
+    return {"block": block, "most": MOST_LOCAL, "most_changes": CHANGES, "records": records_of(family)}
+
+
 def _auxiliary_constants(block: int, family: str) -> dict[str, Any]:
     return {"block": block, "threshold_scale": THRESHOLD_SCALE, **_of_family(family)}
 
@@ -183,7 +190,7 @@ class Programs:
             "wide": _wide_constants(block, family),
             "wide_latent": {"block": block},
             "wide_scales": {"block": block, **_of_family(family)},
-            "wide_local": {"block": block, "most": MOST_LOCAL, "records": records_of(family)},
+            "wide_local": _local_constants(block, family),
             "lines": {"block": block, **of_rows, **of_prior},
             "independence": {"block": block, **of_prior},
             "rescale": {"block": block, **of_rows, **of_prior},
@@ -349,7 +356,7 @@ def kernel_variants(capabilities: Capabilities) -> Iterator[tuple[str, dict[str,
             yield "gibbs/wide", _wide_constants(block, wide_family) | {"linear": collapsed or wide_family != "probit"}
         yield "gibbs/wide_scales", {"block": block, **_of_family(wide_family)}
     for size in (block, _long_block(capabilities)):
-        yield "gibbs/wide_local", {"block": size, "most": MOST_LOCAL, "records": records_of("normal")}
+        yield "gibbs/wide_local", _local_constants(size, "normal")
     horseshoe = Prior().constants()
     priors = [Prior(name, 3.0).constants() for name in get_args(PriorName) if name != "horseshoe"]
     for constants in (horseshoe, *priors):

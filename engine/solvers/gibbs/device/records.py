@@ -45,10 +45,12 @@ TRIAL = Record(
     log_sigma="f64",
     proposed_tau_squared="f64",
     proposed_log_sigma="f64",
+    stretch="f64",
     log_density="f64",
     accepted="i32",
 )
-"""Moves of sigma and tau with beta integrated out; tau^2 beside that of the present product X D X'."""
+"""Moves of sigma and tau with beta integrated out; tau^2 beside that of the present product X D X'. ``stretch``: the
+logarithm of what latent normals are multiplied by."""
 
 QUEUE = Record("queue", next_strip="u32", groups_ended="u32")
 """What the groups of a pass over dense rows take their strips from; zeros between two passes."""

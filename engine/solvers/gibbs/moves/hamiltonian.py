@@ -36,7 +36,7 @@ from ..schema import MOST_STEPS, CheckpointState
 from .auxiliary import AuxiliaryMoves
 from .independence import IndependenceMoves, are_independent
 from .rescale import RescaleMoves, rescale_interval
-from .wide import CollapsedMoves, LatentTrajectory
+from .wide import CollapsedMoves
 
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12
 """Streams of random numbers; the scales and the lines take two each."""
@@ -71,8 +71,7 @@ class HamiltonianMoves:
         self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._ends, self._sweep_all)
         self.adapting = self.averaging = False  # whether the length of steps is chosen, and curvatures added up
         self.averaged, self.steps = 0, FIRST_STEPS  # points whose curvature was added up; leapfrog steps
-        collapsed = CollapsedMoves if rows.design.family.targeted else LatentTrajectory
-        self.latent = collapsed(memory, rows, chains, matrices, settings) if settings.latent else None
+        self.latent = CollapsedMoves(memory, rows, chains, matrices, settings) if settings.latent else None
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)  # which the passes read
         renewed = not settings.latent and are_independent(q, settings.options)
         self.independence = IndependenceMoves(memory, rows, chains, settings) if renewed else None

@@ -9,11 +9,13 @@ from ....devices import Buffer, Launcher
 from ....numerics.linear_algebra import LinearAlgebra
 from ....numerics.memory import Memory
 from ..device.chains import Chains
-from ..device.programs import MOST_LOCAL
+from ..device.programs import CHANGES, MOST_LOCAL
 from ..device.rows import Rows
 from ..options import Settings
 
 STREAM_LOCAL = 18
+_PAIRS = 4
+"""As many pairs of columns as this times their number, the most correlated, exchange their lambda."""
 
 
 class LocalMoves:
@@ -29,12 +31,22 @@ class LocalMoves:
         self._product = memory.empty((count + 1, count + 1))
         self._products = memory.empty((chains.count, count + 1, count + 1))
         self._change = memory.empty((chains.count, count))
+        self._past = memory.empty((chains.count, CHANGES, count + 1))
+        self._pair_count = min(_PAIRS * count, count * (count - 1) // 2)
+        self._pairs = memory.zeros((max(1, self._pair_count), 2), np.int32)
 
     def set_columns(self, columns: NDArray[np.int64], design: Buffer, launch: Launcher) -> None:
         """The columns whose lambda is moved: the first :attr:`count` of these."""
         self._device.put(columns[: self.count].astype(np.int32), self._columns)
         own = {"design": design, "columns": self._columns, "sides": self._gathered, "count": self.count}
         launch(self._program.gather_columns, *self._spread(), **own)
+        sides = self._device.get(self._gathered)
+        sides /= np.maximum(np.linalg.norm(sides, axis=1, keepdims=True), 1e-300)
+        first, second = np.triu_indices(self.count, 1)
+        alike = np.abs(sides @ sides.T).round(9)[first, second]
+        most = np.argsort(-alike, kind="stable")[: self._pair_count]
+        if self._pair_count:
+            self._device.put(np.column_stack([first, second])[most].astype(np.int32), self._pairs)
 
     def move(
         self, launch: Launcher, algebra: LinearAlgebra, factors: Buffer, latent: Buffer, products: Buffer, one: Buffer
@@ -50,6 +62,7 @@ class LocalMoves:
             algebra.gram(self._sides, None, self._product)
             device.copy(self._products, self._product, chain * size, 0, size)
         own = {"products": self._products, "columns": self._columns, "change": self._change, "count": count}
+        own |= {"pairs": self._pairs, "pair_count": self._pair_count, "past_changes": self._past}
         launch(self._program.move_scales, self._chains, self._programs.long_block, stream=self._stream, **own)
         own = {"gathered": self._gathered, "change": self._change, "sides": self._sides, "count": count}
         for chain in range(self._chains):

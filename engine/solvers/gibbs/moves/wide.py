@@ -1,10 +1,11 @@
 """Where X has more columns than rows: matrices of N x N instead of p x p.
 
-:class:`WideMoves` are the kernels ``gibbs`` and ``px``, :class:`LatentTrajectory` a part of the kernel ``hmc``.
+:class:`WideMoves` are the kernels ``gibbs`` and ``px``, :class:`CollapsedMoves` a part of the kernel ``hmc``.
 
 A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
 regression", Biometrika 103 (2016): exact; see ``kernels/gibbs/wide.mako``. Of a linear regression sigma and tau are
-moved with beta integrated out, and tau of a probit regression beside moves of lambda (``local.py``).
+moved with beta integrated out. So are z and tau of a probit regression by ``hmc``, and by the others with very many
+columns.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ from .local import LocalMoves
 STREAM_VELOCITY, STREAM_VELOCITY_NOISE = 10, 11
 """Streams of random numbers, which the kernel ``hmc`` needs for nothing else where it moves latent normals."""
 
-_SIGMA, _TAU = 0, 1  # what a Metropolis step moves
+_SIGMA, _TAU, _LENGTH = 0, 1, 2  # what a Metropolis step moves: the last is tau and latent normals together
 _MOVES = ((_SIGMA, 1.0), (_TAU, 0.15), (_TAU, 0.5), (_SIGMA, 3.0), (_TAU, 0.3), (_TAU, 1.0))
 """The steps of an iteration: of log sigma in 1.7 / sqrt(n), which suits n rows that the columns hardly fit; of log tau.
 
 Each takes a Cholesky factor, which is little beside X D X'; two steps instead of six leave a third of the effective
 draws of tau and sigma.
 """
+_PROBIT_MOVES = ((_LENGTH, 1.0), (_TAU, 0.15), (_TAU, 0.5), (_LENGTH, 0.3), (_TAU, 0.3), (_TAU, 1.0))
 
 
 class DiagonalMatrices:
@@ -78,7 +80,7 @@ class WideMoves:
         q, n, stride = layout.columns, layout.rows, layout.stride
         self._linear = rows.design.family.targeted
         self.local = LocalMoves(memory, rows, chains, settings) if settings.local else None
-        self._collapsed = self._linear or settings.local
+        self._collapsed = self._linear or settings.local or settings.latent
         self._algebra = linear_algebra(memory.device, settings.provider)
         self._algebra.between = rows.between
         self._margins, self._prior_draw = memory.zeros((count, n)), memory.empty((count, q))
@@ -115,16 +117,16 @@ class WideMoves:
         if self._collapsed:
             self._product, self._trial = memory.empty((count, n, n)), memory.empty((count, n, n))
             self._trial_status = memory.empty(count, np.int32)
-            unit = {_SIGMA: 1.7 * n**-0.5, _TAU: 1.0}
             moves_tau = not rows.design.slab.any() and not rows.design.unpenalized
             self._scale_moves = [
-                (which, min(1.0, size * unit[which]))
-                for which, size in _MOVES
-                if (self._linear if which == _SIGMA else moves_tau)
+                (which, min(1.0, size * 1.7 * n**-0.5) if which == _SIGMA else size)
+                for which, size in (_MOVES if self._linear else _PROBIT_MOVES)
+                if which == _SIGMA or moves_tau
             ]
             self._launch.share(
                 target=rows.target if self._linear else None,
                 spread=memory.put(np.ones((count, n))),
+                velocity=None if self._linear else memory.empty((count, n)),
                 trial=memory.zeros(count, TRIAL.dtype),
                 product=self._product,
                 trial_matrix=self._trial,
@@ -153,24 +155,42 @@ class WideMoves:
 
     def _iterate(self) -> None:
         """Draw lambda and tau, then z, or sigma and tau once more, then beta by the factor of M."""
-        wide, latent, chains = self._wide, self._rows.programs.wide_latent, self._chains
-        one, launch, stream = (chains.count, self._rows.programs.block), self._launch, self._settings.stream
+        wide, chains, launch, stream = self._wide, self._chains, self._launch, self._settings.stream
         launch(self._draw_scales, chains.count, self._rows.programs.long_block, stream=stream(STREAM_SCALES))
         self._each(wide.spread_variance, chains.count * self._rows.layout.stride)
         if self._collapsed:
-            self._draw_errors()
-            self._make_products(self._product)
-            if self.local is not None:
-                self._factorise_present()
-                self.local.move(launch, self._algebra, self._matrix, self._latent, self._product, self._one_matrix)
-            self._move_scales()
+            self._move_collapsed()
         else:
             self._draw_latent()
             self._make_products(self._matrix)
-            launch(latent.add_identity, *one)
+            launch(self._rows.programs.wide_latent.add_identity, chains.count, self._rows.programs.block)
             self._factorise(self._matrix, self._status)
             self._algebra.solve_lower(self._matrix, self._solution)
         self._draw_coefficients()
+
+    def _move_collapsed(self) -> None:
+        """Z or the variances of errors, then what moves with beta integrated out; leaves the factor of M."""
+        self._draw_errors()
+        self._make_products(self._product)
+        self._launch(self._rows.programs.wide_scales.begin_trial, self._chains.count, 1)
+        if not self._linear:
+            self._move_latent()
+        if self.local is not None:
+            self._factorise_present()
+            own = self._latent, self._product, self._one_matrix
+            self.local.move(self._launch, self._algebra, self._matrix, *own)
+        self._move_scales()
+
+    def _move_latent(self) -> None:
+        """The trajectory of the latent normals."""
+        programs, stream, n = self._rows.programs, self._settings.stream, self._rows.layout.rows
+        self._each(self._wide.draw_prior, self._prior_draw.size, stream=stream(STREAM_VELOCITY))
+        self._multiply(self._prior_draw)
+        latent, size, block = programs.wide_latent, n * n * self._chains.count, programs.block
+        self._launch(latent.spread_covariance, programs.spread(size), block, covariance=self._trial)
+        own = {"covariance": self._trial, "stream": stream(STREAM_VELOCITY_NOISE)}
+        self._launch(latent.reflect_latent, self._chains.count, block, **own)
+        self._restart_solution()
 
     def _draw_coefficients(self) -> None:
         wide, stream = self._wide, self._settings.stream(STREAM_NOISE)
@@ -242,7 +262,6 @@ class WideMoves:
 
     def _factorise_present(self) -> None:
         """M and its factor where the chains are."""
-        self._launch(self._rows.programs.wide_scales.begin_trial, self._chains.count, 1)
         self._build(self._matrix)
         self._factorise(self._matrix, self._status)
 
@@ -288,42 +307,15 @@ class WideMoves:
 
 
 class CollapsedMoves(WideMoves):
-    """What moves beta in the kernel ``hmc`` by matrices of N x N: of a linear regression sigma and tau, then beta."""
+    """What moves beta in the kernel ``hmc`` by matrices of N x N."""
 
     def move(self) -> None:
         """Draw beta given lambda and tau, and what is moved with beta integrated out."""
         self._each(self._wide.spread_variance, self._variance.size)
-        self._draw_errors()
-        self._make_products(self._product)
-        self._move_scales()
+        self._move_collapsed()
         self._draw_coefficients()
 
     def report(self, shards: Buffer) -> None:
         """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
         block, width = self._rows.programs.block, self._rows.layout.width
         self._launch(self._wide.report_wide, self._chains.count, block, shards=shards, width=width)
-
-
-class LatentTrajectory(CollapsedMoves):
-    """A trajectory of the latent normals of a probit regression with beta integrated out, then beta given them."""
-
-    def __init__(self, memory: Memory, rows: Rows, chains: Chains, matrices: PriorBuffers, settings: Settings) -> None:
-        super().__init__(memory, rows, chains, matrices, settings)
-        n = rows.layout.rows
-        self._launch.share(velocity=memory.empty((chains.count, n)), covariance=memory.empty((chains.count, n, n)))
-
-    def move(self) -> None:
-        """Draw z and beta."""
-        programs, n = self._rows.programs, self._rows.layout.rows
-        wide, latent = self._wide, programs.wide_latent
-        one, launch, stream = (self._chains.count, self._rows.programs.block), self._launch, self._settings.stream
-        self._multiply(self._chains.beta)
-        self._each(latent.spread_latent, self._latent.size, stream=stream(STREAM_LATENT))
-        self._each(wide.spread_variance, self._variance.size)
-        self._each(wide.draw_prior, self._prior_draw.size, stream=stream(STREAM_VELOCITY))
-        self._multiply(self._prior_draw)
-        self._make_products(self._matrix)
-        launch(latent.spread_covariance, programs.spread(n * n * self._chains.count), programs.block)
-        self._factorise(self._matrix, self._status)
-        launch(latent.reflect_latent, *one, stream=stream(STREAM_VELOCITY_NOISE))
-        self._draw_coefficients()
