@@ -1,10 +1,10 @@
 // The latent normals z of a probit regression with more columns than rows; see wide.mako.
 //
-// z is moved with beta integrated out too, but by the kernels gibbs and px beside fewer columns: z ~ N(0, M) where all z_i > 0, by an exact trajectory of
-// Hamiltonian dynamics of mass M^-1, z(t) = z cos t + v sin t with v ~ N(0, M), a quarter of a period long, reflected wherever
-// a z_i becomes 0: A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians", JCGS 23
-// (2014). Margins of any length change in one trajectory, which steps of the size of the normals' standard deviation would take
-// the square of that length for.
+// But for the kernels gibbs and px beside fewer columns z is moved with beta integrated out: z ~ N(0, M) where all z_i > 0, by an
+// exact trajectory of Hamiltonian dynamics of mass M^-1, z(t) = z cos t + v sin t with v ~ N(0, M), a quarter of a period long,
+// reflected wherever a z_i becomes 0: A. Pakman, L. Paninski, "Exact Hamiltonian Monte Carlo for truncated multivariate
+// Gaussians", JCGS 23 (2014). Margins of any length change in one trajectory, which steps of the size of the normals' standard
+// deviation would take the square of that length for.
 //
 // Launch: a group of ${block} a chain, or any number of groups where GLOBAL_ID is used. latent, solution, margins, velocity:
 // (chains, n); matrix: (chains, n, n), lower triangle; covariance: M, both triangles; all f64.
@@ -37,7 +37,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_covariance(const GLOBAL f64* RESTRICT p
         const i64 row = i / row_count % row_count;
         const i64 column = i % row_count;
         const GLOBAL f64* own = product + i / (row_count * row_count) * row_count * row_count;
-        covariance[i] = (row >= column ? own[row * row_count + column] : own[column * row_count + row]) + (row == column ? 1.0 : 0.0);
+        const f64 value = row >= column ? own[row * row_count + column] : own[column * row_count + row];
+        covariance[i] = row == column ? value + 1.0 : value;
     }
 }
 

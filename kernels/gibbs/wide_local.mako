@@ -1,6 +1,6 @@
 <%
     cells, low, width, parts = 64, -12.0, 0.4375, 8
-    each, least_apart = cells // parts, 8.0
+    each, least_apart, least_effect = cells // parts, 8.0, 0.25
 %>
 // lambda of some columns, one after the other, with beta integrated out, where there are more columns than rows; see wide.mako.
 //
@@ -18,8 +18,9 @@
 //
 // products: (chains, count + 1, count + 1), lower triangle, Y M^-1 Y' of the columns and, in the last row, of z. change: that of
 // the prior variances. past: (chains, ${most_changes}, count + 1), rows of products at changes that these do not have yet. sides:
-// (count + 1, n). pairs: (pair_count, 2). All f64; design: (rows, stride) f32.
+// (count + 1, n). pair_first < pair_second: (pair_count). All f64; design: (rows, stride) f32.
 ${records["chain"].declaration()}
+${records["trial"].declaration()}
 ${philox.double_functions()}
 ${variates.scale_functions()}
 
@@ -68,7 +69,8 @@ FUNCTION f64 log_density_of_scale(f64 u, f64 tau_squared, f64 s, f64 q) {
 
 // Launch: a group of ${block} a chain. scale: the square roots of the prior variances. A chain whose M has no factor stays.
 KERNEL LAUNCH_BOUNDS(${block}, 1) move_scales(GLOBAL f64* RESTRICT products, const GLOBAL i32* RESTRICT columns,
-    const GLOBAL i32* RESTRICT pairs, i32 pair_count, GLOBAL f64* past_changes, GLOBAL f64* RESTRICT change,
+    const GLOBAL i32* RESTRICT pair_first, const GLOBAL i32* RESTRICT pair_second, i32 pair_count,
+    const GLOBAL trial_t* RESTRICT trial, i64 row_count, GLOBAL f64* past_changes, GLOBAL f64* RESTRICT change,
     GLOBAL f64* RESTRICT scale, GLOBAL f64* RESTRICT local_precision, const GLOBAL chain_t* RESTRICT chain_state,
     const GLOBAL i32* RESTRICT status, i32 count, i32 q, u64 seed, u32 stream, const GLOBAL u32* RESTRICT iteration) {
     LOCAL_ARRAY(f64, weight, ${cells});
@@ -162,16 +164,19 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_scales(GLOBAL f64* RESTRICT products, con
         }
         BARRIER();
     }
-    // each work-item has a pair; the first that is accepted is made, and those after it are looked at again
+    // each work-item has a pair; the first that is accepted is made, and those after it are looked at again. Effects that the rows
+    // hardly show are left out: there are many, and their exchange changes little.
+    const f64 least = ${least_effect} * exp(2.0 * trial[chain].log_sigma) / (f64)row_count;
     for (i32 first = 0; first < (moves ? pair_count : 0);) {
         const i32 pair = first + LOCAL_ID;
         i32 found = pair_count;
         if (pair < pair_count) {
-            const i32 j = pairs[2 * pair];
-            const i32 k = pairs[2 * pair + 1];
+            const i32 j = pair_first[pair];
+            const i32 k = pair_second[pair];
             const f64 a = scale[chain * q + columns[j]];
             const f64 b = scale[chain * q + columns[k]];
-            if (a > ${least_apart} * b || b > ${least_apart} * a) {
+            const f64 larger = a > b ? a : b;
+            if (larger > ${least_apart} * (a > b ? b : a) && larger * larger > least) {
                 const f64 c = b * b - a * a;
                 const f64 across = own[k * size + j];
                 const f64 q_j = own[count * size + j];
@@ -188,8 +193,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) move_scales(GLOBAL f64* RESTRICT products, con
         ${reduce.group_reduce("accepted", "i32", block, [("found", "min")])}
         first = found < pair_count ? found + 1 : first + ${block};
         if (found < pair_count) {
-            const i32 j = pairs[2 * found];
-            const i32 k = pairs[2 * found + 1];
+            const i32 j = pair_first[found];
+            const i32 k = pair_second[found];
             const i64 at_j = chain * q + columns[j];
             const i64 at_k = chain * q + columns[k];
             const f64 a = scale[at_j];

@@ -37,7 +37,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) spread_target(const GLOBAL f32* RESTRICT targe
     }
 }
 
-// Another sigma (which = 0), tau (1) or tau and z (2) of every chain, by a step of this size of its logarithm: move `number` of the iteration.
+// Another sigma (which = 0), tau (1) or tau and z (2) of every chain, by a step of this size of its logarithm: move `number` of
+// the iteration.
 // trial.tau_squared: the factor of tau^2 since X D X' was made. Launch: a group of one work-item a chain.
 KERNEL LAUNCH_BOUNDS(1, 1) propose_scale(GLOBAL trial_t* RESTRICT trial, i32 which, i32 number, f64 size, u64 seed, u32 stream,
     const GLOBAL u32* RESTRICT iteration) {
@@ -103,7 +104,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) weigh_scale(const GLOBAL f64* RESTRICT matrix,
         i32 taken = which < 0;
         if (!taken) {
             const philox_words_t words = philox_words(seed, stream + ((u32)chain << 8), iteration[0], 2 * number + 1, 0u);
-            taken = t->log_density > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < density + (f64)row_count * t->stretch - t->log_density;
+            const f64 ratio = density - t->log_density + (f64)row_count * t->stretch;
+            taken = t->log_density > -1.0e300 && log(uniform_f64_wide(words.w0, words.w1)) < ratio;
         }
         t->accepted = taken;
         if (taken) {

@@ -26,7 +26,7 @@ def best(shape, traits, *kernels):
     for kernel in kernels:
         for storage in ("float32", "sparse"):
             if storage == "float32" or shape.entries is not None:
-                found = predicted_cost(kernel, storage, shape, traits, wide=kernel in ("px", "gibbs"))
+                found = predicted_cost(kernel, storage, shape, traits, factors={"px": 1, "gibbs": 8}.get(kernel, 0))
                 if found.bytes < traits.memory:
                     costs[kernel, storage] = found
     return min(costs, key=lambda key: costs[key].weighted(key[0]))

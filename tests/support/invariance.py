@@ -34,7 +34,7 @@ COLLINEAR = np.column_stack(
 WIDE = np.array([[1.2, -0.4, 0.3, 0.9], [-0.7, 0.9, 0.8, -0.2], [0.5, 1.1, -1.3, 0.4]])
 """More columns than rows: the kernels ``gibbs`` and ``px`` take another path to beta."""
 
-COLUMNS = {"lines": COLLINEAR, "wide": WIDE, "latent": WIDE, "local": WIDE}
+COLUMNS = {"lines": COLLINEAR, "wide": WIDE, "latent": WIDE, "local": WIDE * (3.0, 1.0, 0.3, 1.0)}
 """``latent`` is the kernel ``hmc`` where it moves latent normals, ``independent`` where it draws coefficients anew,
 ``local`` the kernel ``px`` where it moves lambda with beta integrated out."""
 

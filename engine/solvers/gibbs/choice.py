@@ -10,7 +10,7 @@ import numpy as np
 from ...base.context import Checkpoint
 from ...devices import DeviceInfo
 from ...errors import OptionError
-from .costs import Cost, Kernel, Shape, Traits, predicted_cost
+from .costs import FACTORS, Cost, Kernel, Shape, Traits, predicted_cost
 from .design.features import dense_rows, density, is_sparse
 from .design.matrix import DENSE, Design, bytes_an_entry, has_offset_column
 from .options import Options
@@ -82,7 +82,8 @@ def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[D
     plain = options.storage in ("auto", "float32") and options.streaming != "always" and options.prior in CONJUGATE
     wide: Kernel | None = {"probit": "px", "normal": "gibbs", "student": "gibbs"}.get(family)  # type: ignore[assignment]
     if wide is not None and plain and shape.columns > shape.rows and _are_more(problem, options):
-        costs[wide] = predicted_cost(wide, "float32", shape, traits, wide=True)
+        factors = FACTORS if wide == "gibbs" or shape.columns > _MOST_COLUMNS else 1
+        costs[wide] = predicted_cost(wide, "float32", shape, traits, factors)
     return costs
 
 

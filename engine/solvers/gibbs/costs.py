@@ -19,6 +19,9 @@ STEPS_OF_CG = 20
 SPARSE_PENALTY = 3.0
 """A byte of entries, which are read in no order, takes so much longer than one of rows."""
 
+FACTORS = 8
+"""Factors of N x N of an iteration that moves lambda, sigma and tau with beta integrated out."""
+
 _PASSES = {"hmc": 7, "px": 1, "gibbs": 1}
 _ITERATIONS = 1000  # over which X'X is spread
 _ITEMS = {"float32": 4, "float16": 2}
@@ -82,8 +85,8 @@ class Cost:
         return (0.0 if left == float("inf") else -max(0.0, left) / self.weighted(kernel)), self.weighted(kernel)
 
 
-def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, wide: bool = False) -> Cost:
-    """What an iteration takes; ``wide``: with matrices of N x N."""
+def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, factors: int = 0) -> Cost:
+    """What an iteration takes; with ``factors`` of N x N of each chain instead of one of the columns."""
     rows, columns, chains = shape.rows, shape.columns, shape.chains
     values = rows * columns
     if storage == "sparse":
@@ -98,9 +101,11 @@ def predicted_cost(kernel: Kernel, storage: str, shape: Shape, traits: Traits, w
         sums = 8.0 * chains * columns * min(4096, 1 + rows // 16) if storage != "sparse" else 16.0 * size / 512
         vectors = 8.0 * chains * (10 * columns + 6 * rows)
         return Cost(STEPS_OF_CG * (one_pass + 4 * traits.launch), size + sums + vectors)
-    if wide:
-        flops = chains * (float(rows) * rows * columns + rows**3 / 3)
-        return Cost(flops / traits.factor_rate + 3 * one_pass, size + 8.0 * rows * rows * (chains + 1))
+    if factors:
+        flops = chains * (float(rows) * rows * columns + factors * rows**3 / 3)
+        seconds = flops / traits.factor_rate + chains * factors * rows / 8 * traits.launch + 3 * one_pass
+        matrices = chains + 1 if factors == 1 else 3 * chains + 1
+        return Cost(seconds, size + 8.0 * rows * rows * matrices)
     flops = chains * columns**3 / 3 + float(rows) * columns**2 / _ITERATIONS
     seconds = flops / traits.factor_rate + _PASSES[kernel] * one_pass
     start = (rows * columns**2 + columns**3 / 3) / traits.factor_rate  # X'X, and a factor for the search of a mode

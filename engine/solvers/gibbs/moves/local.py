@@ -14,8 +14,8 @@ from ..device.rows import Rows
 from ..options import Settings
 
 STREAM_LOCAL = 18
-_PAIRS = 4
-"""As many pairs of columns as this times their number, the most correlated, exchange their lambda."""
+_PARTNERS = 16
+"""Columns, the most correlated with each, that exchange their lambda with it."""
 
 
 class LocalMoves:
@@ -32,8 +32,8 @@ class LocalMoves:
         self._products = memory.empty((chains.count, count + 1, count + 1))
         self._change = memory.empty((chains.count, count))
         self._past = memory.empty((chains.count, CHANGES, count + 1))
-        self._pair_count = min(_PAIRS * count, count * (count - 1) // 2)
-        self._pairs = memory.zeros((max(1, self._pair_count), 2), np.int32)
+        self._pairs = [memory.empty(_PARTNERS * count, np.int32) for _ in range(2)]
+        self._pair_count = 0
 
     def set_columns(self, columns: NDArray[np.int64], design: Buffer, launch: Launcher) -> None:
         """The columns whose lambda is moved: the first :attr:`count` of these."""
@@ -42,11 +42,14 @@ class LocalMoves:
         launch(self._program.gather_columns, *self._spread(), **own)
         sides = self._device.get(self._gathered)
         sides /= np.maximum(np.linalg.norm(sides, axis=1, keepdims=True), 1e-300)
-        first, second = np.triu_indices(self.count, 1)
-        alike = np.abs(sides @ sides.T).round(9)[first, second]
-        most = np.argsort(-alike, kind="stable")[: self._pair_count]
-        if self._pair_count:
-            self._device.put(np.column_stack([first, second])[most].astype(np.int32), self._pairs)
+        alike = np.abs(sides @ sides.T).round(9)
+        np.fill_diagonal(alike, -1.0)
+        partners = np.argsort(-alike, axis=1, kind="stable")[:, : min(_PARTNERS, self.count - 1)]
+        column_of = np.repeat(np.arange(self.count), partners.shape[1])
+        pairs = np.unique(np.sort(np.column_stack([column_of, partners.ravel()]), axis=1), axis=0).astype(np.int32)
+        self._pair_count = len(pairs)
+        for buffer, column in zip(self._pairs, pairs.T, strict=True):
+            self._device.put(np.resize(column, _PARTNERS * self.count), buffer)
 
     def move(
         self, launch: Launcher, algebra: LinearAlgebra, factors: Buffer, latent: Buffer, products: Buffer, one: Buffer
@@ -62,7 +65,8 @@ class LocalMoves:
             algebra.gram(self._sides, None, self._product)
             device.copy(self._products, self._product, chain * size, 0, size)
         own = {"products": self._products, "columns": self._columns, "change": self._change, "count": count}
-        own |= {"pairs": self._pairs, "pair_count": self._pair_count, "past_changes": self._past}
+        own |= {"pair_first": self._pairs[0], "pair_second": self._pairs[1], "pair_count": self._pair_count}
+        own["past_changes"] = self._past
         launch(self._program.move_scales, self._chains, self._programs.long_block, stream=self._stream, **own)
         own = {"gathered": self._gathered, "change": self._change, "sides": self._sides, "count": count}
         for chain in range(self._chains):
