@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +27,9 @@ _ITERATIONS = 100
 
 _MOST_ROWS = 4096
 """Rows up to which matrices of N x N are made for moves of latent normals."""
+
+_BESIDE_COLLAPSED = 10.0
+"""Iterations of ``cg`` for one of ``px``, beyond what weights say, where that moves lambda with beta integrated out."""
 
 _ROWS_AT_ONCE = 64
 
@@ -84,6 +88,8 @@ def kernel_costs(problem: HorseshoeProbit, options: Options, devices: Sequence[D
     if wide is not None and plain and shape.columns > shape.rows and _are_more(problem, options):
         factors = FACTORS if wide == "gibbs" or shape.columns > _MOST_COLUMNS else 1
         costs[wide] = predicted_cost(wide, "float32", shape, traits, factors)
+        if wide == "px" and factors > 1:
+            costs["cg"] = replace(costs["cg"], seconds=_BESIDE_COLLAPSED * costs["cg"].seconds)
     return costs
 
 

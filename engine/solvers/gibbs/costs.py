@@ -10,7 +10,7 @@ from ...devices import DeviceInfo
 
 Kernel = Literal["gibbs", "px", "hmc", "cg"]
 
-WEIGHTS: dict[Kernel, float] = {"hmc": 1.0, "px": 4.0, "gibbs": 8.0, "cg": 8.0}
+WEIGHTS: dict[Kernel, float] = {"hmc": 1.0, "px": 4.0, "gibbs": 4.0, "cg": 8.0}
 """Iterations that are worth about one of ``hmc``: latent variables depend on those before (BENCHMARKS.md)."""
 
 STEPS_OF_CG = 20
