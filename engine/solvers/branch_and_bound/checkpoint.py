@@ -174,5 +174,4 @@ def _fault_of(units: Units) -> str:
 def _compare(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sign, row by row, of the first difference between digit vectors."""
     difference = np.sign(first - second)
-    found: NDArray[np.int64] = difference[np.arange(len(difference)), (difference != 0).argmax(axis=1)]
-    return found
+    return np.asarray(difference[np.arange(len(difference)), (difference != 0).argmax(axis=1)])

@@ -166,8 +166,7 @@ class GreedyChains:
         self.step += steps
         if self._building and self.step == self.jobs:
             self.step, self._building = 0, False
-        found: NDArray[np.int32] = self.device.get(self._buffers["best_values"])
-        return found
+        return np.asarray(self.device.get(self._buffers["best_values"]))
 
     def best_of(self, chain: int) -> NDArray[np.int64]:
         """The best schedule of a chain, shape (jobs,)."""

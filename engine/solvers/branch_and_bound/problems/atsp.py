@@ -215,8 +215,7 @@ class ATSPTree(Tree):
         cost = self.costs[tours[:, :-1], tours[:, 1:]].sum(axis=1)
         left = self._leaving.sum() - self._leaving[tours[:, :-1]].sum(axis=1)
         entered = self._entering.sum() - self._entering[tours[:, 1:]].sum(axis=1)
-        found: NDArray[np.int64] = cost + np.maximum(left, entered)
-        return found
+        return np.asarray(cost + np.maximum(left, entered))
 
     @override
     def solution(self, path: Sequence[int], sides: Sequence[int]) -> NDArray[np.int64]:

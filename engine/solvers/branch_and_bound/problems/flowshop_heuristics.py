@@ -23,8 +23,7 @@ def makespan(times: NDArray[np.int64], order: Sequence[int] | NDArray[np.int64])
 def advanced(done: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
     """When each machine is done after one more job, of one or of several schedules; shape (machines, ...) all."""
     sums = np.cumsum(times, axis=0)
-    found: NDArray[np.int64] = np.maximum.accumulate(done - (sums - times), axis=0) + sums
-    return found
+    return np.asarray(np.maximum.accumulate(done - (sums - times), axis=0) + sums)
 
 
 def _completions(columns: Sequence[list[int]], machines: int) -> list[list[int]]:
@@ -98,8 +97,7 @@ def iterated_greedy(
             behind = np.argsort(values, kind="stable")[-(_SEARCHES // 4) :]
             leader = int(values.argmin())
             search.orders[behind], search.values[behind] = best[leader], values[leader]
-    found: NDArray[np.int64] = best[int(values.argmin())]
-    return found
+    return np.asarray(best[int(values.argmin())])
 
 
 class _Searches:

@@ -142,8 +142,7 @@ class FlowshopTree(Tree):
             at_u = at_u + still_open * self.times[first, jobs][:, None]
             later = np.maximum(at_v, at_u + lag[pairs, jobs][:, None]) + self.times[second, jobs][:, None]
             at_v = np.where(still_open, later, at_v)
-        found: Vector = np.maximum(at_v + back[second], at_u + back[first]).max(axis=0)
-        return found
+        return np.asarray(np.maximum(at_v + back[second], at_u + back[first]).max(axis=0))
 
     @override
     def bound(self, state: Any, depth: int, open_items: Sequence[int], upper: int, initial: int) -> Kept:
@@ -213,5 +212,4 @@ class FlowshopTree(Tree):
 def _one_machine(times: NDArray[np.int64], front: Vector, after: Vector) -> Vector:
     before = np.cumsum(times, axis=0) - times
     reach = np.maximum.accumulate(front[:, None] - before, axis=0) + before
-    bounds: Vector = (reach + after[:, None]).max(axis=0)
-    return bounds
+    return np.asarray((reach + after[:, None]).max(axis=0))

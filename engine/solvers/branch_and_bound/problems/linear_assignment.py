@@ -19,5 +19,4 @@ def assignment(costs: NDArray[np.int64]) -> int:
 def costs_of_columns(costs: NDArray[np.int64]) -> NDArray[np.int64]:
     """The least cost of an assignment in which row 0 takes each column, shape (n,)."""
     rest = [assignment(np.delete(costs[1:], column, axis=1)) for column in range(len(costs))]
-    found: NDArray[np.int64] = costs[0] + np.array(rest, np.int64)
-    return found
+    return np.asarray(costs[0] + np.array(rest, np.int64))

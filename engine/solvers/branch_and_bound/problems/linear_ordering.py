@@ -100,8 +100,7 @@ class LinearOrdering(ArrayProblem):
 
     def _ordered(self, order: ArrayLike) -> NDArray[np.int64]:
         chosen = permutation(order, self.n, f"an order must list each of the items 0 to {self.n - 1} once")
-        found: NDArray[np.int64] = self.weights[np.ix_(chosen, chosen)]
-        return found
+        return np.asarray(self.weights[np.ix_(chosen, chosen)])
 
     def tree(self, bound: str = "auto", branching: str = "auto") -> LinearOrderingTree:
         """From the front; a packing of cycles of three items."""

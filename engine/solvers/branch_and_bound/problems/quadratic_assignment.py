@@ -163,8 +163,7 @@ class QuadraticAssignmentTree(Tree):
         """Of each open facility the flows to the other open ones, descending; shape (open, open - 1)."""
         inside = self._flows[depth:, depth:]
         off = ~np.eye(len(inside), dtype=np.bool_)
-        found: NDArray[np.int64] = -np.sort(-inside[off].reshape(len(inside), -1), axis=1)
-        return found
+        return np.asarray(-np.sort(-inside[off].reshape(len(inside), -1), axis=1))
 
     def _costs(self, path: Sequence[int]) -> NDArray[np.int64]:
         """What each open facility costs at each free location, at least; shape (open, free)."""
@@ -177,8 +176,7 @@ class QuadraticAssignmentTree(Tree):
         inside = distances[np.ix_(free, free)]
         off = ~np.eye(len(free), dtype=np.bool_)
         away = np.sort(inside[off].reshape(len(free), -1), axis=1)
-        found: NDArray[np.int64] = costs + self._open_flows(depth) @ away.T
-        return found
+        return np.asarray(costs + self._open_flows(depth) @ away.T)
 
     @override
     def root(self) -> tuple[int, tuple[int, ...]]:

@@ -83,8 +83,7 @@ class FlowshopVariant(OrderProblem):
 
     @override
     def _urgency(self) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = -self.times.sum(axis=0)
-        return found
+        return np.asarray(-self.times.sum(axis=0))
 
 
 class FlowTime(FlowshopVariant):
@@ -163,8 +162,7 @@ class BlockingFlowshop(FlowshopVariant):
             for machine in range(self.machines):
                 at = np.maximum(at + self.times[machine, jobs], left[machine + 1])
                 left[machine] = at
-        found: NDArray[np.int64] = left[self.machines - 1]
-        return found
+        return np.asarray(left[self.machines - 1])
 
     def _tree(self) -> Tree:
         from .schedule_trees import BlockingTree
@@ -216,8 +214,7 @@ class NoWaitFlowshop(FlowshopVariant):
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
         """When the last job of each order is done."""
         cities = np.pad(orders + 1, ((0, 0), (1, 1)))
-        found: NDArray[np.int64] = self.delays[cities[:, :-1], cities[:, 1:]].sum(axis=1)
-        return found
+        return np.asarray(self.delays[cities[:, :-1], cities[:, 1:]].sum(axis=1))
 
     def _tree(self) -> Tree:
         from .schedule_trees import no_wait_tree

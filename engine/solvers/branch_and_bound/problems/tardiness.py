@@ -121,8 +121,7 @@ class Tardiness(OrderProblem):
     def objectives(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
         """Total weighted tardiness."""
         done = np.cumsum(self.times[orders], axis=1)
-        found: NDArray[np.int64] = (self.weights[orders] * np.maximum(0, done - self.due[orders])).sum(axis=1)
-        return found
+        return np.asarray((self.weights[orders] * np.maximum(0, done - self.due[orders])).sum(axis=1))
 
     @override
     def _urgency(self) -> NDArray[np.int64]:

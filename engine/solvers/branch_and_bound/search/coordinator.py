@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -110,9 +109,7 @@ class Coordinator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         """Free the devices' memory, but for devices that are not ready yet: they do so by themselves."""
         with self._changed:
             self._closed = True
@@ -120,7 +117,7 @@ class Coordinator:
         for worker in self._workers:
             if not worker.is_ready:
                 self._group.drop_member(worker.index)
-        self._group.__exit__(kind, error, traceback)
+        self._group.__exit__(*error)
 
     @property
     def bound(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -52,12 +51,10 @@ class Sampler:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         with contextlib.suppress(DeviceError):
             self.workers.each(lambda worker: worker.device.sync())  # no device reads another's memory any more
-        self.workers.__exit__(kind, error, traceback)
+        self.workers.__exit__(*error)
 
     @property
     def streamed(self) -> list[str]:
