@@ -8,11 +8,11 @@
 // Buffers as in ivm.mako.
 ${masks.declarations()}
 <% deepest = max(items - 3, 0) %>
+#define IVMS GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends
 
 // Give [middle, end) to the thief: at level `level`, the open siblings `upper`, of which the cut comes before rank `rank`;
 // above it, all open siblings but the chosen. Without any at `level`, the thief begins at its deepest open sibling above.
-FUNCTION void split(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends,
-    i32 slots, i32 victim, i32 thief, i32 level, i32 rank, mask_t upper) {
+FUNCTION void split(IVMS, i32 slots, i32 victim, i32 thief, i32 level, i32 rank, mask_t upper) {
     mask_t free = ALL_ITEMS;
     i32 last = -1;
     for (i32 l = 0; l < level; ++l) {
@@ -137,9 +137,8 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) list_siblings(const GLOBAL mask_t* RESTRICT ro
 // The i-th thief takes the upper half of the open siblings of the i-th victim, the shallowest victims first.
 // `starts` is 0 where the thieves are not IVMs that search, but slots to export from.
 // Launch: one work-item per thief, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL i32* RESTRICT thieves,
-    const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots) {
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_siblings(IVMS, GLOBAL control_t* control,
+    const GLOBAL i32* RESTRICT thieves, const GLOBAL i32* RESTRICT victims, i32 starts, i32 ivms, i32 slots) {
     const i32 index = (i32)GLOBAL_ID;
     if (index < ivms && index < control->thieves) {
         i32 level = 0, place = index;
@@ -194,8 +193,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) measure_intervals(const GLOBAL mask_t* RESTRIC
 }
 
 // Give the upper half of the victim's interval to the thief; `open_level` is the victim's shallowest level with an open sibling.
-FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths, GLOBAL digit_t* begins, GLOBAL digit_t* ends,
-    i32 slots, i32 victim, i32 thief, i32 open_level) {
+FUNCTION void halve(IVMS, i32 slots, i32 victim, i32 thief, i32 open_level) {
     const i32 depth = depths[victim];
     // middle = (position + end) / 2, in digits: add from the right, halve from the left.
     digit_t middle[ITEMS];
@@ -255,8 +253,7 @@ FUNCTION void halve(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depth
 // that one's interval if it was active before this round and is no shorter than the mean length of the active ones shifted
 // right by `shift` (any length for a negative shift).
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(IVMS, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT weights, GLOBAL u64* lengths, volatile GLOBAL i32* since, i32 offset, i32 round, i32 shift,
     i32 ivms, i32 slots) {
     const i32 thief = (i32)GLOBAL_ID;
@@ -283,8 +280,7 @@ KERNEL LAUNCH_BOUNDS(${block}, 1) steal_at_distance(GLOBAL mask_t* rows, GLOBAL 
 // was active before this phase, has not been a victim in it and, with `longer`, is longer than the mean over all IVMs.
 // Thieves of one launch race for a victim; the one that raises its `since` from 1 has it.
 // Launch: one work-item per IVM, ${block} a group.
-KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(GLOBAL mask_t* rows, GLOBAL mask_t* sides, GLOBAL i32* depths,
-    GLOBAL digit_t* begins, GLOBAL digit_t* ends, GLOBAL control_t* control, const GLOBAL counters_t* counters,
+KERNEL LAUNCH_BOUNDS(${block}, 1) steal_on_rings(IVMS, GLOBAL control_t* control, const GLOBAL counters_t* counters,
     const GLOBAL u64* RESTRICT lengths, volatile GLOBAL i32* since, i32 stride, i32 radix, i32 first, i32 places, i32 longer,
     i32 ivms, i32 slots) {
     const i32 thief = (i32)GLOBAL_ID;

@@ -13,16 +13,9 @@
 // rows: ${"2 rows" if lanes == 1 else "1 row"} of row_cells values a group, and bits: bit_words words a group, for the dynamic
 // program. Results: chosen[item] is 1 if the item is taken; answers: profit, open items, cells of each instance.
 ${answer.declaration()}
-typedef i32 value_t;
+${row.values()}
 enum { INSTANCE, BREAK_ITEM, RESIDUAL, BREAK_PROFIT, GREEDY_PROFIT, TAKEN_PROFIT, OPEN_COUNT, LEFT, SHARED };    // in `shared`
-#define NEGATIVE (-(1 << 30))
 #define NEAR 64     // how far from the break item exchanges look
-% if lanes > 1:
-typedef int${lanes} cells_t;
-typedef int${lanes} unaligned_cells_t __attribute__((aligned(4)));
-#define LOAD(pointer) (*(const GLOBAL unaligned_cells_t*)(pointer))
-#define STORE(pointer, cells) (*(GLOBAL unaligned_cells_t*)(pointer) = (cells))
-% endif
 KERNEL LAUNCH_BOUNDS(${block}, ${groups_per_unit}) solve_batch(GLOBAL i32* next, i32 first, i32 end,
     const GLOBAL i32* RESTRICT starts, const GLOBAL i32* RESTRICT weights, const GLOBAL i32* RESTRICT profits,
     const GLOBAL i32* RESTRICT capacities, GLOBAL value_t* rows, i64 row_cells, GLOBAL u32* bit_space, i64 bit_words,
@@ -265,10 +258,10 @@ ${reach_of_item()}
 % for u in reversed(range(32 // lanes)):
                     {
                         GLOBAL value_t* at = f + (32 * q + ${u * lanes});
-                        const cells_t without = LOAD(at);
-                        const cells_t with = LOAD(at - weight) + profit;
+                        const cells_t without = LOAD(GLOBAL, at);
+                        const cells_t with = LOAD(GLOBAL, at - weight) + profit;
                         taken |= (with > without) & (lane_bit << ${u * lanes});
-                        STORE(at, MAX(without, with));
+                        STORE(GLOBAL, at, MAX(without, with));
                     }
 % endfor
                     u32 word = 0;

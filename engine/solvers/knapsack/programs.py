@@ -212,6 +212,7 @@ class BatchShapes:
         """What the template is rendered with."""
         return {
             "lanes": self.lanes,
+            "value": "i32",
             "block": self.block,
             "items": MOST_BATCH_ITEMS,
             "answer": BATCH_ANSWER,
