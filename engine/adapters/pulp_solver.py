@@ -3,7 +3,6 @@
 Imported when it is first asked for, since PuLP is optional.
 """
 
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,14 @@ from ..solvers.linprog.arguments import sp
 from ..solvers.linprog.problem import LinearProgram
 from .kept_engine import solve_kept
 
-# PuLP 3's status of the problem and of the solution
+# PuLP's status of the problem and of the solution
 _STATUS = {Status.OPTIMAL: (1, 1), Status.INFEASIBLE: (-1, -1), Status.UNBOUNDED: (-2, -2)}
 _POINT = (1, 2)  # LpStatusOptimal, LpSolutionIntegerFeasible: what it says of a point at a limit
 _NOTHING = (0, 0)  # LpStatusNotSolved, LpSolutionNoSolutionFound
 
 
 class PulpSolver(LpSolver):  # type: ignore[misc]
-    """A solver for ``LpProblem.solve`` of PuLP 3; variables may be integer.
+    """A solver for ``LpProblem.solve`` of PuLP 3 or 4; variables may be integer.
 
     Variables get values and reduced costs (``dj``), constraints slacks and prices (``pi``): by what the objective as it
     is written changes as a side moves up by one (the signs of CBC). With a point at a limit, PuLP's status of the
@@ -54,8 +53,6 @@ class PulpSolver(LpSolver):  # type: ignore[misc]
     name = "QUINTET"
 
     def __init__(self, mip: bool = True, msg: bool = False, timeLimit: float | None = None, **options: Any) -> None:
-        if not hasattr(constants, "LpStatusOptimal"):
-            raise ImportError(f"PulpSolver needs PuLP 3, not {version('pulp')} (pip install 'pulp<4')", name="pulp")
         super().__init__(mip=mip, msg=msg, timeLimit=timeLimit, **options)
 
     def available(self) -> bool:
@@ -86,12 +83,12 @@ class PulpSolver(LpSolver):  # type: ignore[misc]
 
     def _program(self, lp: Any, sign: float, variables: list[Any], rows: list[Any]) -> LinearProgram:
         """PuLP's problem as a minimization."""
-        column = {id(variable): index for index, variable in enumerate(variables)}
+        column = {hash(variable): index for index, variable in enumerate(variables)}  # PuLP 4 makes objects anew
         costs = np.zeros(len(variables))
-        for variable, value in lp.objective.items():
-            costs[column[id(variable)]] = sign * value
+        for variable, value in () if lp.objective is None else lp.objective.items():
+            costs[column[hash(variable)]] = sign * value
         triples = [
-            (value, row, column[id(variable)]) for row, terms in enumerate(rows) for variable, value in terms.items()
+            (value, row, column[hash(variable)]) for row, terms in enumerate(rows) for variable, value in terms.items()
         ]
         values, i, j = (np.array(part) for part in zip(*triples, strict=True)) if triples else (np.zeros(0),) * 3
         matrix = sp.csr_array((values, (i.astype(np.int64), j.astype(np.int64))), shape=(len(rows), len(variables)))
