@@ -303,7 +303,7 @@ def test_lost_duals_are_found_again_from_the_values(kind):
     assert mended(problem, lost, np.inf) is lost
 
 
-@pytest.mark.parametrize(("cores", "until"), [(1, 1.0), (2, 0.3), (4, 1.0), (8, 0.0)])
+@pytest.mark.parametrize(("cores", "until"), [(1, 1.0), (2, 0.1), (4, 0.1), (8, 0.0)])
 def test_few_cores_are_left_to_highs_and_others_are_not_kept_waiting(monkeypatch, cores, until):
     """Of a program that HiGHS cannot have solved in its first moments."""
     waited = [0.0]

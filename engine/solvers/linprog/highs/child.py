@@ -29,6 +29,8 @@ _SMALLEST_ENTRY = 1e-12  # the least that HiGHS allows; it drops what is smaller
 _kept = threading.local()
 _MOST_ENTRIES = (1 << 31) - 1  # of HiGHS's integers
 _INTERIOR_ITERATIONS, _LAST_ITERATIONS = 40, 10  # of most programs, and that are expected at any time
+_FIRST_SECONDS = 0.05  # of the interior-point method, after which it is known how long an iteration takes
+_PAUSE = 0.02  # seconds between two looks whether a pause is over
 _COLUMNWISE = _MINIMIZE = 1  # as HiGHS numbers them
 # of presolve: the search for dependent equations takes up to two thirds of its time, and no method needs it
 _WITHOUT_RULES = {"presolve_rule_off": 1 << 10}
@@ -119,7 +121,10 @@ class Presolved:
         self._simplex: Any = None
         self._stopped = False
         self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
-        self.interior_left = math.inf  # seconds that the interior-point method is expected to take still
+        self.interior_left = (
+            0.0  # seconds of a core that the interior-point method is expected to take still; 0 at first
+        )
+        self.paused_until = 0.0  # processor time of this process from which the interior-point method goes on
         self.status = "failed"  # or "reduced", "not_reduced", "empty", "infeasible", "unbounded_or_infeasible"
         self.model: Model | None = None  # the reduced program
 
@@ -167,14 +172,18 @@ class Presolved:
         """Solve by an interior-point method without crossover, beside :meth:`solve`; nothing if nothing is left."""
         if self.status not in ("reduced", "not_reduced"):
             return {"status": self.status, "iterations": 0}
-        highs, began = quiet(**{"solver": "ipm", **options}, run_crossover="off", presolve="off"), time.perf_counter()
-        self.interior_left = math.inf
+        highs, began = quiet(**{"solver": "ipm", **options}, run_crossover="off", presolve="off"), time.thread_time()
+        iterations = 1
 
         def look(event: Any) -> None:
-            iterations = event.data_out.ipm_iteration_count
-            if iterations > 0:  # it is -1 at most looks
+            nonlocal iterations
+            iterations = max(iterations, event.data_out.ipm_iteration_count)  # it is -1 at most looks
+            gone = time.thread_time() - began
+            if gone >= _FIRST_SECONDS:
                 still = max(_INTERIOR_ITERATIONS - iterations, _LAST_ITERATIONS)
-                self.interior_left = (time.perf_counter() - began) / iterations * still
+                self.interior_left = gone / iterations * still
+            while time.process_time() < self.paused_until and not stopped.wait(_PAUSE):
+                pass
             if self._stopped or stopped.is_set():
                 event.interrupt()
 

@@ -76,8 +76,13 @@ class HighsHere:
 
     @property
     def interior_left(self) -> float:
-        """Seconds that the interior-point method is expected to take still."""
-        return math.inf if self._work is None else float(self._work.interior_left)
+        """Seconds of a core that the interior-point method is expected to take still; 0 until that is known."""
+        return 0.0 if self._work is None else float(self._work.interior_left)
+
+    def pause_interior(self, seconds: float) -> None:
+        """Let the interior-point method wait until this process has worked so long, or until it is stopped."""
+        if self._work is not None:
+            self._work.paused_until = time.process_time() + seconds
 
     def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
         self._work = work = child_module().Presolved(**options)

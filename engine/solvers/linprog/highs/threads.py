@@ -14,7 +14,7 @@ import numpy as np
 
 T = TypeVar("T")
 _WAIT_SECONDS = 0.02
-_LAST_WAIT = 2.0  # seconds that the end of the program waits for a call that nobody waits for any more
+_LAST_WAIT = 10.0  # seconds that the end of the program waits for a call that nobody waits for any more
 
 
 def start_thread(function: Callable[[], T]) -> Future[T]:

@@ -19,11 +19,11 @@ from ..highs.threads import start_thread
 from ..multifrontal import orders
 from ..multifrontal.orders import has_metis
 from ..problem import LinearProgram
-from ..systems.costs import is_surely_dense, own_seconds
+from ..systems.costs import LEAST_SECONDS, is_surely_dense, own_seconds
 from .base import Method
 from .highs import HighsInteriorThread, HighsMethod, HighsThread
 from .pdhg import PdhgMethod
-from .race import WAIT_SECONDS, Race
+from .race import Race
 
 FIRST_WAIT = 0.05
 """Seconds that everything else waits for HiGHS's simplex method, which has solved most small programs by then."""
@@ -31,13 +31,14 @@ THREAD_NONZEROS = 1_000_000
 """Of the programs that HiGHS solves in threads of this process."""
 SOON_NONZEROS = 20_000
 """Up to which HiGHS's simplex method may have ended after the first wait."""
-_HEAD_START = 1.0  # seconds that HiGHS has alone where our methods would compute on the few cores of the host
-# the same where HiGHS's two methods have all of its cores: as long as ours will take, at most a part of the time limit
-_LEAST_HEAD_START, _LONG_HEAD_START = 0.3, 5.0
-_PART_OF_LIMIT = 0.25
-# of the time that our method will take: HiGHS has a part alone, more unless its interior point takes many times as long
-# still, and at most so many times as much while that is expected to end before ours
-_PART_ALONE, _SLOW, _MOST_ALONE = 0.25, 2.0, 3.0
+# seconds that HiGHS has alone where our methods would compute on the few cores of the host: on one, on several
+_HEAD_START, _SHORT_HEAD_START = 1.0, 0.1
+_LONG_HEAD_START, _PART_OF_LIMIT = 5.0, 0.25  # of our method's predicted time, this and a part of the limit count
+_MOST_ALONE = 3.0  # times that after which it begins whatever HiGHS is expected to take
+_LOOK_SECONDS = 0.02  # between two looks at how long HiGHS's interior point is expected to take still
+# times our method's predicted time: as long HiGHS's interior point must be expected to take still, and then waits, by
+# the processor time of two cores
+_SLOW, _PAUSE = 1.5, 4.0
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
 _FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
@@ -143,34 +144,39 @@ def start_highs_interior(
 def leave_cores_to_highs(
     race: Race, program: LinearProgram, began: float, wait_until: Callable[[float], None], is_new: bool
 ) -> None:
-    """Leave few cores to HiGHS for as long as our method will take, and on while its interior point will end sooner.
+    """Leave few cores to HiGHS until its interior point is expected to take longer than our method will in all.
 
-    For less where that is far from its end. HiPO, where it is installed, then has as long in its place: it takes less
-    time where factors fill in, and more on most other programs.
+    That waits then, while our method is in its predicted time; HiPO, where it is installed, begins in its place.
     """
-    member, left, tolerance = race.pool.members[0], race.run.time_left, race.options.tolerance
-    least, most = (head_start(member, left, seconds) for seconds in (0.0, math.inf))
-    if least > FIRST_WAIT or race.problem.nonzeros <= SOON_NONZEROS:
-        wait_until(began + (least if is_new else FIRST_WAIT))
-    if race.is_decided or not is_new or least == most:
+    alone = head_start(race.pool.members[0])
+    if alone > FIRST_WAIT or race.problem.nonzeros <= SOON_NONZEROS:
+        wait_until(began + (alone if is_new else FIRST_WAIT))
+    if race.is_decided or not is_new or alone != _SHORT_HEAD_START:
         return
-    own = race.run_concurrently(lambda: own_seconds(program, member.info.capabilities))
-    alone = head_start(member, left, own)
     interior = next((one for one in race.methods if isinstance(one, HighsInteriorThread)), None)
-    wait_until(began + max(least, _PART_ALONE * alone))
-    if interior is None or interior.seconds_left < _SLOW * own:
-        wait_until(began + alone)
-    if interior is None:
+
+    def wait_while_sooner(seconds: float, until: float) -> None:
+        while interior in race.methods and interior.seconds_left < seconds and not race.is_decided:
+            if time.perf_counter() >= until:
+                break
+            wait_until(time.perf_counter() + _LOOK_SECONDS)
+
+    most = min(_LONG_HEAD_START, _PART_OF_LIMIT * race.run.time_left)
+    wait_while_sooner(LEAST_SECONDS, began + _MOST_ALONE * most)  # a prediction takes time as well
+    if race.is_decided:
         return
-    while interior in race.methods and interior.seconds_left < own and not race.is_decided:
-        if time.perf_counter() >= began + _MOST_ALONE * alone:
-            break
-        wait_until(time.perf_counter() + WAIT_SECONDS)
-    if interior in race.methods and not race.is_decided and has_hipo():
+    own = race.run_concurrently(lambda: own_seconds(program, race.pool.members[0].info.capabilities))
+    if any(isinstance(one, HighsMethod) for one in race.methods):  # in child processes, of which no more is known
+        wait_until(began + min(most, own))
+    wait_while_sooner(_SLOW * own, began + _MOST_ALONE * min(most, own))
+    if interior not in race.methods or race.is_decided or interior.seconds_left < _SLOW * own:
+        return
+    if has_hipo():
         interior.close()
-        crossover = partial(HighsMethod, race.problem, "ipm", tolerance, "yes", lambda: race.run.time_left)
-        race.methods.append(HighsInteriorThread(interior, crossover, tolerance, "hipo"))
-        wait_until(time.perf_counter() + alone)
+        crossover = partial(HighsMethod, race.problem, "ipm", race.options.tolerance, "yes", lambda: race.run.time_left)
+        race.methods.append(HighsInteriorThread(interior, crossover, race.options.tolerance, "hipo"))
+    elif host_cores() < _INTERIOR_CORES:
+        interior.here.pause_interior(_PAUSE * own)
 
 
 def _in_child(
@@ -187,13 +193,11 @@ def _in_child(
         return []
 
 
-def head_start(member: Member, time_left: float, own_seconds: float) -> float:
-    """Seconds from the start of HiGHS's simplex method to that of our methods, which are predicted to take so many."""
+def head_start(member: Member) -> float:
+    """Seconds from the start of HiGHS's simplex method until it is asked whether our methods begin."""
     if not member.info.capabilities.shares_host_cores or host_cores() >= _MANY_CORES:
         return FIRST_WAIT
-    if not _FEWEST_CORES <= host_cores() < _INTERIOR_CORES:
-        return _HEAD_START
-    return max(_LEAST_HEAD_START, min(own_seconds, _LONG_HEAD_START, _PART_OF_LIMIT * time_left))
+    return _SHORT_HEAD_START if host_cores() >= _FEWEST_CORES else _HEAD_START
 
 
 def presolve_patience(problem: LinearProgram, member: Member, time_left: float, raced: bool) -> float:

@@ -56,8 +56,10 @@ _RSLAB, _SUPERLU = _Library(3e-3, 6e9, 4, 3e-4), _Library(1e-3, 1e9, 1, 3e-4)  #
 _SOLUTIONS = 8  # with each factor
 _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
-_ITERATIONS, _ITERATION = 30, 0.015  # of an interior-point method, and seconds of one on a CPU beside its factor
-_DEVICE_ITERATION = 8e-3  # and on a GPU
+_ITERATIONS, _USUAL_ITERATIONS = 30, 20  # of an interior-point method: many, and as most programs need
+_ITERATION, _DEVICE_ITERATION = 0.015, 8e-3  # seconds of an iteration beside its factor: on a CPU, on a GPU
+LEAST_SECONDS = _USUAL_ITERATIONS * _ITERATION
+"""Of an interior-point method on a CPU, at least."""
 _COUNTED = 2e7  # products up to which the entries of A A^T are counted for a prediction
 _COUNTED_ROWS, _SURELY = 3_000, 2.0  # and rows, where a dense factor is that many times as fast on a CPU
 _CHILD = 8e-3  # seconds of a child process that factorises, by the factorizations
@@ -163,20 +165,24 @@ def _sparse_seconds(columns: Any) -> float:
 
 
 def own_seconds(program: LinearProgram, device: Capabilities) -> float:
-    """Of the interior-point method on a CPU in all, with its usual number of iterations."""
+    """Of the interior-point method on a CPU in all, with as many iterations as most need."""
     if not program.m or not program.nonzeros:
         return 0.0
     columns = sp.csc_array(program.A) if program.is_sparse else None
-    if columns is None or dense_is_faster(columns, device):
-        seconds = dense_seconds(program.m, device)
-    else:
+    seconds = dense_seconds(program.m, device)
+    if columns is not None and seconds > _CHILD and not dense_is_faster(columns, device):
         seconds = _sparse_seconds(columns)
-        if program.m <= _COUNTED_ROWS:
-            seconds = seconds if fills_in(columns) else min(seconds, _counted_seconds(columns))
-        elif not fills_in(columns) and 0.5 * _widest_level(program) ** 2 > _FILL * program.nonzeros:
+        if fills_in(columns):
+            kept = DenseColumns(columns).kept
+            if products_in(kept) <= _FILL * kept.nnz:
+                tree = _tree_of(kept)
+                seconds = max(seconds, _augmented_seconds(tree.multiplications, float(tree.counts.sum())))
+        elif program.m <= _COUNTED_ROWS:
+            seconds = min(seconds, _counted_seconds(columns))
+        elif 0.5 * _widest_level(program) ** 2 > _FILL * program.nonzeros:
             counted = _counted_seconds(columns)
             seconds = max(seconds, counted) if counted < math.inf else seconds
-    return _ITERATIONS * (_ITERATION + seconds)
+    return LEAST_SECONDS + _USUAL_ITERATIONS * seconds
 
 
 def _counted_seconds(columns: Any) -> float:
@@ -187,9 +193,13 @@ def _counted_seconds(columns: Any) -> float:
     kept = DenseColumns(columns).kept
     if products_in(kept) > _COUNTED:
         return math.inf
-    pattern = lower_pattern(kept)
-    tree = best_tree(pattern.indices, pattern.indptr)
+    tree = _tree_of(kept)
     return _CHILD + host_seconds(tree.multiplications, float(tree.counts.sum()), products_in(kept))
+
+
+def _tree_of(columns: Any) -> EliminationTree:
+    pattern = lower_pattern(columns)
+    return best_tree(pattern.indices, pattern.indptr)
 
 
 def is_out_of_reach(program: LinearProgram, device: Capabilities) -> bool:
