@@ -199,7 +199,8 @@ def _solved_list(
             family = Family.of([problems[index].to_dense() for index in indices])
             with owner.exclusive() as pool:
                 solved = solve_family(pool, family, chosen, owner.backend, report.within)
-            results |= {indices[place]: solved.result(place) for place in np.flatnonzero(solved.good).tolist()}
+            good = np.flatnonzero(solved.good)
+            results |= zip([indices[place] for place in good.tolist()], solved.results(good), strict=True)
             report.at(len(results))
             left = [indices[place] for place in np.flatnonzero(~solved.good).tolist()]
             makers = {index: functools.partial(problems.__getitem__, index) for index in left}

@@ -41,8 +41,9 @@ def test_families_have_the_optima_of_highs(owner, m, n, own):
     programs = family(m, 9, m, n, own)
     solved = solve_family(owner._open(), programs, Options(), "", lambda _: None)
     assert solved.good.all()
-    for place in range(0, 9, 2):
-        problem, result = programs.program(place), solved.result(place)
+    places = np.arange(0, 9, 2)
+    for place, result in zip(places.tolist(), solved.results(places), strict=True):
+        problem = programs.program(place)
         assert result.objective == pytest.approx(reference(problem), rel=1e-7, abs=1e-7)
         sign = -1.0 if problem.maximize else 1.0
         assert audit(problem, result.solution, sign * result.arrays["row_duals"]).error <= 1e-8

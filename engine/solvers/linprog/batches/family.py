@@ -52,16 +52,21 @@ class Family:
     def of(cls, problems: Sequence[LinearProgram]) -> Family:
         """Programs of one shape with dense matrices."""
         sign = np.array([-1.0 if problem.maximize else 1.0 for problem in problems])
-        names = "lower", "upper", "row_lower", "row_upper"
-        parts: dict[str, Any] = {name: np.stack([getattr(problem, name) for problem in problems]) for name in names}
+
+        def joined(name: str) -> Vector:  # in a tenth of the time that np.stack takes
+            return np.concatenate([getattr(problem, name) for problem in problems]).reshape(len(problems), -1)
+
         first = problems[0].A
         one = all(problem.A is first for problem in problems)
         return cls(
             A=np.asarray(first)[None] if one else _stacked([np.asarray(problem.A) for problem in problems]),
-            c=np.stack([problem.c for problem in problems]) * sign[:, None],
+            c=joined("c") * sign[:, None],
+            lower=joined("lower"),
+            upper=joined("upper"),
+            row_lower=joined("row_lower"),
+            row_upper=joined("row_upper"),
             offset=np.array([problem.offset for problem in problems]) * sign,
             sign=sign,
-            **parts,
         )
 
     @classmethod
@@ -182,13 +187,14 @@ class Family:
 
 def _stacked(matrices: Sequence[Vector]) -> Vector:
     """Matrices of one shape in one array."""
-    out = np.empty((len(matrices), *matrices[0].shape))
+    m, n = matrices[0].shape
+    out = np.empty((len(matrices) * m, n))
 
     def copy(here: slice) -> None:
-        np.stack(matrices[here], out=out[here])
+        np.concatenate(matrices[here], out=out[here.start * m : here.stop * m])
 
-    by_chunks(copy, len(matrices), matrices[0].size)
-    return out
+    by_chunks(copy, len(matrices), m * n)
+    return out.reshape(-1, m, n)
 
 
 def _largest(matrices: Vector) -> tuple[Vector, Vector]:

@@ -41,37 +41,37 @@ class Solved:
         audits = Audit(*(numbers,) * 5, rows.copy(), columns.copy(), numbers)
         return cls(family, columns, rows, audits, np.zeros(k, np.int32), np.zeros(k, bool), 0.0, 0, "", ())
 
-    def result(self, place: int) -> Result:
-        """One of the optima as a result of its own; ``seconds`` are those of all."""
-        audit, x, y = self.audits[place], self.x[place], self.y[place]
-        sign, iterations = float(self.family.sign[place]), int(self.iterations[place])
-        counters: dict[str, int | float] = {
-            "iterations": iterations,
-            "factorizations": iterations + 1,
+    def results(self, places: NDArray[np.int64]) -> list[Result]:
+        """Some of the optima as results of their own; ``seconds`` are those of all."""
+        audits, sign = self.audits, self.family.sign[places, None]
+        numbers = np.stack([sign[:, 0] * audits.primal[places], sign[:, 0] * audits.dual[places]])
+        errors = np.stack([audits.primal_infeasibility[places], audits.dual_infeasibility[places], audits.gap[places]])
+        duals, costs = sign * self.y[places], sign * audits.reduced_costs[places]
+        points = zip(self.x[places], duals, costs, audits.activities[places], strict=True)
+        common: dict[str, int | float] = {
             "refinements": 0,
             "device_bytes": self.device_bytes,
-            "rows": y.size,
-            "variables": x.size,
-            "primal_infeasibility": audit.primal_infeasibility,
-            "dual_infeasibility": audit.dual_infeasibility,
-            "relative_gap": audit.gap,
+            "rows": self.y.shape[1],
+            "variables": self.x.shape[1],
         }
-        return Result(
-            Status.OPTIMAL,
-            sign * audit.primal,
-            sign * audit.dual,
-            x,
-            seconds=self.seconds,
-            backend=self.backend,
-            devices=self.devices,
-            counters=counters,
-            arrays={
-                "row_duals": sign * y,
-                "reduced_costs": sign * audit.reduced_costs,
-                "activities": audit.activities,
-                "method": np.array("mpc, in a batch"),
-            },
-        )
+        method = np.array("mpc, in a batch")
+        return [
+            Result(
+                Status.OPTIMAL,
+                objective,
+                bound,
+                x,
+                seconds=self.seconds,
+                backend=self.backend,
+                devices=self.devices,
+                counters={"iterations": iterations, "factorizations": iterations + 1, **common}
+                | dict(zip(("primal_infeasibility", "dual_infeasibility", "relative_gap"), reached, strict=True)),
+                arrays={"row_duals": y, "reduced_costs": z, "activities": activities, "method": method},
+            )
+            for (objective, bound), reached, iterations, (x, y, z, activities) in zip(
+                numbers.T.tolist(), errors.T.tolist(), self.iterations[places].tolist(), points, strict=True
+            )
+        ]
 
 
 class FamilyResult(Displayed, Sequence[Result]):
@@ -122,7 +122,7 @@ class FamilyResult(Displayed, Sequence[Result]):
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = range(len(self))[index]
-        return self._others[place] if place in self._others else self._solved.result(place)
+        return self._others[place] if place in self._others else self._solved.results(np.array([place]))[0]
 
     def display(self) -> Display:
         """What is shown of it: how the programs ended, and their objectives and first variables."""
