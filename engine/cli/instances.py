@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import click
@@ -53,22 +54,22 @@ def demo(**arguments: Any) -> int:
     shown = sorted(paths, key=_bytes_of_kernels, reverse=True)  # what compiles longest begins first
     waiting, begun = iter(shown), dict[Path, _Demonstration]()
 
-    def begin_more(controls: Controls) -> None:
+    def begin_more(controls: Controls, stack: contextlib.ExitStack) -> None:
         while sum(not one.has_ended() for one in begun.values()) < host_cores():
             path = next(waiting, None)
             if path is None or controls.interrupted:
                 return
             with controls.starting():
                 begun[path] = _Demonstration(path, arguments)
+            stack.push(begun[path].close)
 
     with Controls() as controls, contextlib.ExitStack() as stack:
         for path in shown:
-            begin_more(controls)
+            begin_more(controls, stack)
             if path in begun:
-                stack.callback(begun[path].close)
                 begun[path].show(controls)
                 while not begun[path].has_ended(_POLL_SECONDS):
-                    begin_more(controls)
+                    begin_more(controls, stack)
     outcomes = [begun[path].outcome() if path in begun else Outcome(path.stem, None, None, "not run") for path in paths]
     tables.print_table(
         ("sample", "solver", "status", "objective", "known optimum", "seconds", ""),
@@ -136,11 +137,13 @@ class _Demonstration:
             result = None if self._run is None else self._run.outcome()
         return Outcome(self._name, self._problem, result, self._error)
 
-    def close(self) -> None:
+    def close(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if self._bar is not None:
             self._bar.close()
         if self._engine is not None:
-            self._engine.close()
+            self._engine.__exit__(kind, error, traceback)
 
 
 def _outcome_row(outcome: Outcome) -> tuple[str, ...]:

@@ -149,7 +149,9 @@ def add_sample(folder, name, content, settings=""):
     (folder / f"{name}.toml").write_text(f'problem = "{name}.txt"\n{settings}')
 
 
-def test_demo_solves_every_sample_and_checks_the_answers(quintet, sample_folder):
+@pytest.mark.parametrize("cores", [1, 2])
+def test_demo_solves_every_sample_and_checks_the_answers(quintet, sample_folder, monkeypatch, cores):
+    monkeypatch.setattr("engine.cli.instances.host_cores", lambda: cores)
     add_sample(sample_folder, "one", f"count 50 {counting.expected(50, seed=2)}", "seed = 2")
     add_sample(sample_folder, "two", "count 30", "[counting]\nstep = 1\n")
     code, output, errors = quintet("demo", "--backend", "opencl")
