@@ -108,3 +108,10 @@ def test_a_violated_row_of_huge_entries_fails_the_audit(kind):
     problem = LinearProgram([0.0, 0.0], A_ub=kind([[-1e200, 1e200]]), b_ub=[-1e19])
     assert AuditedPoint.of(problem, np.array([0.5, 0.6]), np.zeros(1)).audit.error > 0.1
     assert AuditedPoint.of(problem, np.array([1.0, 0.0]), np.zeros(1)).audit.error < 1e-9
+
+
+@pytest.mark.parametrize(("size", "side", "good"), [(1e22, 1.0, False), (1e10, 1.0, True), (1e19, 1e19, True)])
+def test_rounding_errors_of_huge_values_excuse_no_violation_of_small_sides(size, side, good):
+    problem = engine.LinearProgram([0.0, 0.0], A_eq=[[1.0, -1.0]], b_eq=[side], bounds=(None, None))
+    point = np.array([size + side, size]) * (1.0 + np.finfo(float).eps * np.array([1.0, 0.0]))
+    assert (audit(problem, point, np.zeros(1)).error <= 1e-6) == good

@@ -23,6 +23,8 @@ _ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative t
 _TINY = float(np.finfo(float).tiny)
 _CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
 _FAR = 1e-9  # what is further off, relative to the unit, is judged by what is added up too
+_REACH = 1e4  # times what the data suggest: what is added up beyond that excuses nothing, as it comes of cancellation
+_NEAR = 1e-3  # part of a value by which it may miss a bound, or side, that explains its size
 _EMPTY = 1e-9  # how far the sides of an empty row may be from zero, relative to their unit
 
 
@@ -114,7 +116,9 @@ def audit_programs(programs: Programs, x: Vector, y: Vector) -> Audit:
     A violation is judged twice, and the larger figure counts. First relative to a unit (1, or less for smaller data:
     :attr:`LinearProgram.units`) plus the size of what is added up in the row or column. Then without any unit: relative
     to the side and what is added up there, or, if that is less, by what its repair may change the objective. The second
-    figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny.
+    figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny. What is
+    added up counts as far as values like the active or broken sides, or duals like the costs, may explain it: values so
+    huge that any violation is less than their rounding errors are no solution.
     """
     low, high, lower, upper = programs.row_lower, programs.row_upper, programs.lower, programs.upper
     offset, costs = programs.offset, np.abs(programs.c)
@@ -143,8 +147,11 @@ def audit_programs(programs: Programs, x: Vector, y: Vector) -> Audit:
     def scales_of_columns(chosen: Indices) -> tuple[Vector, Vector]:
         return unit_of(programs.c[chosen]), _CLEAR * costs[chosen]
 
-    primal_errors = rows.worst(below, sides, scales_of_rows, columns, size)
-    dual_errors = columns.worst(column_wrong, costs, scales_of_columns, rows, size)
+    bounds = np.where(_is_near(x, lower) | _is_near(x, upper), np.abs(x), 0.0)
+    active = np.where(_is_near(activities, low) | _is_near(activities, high), np.abs(activities), 0.0)
+    active = np.where(below > 0.0, sides, active)
+    primal_errors = rows.worst(below, sides, scales_of_rows, columns, size, (active, bounds))
+    dual_errors = columns.worst(column_wrong, costs, scales_of_columns, rows, size, (costs, 0.0 * size[:, None]))
     outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
     if outside.any():
         primal_errors = np.maximum(primal_errors, _greatest(outside / (programs.sizes()[1] + np.abs(x))))
@@ -166,6 +173,14 @@ class _Lines:
         """The size of what is added up in the lines of some programs."""
         return term_sizes(_of(self.matrix, chosen), self.vectors[chosen])
 
+    def explained(self, chosen: Indices, reached: tuple[Vector, Vector]) -> Vector:
+        """What may be added up in the lines with values as large as those reached in lines, or, if they are 0, else."""
+        largest = np.atleast_2d(largest_entries(_of(self.matrix, chosen), -1))
+        in_lines, otherwise = (part[chosen] for part in reached)
+        values = _greatest(in_lines / np.where(largest > 0.0, largest, np.inf))
+        values = np.where(values > 0.0, values, _greatest(otherwise))[:, None]
+        return _REACH * largest * np.where(values > 0.0, values, 1.0)
+
     def worst(
         self,
         violations: Vector,
@@ -173,6 +188,7 @@ class _Lines:
         scales: Callable[[Indices], tuple[Vector, Vector]],
         others: _Lines,
         objectives: Vector,
+        reached: tuple[Vector, Vector],
     ) -> Vector:
         """The largest violation of each program; ``scales`` are the units, and violations that are clear."""
         found = _greatest(np.where(violations == 0.0, 0.0, violations / sizes))
@@ -183,7 +199,7 @@ class _Lines:
         by_unit = violations / (units + sizes)
         far, unclear = _greatest(by_unit)[:, None] > _FAR, violations > clear
         if far.any() or unclear.any():
-            added = self.added(chosen)
+            added = np.minimum(self.added(chosen), self.explained(chosen, reached))
             by_unit = np.where(far, violations / np.maximum(units + sizes, 1.0 + added), by_unit)
             by_line = np.where(unclear, violations / (sizes + added + 1e-300), 0.0)
             programs, lines = np.nonzero(unclear & (_greatest(by_line)[:, None] > _CLEAR))
@@ -196,6 +212,10 @@ class _Lines:
             by_unit = np.maximum(by_unit, by_line)
         found[chosen] = _greatest(by_unit)
         return found
+
+
+def _is_near(values: Vector, sides: Vector) -> NDArray[np.bool_]:
+    return np.abs(values - sides) <= _NEAR * np.abs(values)
 
 
 def _greatest(errors: Vector) -> Vector:
