@@ -23,7 +23,7 @@ _ZERO_OBJECTIVE = 1e-6  # and one smaller than this part of the unit, relative t
 _TINY = float(np.finfo(float).tiny)
 _CLEAR = 1e-10  # violations below this part of a row's side, or of a column's cost, are not looked at again
 _FAR = 1e-9  # what is further off, relative to the unit, is judged by what is added up too
-_REACH = 1e4  # times what the data suggest: what is added up beyond that excuses nothing, as it comes of cancellation
+_REACH = 1e2  # times what the data suggest: what is added up beyond that excuses nothing, as it comes of cancellation
 _NEAR = 1e-3  # part of a value by which it may miss a bound, or side, that explains its size
 _EMPTY = 1e-9  # how far the sides of an empty row may be from zero, relative to their unit
 
