@@ -64,7 +64,6 @@ MUTANTS = {
     "scores in an exchange": ("local", "wide_local", "0.5 * (form - log(", "0.5 * (0.0 - log("),
     "matrix after an exchange": ("local", "wide_local", "k] -= c;", "k] += c;"),
     "Jacobian of the latent normals": ("latent", "wide_scales", "(f64)row_count * t->stretch", "0.0 * t->stretch"),
-    "latent normals that stay": ("latent", "wide_scales", "latent[line] *= exp(", "latent[line] *= 1.0 + 0.0 * exp("),
     "normals of the prior": ("cg", "conjugate", "f64 sum = sqrt(prior[", "f64 sum = 2.0 * sqrt(prior["),
     "normals of the rows": ("cg", "sparse_rows", "(f64)sign * sqrt(drawn) * d", "2.0 * (f64)sign * sqrt(drawn) * d"),
     "size of the latent variables": ("cg", "polya_gamma", "return 0.25 * x;", "return 0.5 * x;"),

@@ -11,7 +11,7 @@ An iteration, for all chains at once:
 
 W, the length of the steps and their number are chosen during the warm-up and then kept. Where the settings say
 ``latent``, step 3 is a trajectory of the latent normals, or a move of sigma and tau, with beta integrated out, and
-needs none of them: see :class:`engine.solvers.gibbs.moves.wide.CollapsedMoves`.
+needs none of them: see :class:`engine.solvers.gibbs.moves.wide.WideMoves`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ..schema import MOST_STEPS, CheckpointState
 from .auxiliary import AuxiliaryMoves
 from .independence import IndependenceMoves, are_independent
 from .rescale import RescaleMoves, rescale_interval
-from .wide import CollapsedMoves
+from .wide import WideMoves
 
 STREAM_SCALES, STREAM_MOMENTUM, STREAM_TRAJECTORY, STREAM_LINES = 1, 10, 11, 12
 """Streams of random numbers; the scales and the lines take two each."""
@@ -71,7 +71,7 @@ class HamiltonianMoves:
         self.rescale = RescaleMoves(memory, rows, chains, settings, program, block, self._ends, self._sweep_all)
         self.adapting = self.averaging = False  # whether the length of steps is chosen, and curvatures added up
         self.averaged, self.steps = 0, FIRST_STEPS  # points whose curvature was added up; leapfrog steps
-        self.latent = CollapsedMoves(memory, rows, chains, matrices, settings) if settings.latent else None
+        self.latent = WideMoves(memory, rows, chains, matrices, settings) if settings.latent else None
         self.auxiliary = AuxiliaryMoves(memory, rows, chains, settings, self._margins)  # which the passes read
         renewed = not settings.latent and are_independent(q, settings.options)
         self.independence = IndependenceMoves(memory, rows, chains, settings) if renewed else None
@@ -316,7 +316,7 @@ class HamiltonianMoves:
         own_stream = self._settings.stream(STREAM_SCALES)
         self._launch(programs.scales.draw_scales, self._chains.count, programs.block, stream=own_stream, **own)
 
-    def _move_latent(self, latent: CollapsedMoves) -> None:
+    def _move_latent(self, latent: WideMoves) -> None:
         """The scales, those of the matrices being deviations of the prior here, then the latent normals and beta."""
         self._draw_scales(diagonal=self._no_diagonal)
         latent.move()

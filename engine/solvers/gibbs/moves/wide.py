@@ -1,6 +1,6 @@
 """Where X has more columns than rows: matrices of N x N instead of p x p.
 
-:class:`WideMoves` are the kernels ``gibbs`` and ``px``, :class:`CollapsedMoves` a part of the kernel ``hmc``.
+:class:`WideMoves` are the kernels ``gibbs`` and ``px``, and a part of the kernel ``hmc`` (:meth:`WideMoves.move`).
 
 A. Bhattacharya, A. Chakraborty, B. K. Mallick, "Fast sampling with Gaussian scale mixture priors in high-dimensional
 regression", Biometrika 103 (2016): exact; see ``kernels/gibbs/wide.mako``. Of a linear regression sigma and tau are
@@ -154,19 +154,28 @@ class WideMoves:
             self._iterate()
 
     def _iterate(self) -> None:
-        """Draw lambda and tau, then z, or sigma and tau once more, then beta by the factor of M."""
-        wide, chains, launch, stream = self._wide, self._chains, self._launch, self._settings.stream
-        launch(self._draw_scales, chains.count, self._rows.programs.long_block, stream=stream(STREAM_SCALES))
-        self._each(wide.spread_variance, chains.count * self._rows.layout.stride)
+        programs, stream = self._rows.programs, self._settings.stream(STREAM_SCALES)
+        self._launch(self._draw_scales, self._chains.count, programs.long_block, stream=stream)
+        self.move()
+
+    def move(self) -> None:
+        """Draw z, or sigma and tau once more, given lambda and tau, then beta by the factor of M."""
+        self._each(self._wide.spread_variance, self._variance.size)
         if self._collapsed:
             self._move_collapsed()
         else:
             self._draw_latent()
             self._make_products(self._matrix)
-            launch(self._rows.programs.wide_latent.add_identity, chains.count, self._rows.programs.block)
+            kernel = self._rows.programs.wide_latent.add_identity
+            self._launch(kernel, self._chains.count, self._rows.programs.block)
             self._factorise(self._matrix, self._status)
             self._algebra.solve_lower(self._matrix, self._solution)
         self._draw_coefficients()
+
+    def report(self, shards: Buffer) -> None:
+        """Let the chains' numbers have the log-likelihood of a pass of ``hmc``, whose sums are in ``shards``."""
+        block, width = self._rows.programs.block, self._rows.layout.width
+        self._launch(self._wide.report_wide, self._chains.count, block, shards=shards, width=width)
 
     def _move_collapsed(self) -> None:
         """Z or the variances of errors, then what moves with beta integrated out; leaves the factor of M."""
@@ -304,18 +313,3 @@ class WideMoves:
         self._device.release(vector)
         values: NDArray[np.float64] = self._device.get(self._margins)[0]
         return values
-
-
-class CollapsedMoves(WideMoves):
-    """What moves beta in the kernel ``hmc`` by matrices of N x N."""
-
-    def move(self) -> None:
-        """Draw beta given lambda and tau, and what is moved with beta integrated out."""
-        self._each(self._wide.spread_variance, self._variance.size)
-        self._move_collapsed()
-        self._draw_coefficients()
-
-    def report(self, shards: Buffer) -> None:
-        """Let the chains' numbers have the log-likelihood of a pass, whose sums are in ``shards``."""
-        block, width = self._rows.programs.block, self._rows.layout.width
-        self._launch(self._wide.report_wide, self._chains.count, block, shards=shards, width=width)
