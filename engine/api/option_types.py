@@ -3,6 +3,8 @@
 A name that is an option of several solvers has the types of all of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
