@@ -18,8 +18,9 @@ class Options(SolverOptions):
         "auto",
         description="mpc (Mehrotra's predictor-corrector with Gondzio's correctors), pdhg (restarted Halpern "
         "primal-dual hybrid gradient), pdas (the paper's primal-dual affine scaling), race (mpc and HiGHS at the "
-        "same time, and pdhg where factors would take minutes on a GPU; the first audited optimum wins), or auto: "
-        "HiGHS's simplex method for small programs, race for large sparse ones, mpc for others",
+        "same time, on a GPU pdhg too until mpc is ready, and longer where factors would take minutes; the first "
+        "audited optimum wins), or auto: HiGHS's simplex method for small programs, race for large sparse ones, mpc "
+        "for others",
     )
     linear_solver: LinearSolver = Field(
         "auto",

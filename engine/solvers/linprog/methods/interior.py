@@ -37,9 +37,9 @@ class InteriorMethod(Method):
         objective: Callable[[float], float],
         restored: tuple[dict[str, NDArray[Any]], CheckpointState] | None,
         initial: Point | None,
-        wait: Callable[[float], None] | None = None,
+        wait: Callable[[], None] | None = None,
     ) -> None:
-        """``objective`` is the user's; ``wait`` is called first, with seconds; the system is closed with the method."""
+        """``objective`` is the user's; ``wait`` is called first; the system is closed with the method."""
         self.name = "interior point"
         self.prepared, self.options = prepared, options
         self.history: list[list[float]] = []
@@ -47,7 +47,8 @@ class InteriorMethod(Method):
         self._system, self._objective = system, objective
         try:
             if wait is not None:
-                wait(system.linear_system.predicted_seconds())
+                system.linear_system.wait_for_host()
+                wait()
             self.method: InteriorPoint = new_method(system, prepared.standard.b, options)
             self._kept: tuple[dict[str, NDArray[Any]], dict[str, Any]] | None = None
             begin: Callable[[], None] | None = None

@@ -46,7 +46,8 @@ _HELPERS, _MORE_HELPERS = 1, 2  # children kept ready for HiGHS's interior-point
 _SHARED_NONZEROS = 5_000_000  # of a program that several devices share in PDHG
 _LONG_PRESOLVE = 100_000  # nonzeros of a program for whose dense factor a GPU does not wait for presolve
 _PRESOLVE_SECONDS, _LONGEST_PRESOLVE = 8e-6, 60.0  # for a nonzero, several times the common; and the most
-_PART_SOON, _PAUSE = 0.5, 0.005  # of the time that a race has taken: what is soon; seconds between two looks
+_TRIED_NONZEROS = 120_000  # of programs that PDHG is tried on: HiGHS has ended before it on those of 90 000 and fewer
+_PART_SOON, _PAUSE = 0.1, 0.005  # of the time that a race has taken: what is soon; seconds between two looks
 _MANY_CORES = 8  # cores from which methods on a device that computes on the host's cores need not wait for HiGHS
 
 
@@ -216,14 +217,14 @@ def presolve_patience(problem: LinearProgram, member: Member, time_left: float, 
 def tries_pdhg(race: Race) -> bool:
     """Whether PDHG begins on a GPU while the host presolves and analyses: not where a dense factor is ready as soon."""
     problem, capabilities = race.problem, race.pool.members[0].info.capabilities
-    sparse = problem.is_sparse and problem.nonzeros > SOON_NONZEROS
+    sparse = problem.is_sparse and problem.nonzeros > _TRIED_NONZEROS
     return not race.is_decided and sparse and capabilities.simt and not is_surely_dense(problem.m, capabilities)
 
 
-def leave_device_to_pdhg(race: Race, pdhg: PdhgMethod, seconds: float) -> None:
-    """Wait while PDHG is predicted to end before a method that takes so many seconds, or soon."""
+def leave_device_to_pdhg(race: Race, pdhg: PdhgMethod) -> None:
+    """Wait while PDHG is predicted to end soon."""
     now = time.perf_counter()
-    until = now + max(seconds, _PART_SOON * (now - race.began))
+    until = now + _PART_SOON * (now - race.began)
     while pdhg in race.methods and time.perf_counter() + pdhg.seconds_left < until:
         race.raise_if_ended()
         time.sleep(_PAUSE)

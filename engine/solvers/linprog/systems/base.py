@@ -44,9 +44,9 @@ class LinearSystem(Protocol):
     def statistics(self) -> FactorStatistics:
         """Counts so far; called from any thread."""
 
-    def predicted_seconds(self) -> float:
-        """Waits for what the host prepares on another thread; the seconds that the method will take from there on."""
-        return 0.0
+    def wait_for_host(self) -> None:
+        """Wait for what the host prepares on another thread; nothing by default."""
+        return
 
     def close(self) -> None:
         """End what is at work, and release everything; called from any thread."""

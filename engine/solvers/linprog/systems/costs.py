@@ -57,7 +57,7 @@ _SOLUTIONS = 8  # with each factor
 _HOST_ENTRY = 2.5e-9  # seconds of an entry of a factor in a solution on the host,
 _HOST_PRODUCT = 1.5e-9  # and of a product of two entries of a column when A Theta A^T is formed
 _ITERATIONS, _USUAL_ITERATIONS = 30, 20  # of an interior-point method: many, and as most programs need
-_ITERATION, _DEVICE_ITERATION = 0.015, 8e-3  # seconds of an iteration beside its factor: on a CPU, on a GPU
+_ITERATION = 0.015  # seconds of an iteration on a CPU beside its factor
 LEAST_SECONDS = _USUAL_ITERATIONS * _ITERATION
 """Of an interior-point method on a CPU, at least."""
 _COUNTED = 2e7  # products up to which the entries of A A^T are counted for a prediction
@@ -242,13 +242,6 @@ def augmented_is_faster(tree: EliminationTree, rows: int, device: Capabilities |
     """Whether the host is predicted to need less time for an augmented system than the device for a dense factor."""
     seconds = _augmented_seconds(tree.multiplications, float(tree.counts.sum()))
     return seconds <= (_MOST_ON_HOST if device is None else min(_MOST_ON_HOST, dense_seconds(rows, device)))
-
-
-def seconds_with_fronts(fronts: Fronts, plan: Plan, device: Capabilities) -> float:
-    """Of the interior-point method in all, by fronts on the device or by the host's factor."""
-    host = host_seconds(fronts.multiplications, fronts.nonzeros)
-    factor = min(_fronts_seconds(fronts, plan, device), host) if device.simt else host
-    return _ITERATIONS * (_DEVICE_ITERATION + factor)
 
 
 def fastest(fronts: Fronts, plan: Plan, device: Capabilities, dense_fits: bool) -> Choice:

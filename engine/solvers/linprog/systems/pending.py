@@ -26,7 +26,7 @@ from ..multifrontal.symbolic import Fronts, analyse
 from ..problem import sp
 from ..sparse.products import DenseColumns, lower_pattern
 from .base import DenseSystem, FactorStatistics, LinearSystem
-from .costs import augmented_is_faster, dense_for_a_while, fastest, seconds_with_fronts
+from .costs import augmented_is_faster, dense_for_a_while, fastest
 from .fronts import FrontSystem, fronts_bytes
 from .host import HostSystem
 
@@ -102,14 +102,10 @@ class PendingSystem(LinearSystem):
         return FactorStatistics() if present is None else present.statistics()
 
     @override
-    def predicted_seconds(self) -> float:
-        if self._analysis is None or self._present is not None:
-            return 0.0
-        with contextlib.suppress(Exception):  # it is raised again where the analysis is used
-            found = self._unless_closed(self._analysis)
-            if found.fronts is not None:
-                return seconds_with_fronts(*found.fronts[1:], self._info.capabilities)
-        return 0.0
+    def wait_for_host(self) -> None:
+        if self._analysis is not None and self._present is None:
+            with contextlib.suppress(Exception):  # it is raised again where the analysis is used
+                self._unless_closed(self._analysis)
 
     @override
     def close(self) -> None:
