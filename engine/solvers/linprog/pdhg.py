@@ -391,10 +391,10 @@ def line_groups(starts: NDArray[np.integer], block: int, groups: int) -> NDArray
         ends = np.searchsorted(work, np.linspace(0, work[-1], min(groups, max(1, lines)) + 1))
         first = np.unique(np.concatenate([[0], np.minimum(ends, lines), [lines]]))
         return first.astype(np.int32)
-    begins, most = [0], min(_GROUP_NONZEROS, max(block, int(starts[-1]) // (2 * groups)))  # all units are to have work
+    begins = [0]
     while begins[-1] < lines:
         begin = begins[-1]
-        end = int(np.searchsorted(starts, starts[begin] + most, side="right")) - 1
+        end = int(np.searchsorted(starts, starts[begin] + _GROUP_NONZEROS, side="right")) - 1
         begins.append(min(max(end, begin + 1), begin + block, lines))
     return np.array(begins if lines else [0, 0], np.int32)
 
