@@ -49,7 +49,7 @@ _SPARSE_FROM, _SPARSE_DENSITY = 1 << 22, 0.1  # values, and the largest share th
 _ROWS_AT_ONCE, _LINES_REPORTED = 4096, 16_384
 _LONGEST_WORD, _MOST_CATEGORIES = 1000, 1000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".data", ".dat", ".txt")
-_ENCODE = "encode = true makes a column of 0 and 1 of each of its words"
+_ENCODE = "encode = true (--encode) makes a column of 0 and 1 of each of its words"
 
 
 class RowError(ProblemError):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from engine.errors import ProblemError
 from engine.formats import knapsack as formats
 from engine.formats.source import read_head
+from engine.solvers import recognize
 from tests.support.examples import examples
 
 pytestmark = pytest.mark.smoke
@@ -57,16 +58,15 @@ def test_what_is_written_is_read_back(tmp_path_factory, format, items, capacity,
     profits, weights = (np.array(column, np.int64) for column in zip(*items, strict=True))
     formats.write(path, profits, weights, capacity, format, optimum=optimum)
     parsed = formats.read(path)
-    assert parsed.format == format
-    assert parsed.profits.tolist() == profits.tolist()
-    assert parsed.weights.tolist() == weights.tolist()
-    assert parsed.capacity == capacity
+    assert (parsed.format, parsed.capacity) == (format, capacity)
+    assert [parsed.profits.tolist(), parsed.weights.tolist()] == [profits.tolist(), weights.tolist()]
     assert parsed.optimum == (optimum if optimum and format == "pisinger-csv" else None)
 
 
 FAULTS = [
     # text, what the sentence says, the line
     ("", "the file is empty", 1),
+    ("profit,weight\n1,2\n", "a table of items says no capacity: give it as capacity (--capacity)", 1),
     ("abc\n", "the number of items must be an integer; got 'abc'", 1),
     ("3\n0 60 10\n1 100 20\n2 120 30\n", "the capacity is missing", 4),
     (f"1\n0 {2**63} 1\n50\n", f"the profit of item 0 must fit a 64-bit signed integer; got '{2**63}'", 2),
@@ -100,3 +100,12 @@ def test_only_knapsack_instances_are_recognized_among_all_public_data(shared_dat
     claimed = {path for path in files if formats.recognize(read_head(path, 4096)) is not None}
     instances = {path for path in files if path.suffix == ".kp" and "knapsack" in path.parts}
     assert claimed == instances | {path for path in files if path.parent.name in ("low-dimensional", "large_scale")}
+
+
+def test_a_table_of_items_is_read_by_its_titles_with_a_capacity(tmp_path):
+    (path := tmp_path / "items.csv").write_text('Weight;name;profit;count\n3;"a";1.5;2\n4;b;2;1\n')
+    problem = recognize(path).read(path, capacity=7)
+    assert (problem.weights.tolist(), problem.counts.tolist(), problem.capacity) == ([3, 4], [2, 1], 7)
+    assert problem.in_units(int(problem.profits[0])) == 1.5
+    with pytest.raises(ProblemError, match="column 'weight' must hold numbers; got 'x'"):
+        formats.parse(b"weight,profit\n1,1\nx,1\n", capacity=7)

@@ -207,7 +207,7 @@ def test_text_columns_are_encoded_where_that_is_asked_for(tmp_path, kind):
     else:
         arrow = package("pyarrow")
         importlib.import_module("pyarrow.parquet").write_table(arrow.table(columns), path)
-    with pytest.raises(ProblemError, match=r"column 'colour' holds text \('red'.*encode = true makes a column"):
+    with pytest.raises(ProblemError, match=r"column 'colour' holds text \('red'.*encode = true .--encode. makes"):
         engine.HorseshoeProbit.read(path)
     for problem in (
         engine.HorseshoeProbit.read(path, encode=True),

@@ -29,6 +29,7 @@ FILES = {
     "jooken.txt": "2\n0 5 3\n1 6 4\n7\n",
     "choice.txt": "mckp 4 10\n0 5 3\n0 6 4\n1 2 2\n1 7 6\n",
     "mknap.txt": "1\n3 2 0\n5 6 7\n1 2 3\n3 4 1\n4 5\n",
+    "items.csv": "profit,weight,count\n5,3,1\n6,4,2\n",
     "knap.csv": "k\nn 2\nc 4\nz 0\ntime 0\n1,5,2,0\n2,6,3,0\n-----\n",
 }
 

@@ -10,12 +10,15 @@ name              layout                                               used by
 ``capacity-last`` n, then n lines "profit weight", then capacity       copies of the Unicauca sets
 ``pisinger-csv``  blocks of "n N", "c C", "z Z", "time T" and n lines  Pisinger (2005), the ``knapPI`` files
                   "id,profit,weight,x", each ended by "-----"
+``table``         titles, among them profit, weight and perhaps count, spreadsheets; read only, with a capacity beside
+                  then a line an item; separated by , ; or tabs
 ================= ==================================================== ==========================================
 
-Every value is a decimal integer that fits 64 bits. Ids count up by one from 0 or from 1, so an item's position in the
-file is its index. Blank lines, spaces at the end of a line, Windows line ends, a byte-order mark and lines starting
-with ``#`` before the first number are all allowed. A ``pisinger-csv`` file may hold several instances, one block each.
-A ``unicauca`` file may end with one line of n zeros and ones (a solution, as the large-scale set has); it is not used.
+Every value is a decimal integer that fits 64 bits, but profits of a ``table`` may have decimals. Ids count up by one
+from 0 or from 1, so an item's position in the file is its index. Blank lines, spaces at the end of a line, Windows line
+ends, a byte-order mark and lines starting with ``#`` before the first number are all allowed. A ``pisinger-csv`` file
+may hold several instances, one block each. A ``unicauca`` file may end with one line of n zeros and ones (a solution,
+as the large-scale set has); it is not used.
 
 References
 ----------
@@ -34,8 +37,8 @@ from numpy.typing import ArrayLike
 
 from ...errors import ProblemError, nearest
 from ..instances import require_instance
-from ..source import read_bytes, write_text
-from . import pisinger, table
+from ..source import lines_of, read_bytes, write_text
+from . import pisinger, table, titled
 from .parsed import ParsedKnapsack
 from .words import Words, plain_text, rows_of
 
@@ -50,12 +53,19 @@ FORMATS: tuple[str, ...] = (*table.NAMES, pisinger.NAME)
 """Names of the formats, as :func:`read` reports them and :func:`write` takes them."""
 
 
-def read(path: str | Path, instance: int = 1) -> ParsedKnapsack:
-    return parse(read_bytes(path, "the knapsack file"), path, instance)
+def read(path: str | Path, instance: int = 1, capacity: int | None = None) -> ParsedKnapsack:
+    """Read a knapsack file of any of the known formats; a table of items needs a capacity, and only that takes one."""
+    return parse(read_bytes(path, "the knapsack file"), path, instance, capacity)
 
 
-def parse(data: bytes, path: str | Path | None = None, instance: int = 1) -> ParsedKnapsack:
+def parse(
+    data: bytes, path: str | Path | None = None, instance: int = 1, capacity: int | None = None
+) -> ParsedKnapsack:
     """Parse the content of a knapsack file; ``path`` is only for messages."""
+    if titled.titles(lines_of(data[:HEAD_BYTES].decode("utf-8-sig", "replace").lstrip() or "-")[0]):
+        return titled.parse(data.decode("utf-8-sig", "replace"), path, capacity)
+    if capacity is not None:
+        raise ProblemError("the file has a capacity of its own; capacity is for tables of items", path)
     text, first_line = plain_text(data, path)
     head = list(itertools.islice(rows_of(text, first_line), 2))
     if not head:
@@ -78,6 +88,8 @@ def recognize(head: str) -> str | None:
     lines = [line.strip() for line in lines]
     start = next((i for i, line in enumerate(lines) if line and not line.startswith("#")), len(lines))
     lines = [line for line in lines[start:] if line]
+    if lines and titled.titles(lines[0]):
+        return titled.NAME
     if len(lines) >= 2 and lines[1].split()[0] == "n":
         return pisinger.NAME if pisinger.recognize(lines) else None
     rows = [line.split() for line in lines]

@@ -21,10 +21,11 @@ from .constraints.problem import MultidimensionalKnapsack
 
 
 class ItemOptions(InstanceOption):
-    """For files that say nothing of how often an item may be taken."""
+    """For files that say nothing of how often an item may be taken, or of the capacity."""
 
     copies: int | None = Field(None, ge=1, description="how often each item may be taken; default: as the file says")
     unbounded: bool = Field(False, description="take each item as often as it fits")
+    capacity: int | None = Field(None, ge=0, description="the greatest weight, for a table of items, which has none")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -202,7 +203,14 @@ class Knapsack(ItemProblem):
         self.format = None
 
     @classmethod
-    def read(cls, path: str | Path, instance: int = 1, copies: int | None = None, unbounded: bool = False) -> Self:
+    def read(
+        cls,
+        path: str | Path,
+        instance: int = 1,
+        copies: int | None = None,
+        unbounded: bool = False,
+        capacity: int | None = None,
+    ) -> Self:
         """Read an instance file of any format of :mod:`engine.formats.knapsack`.
 
         Parameters
@@ -214,6 +222,8 @@ class Knapsack(ItemProblem):
             How often each item may be taken; by default as the file says (once, except in ``bounded``).
         unbounded : bool
             Take each item as often as it fits.
+        capacity : int, optional
+            Greatest weight of a solution, for a table with the titles profit and weight; other files have their own.
 
         Raises
         ------
@@ -224,7 +234,7 @@ class Knapsack(ItemProblem):
         if copies is not None and (unbounded or copies < 1):
             given = "unbounded as well" if unbounded else str(copies)
             raise ProblemError(f"copies must be at least 1, and not be given for an unbounded problem; got {given}")
-        parsed = formats.read(path, instance)
+        parsed = formats.read(path, instance, capacity)
         name = instance_name(path, instance, parsed.instances)
         problem = cls.__new__(cls)
         origin = Origin(path, parsed.lines, parsed.capacity_line)
