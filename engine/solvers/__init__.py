@@ -3,8 +3,6 @@
 A package here is a solver if it defines ``SOLVER``, an instance of :class:`engine.base.solver.Solver`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -18,8 +18,6 @@ Munetomo, Akama, *Theoretical and empirical analysis of a GPU based parallel Bay
 - rules before a run: ``validate``; checkpoints: ``checkpoint``; results and history: ``record``, ``schema``
 """
 
-from __future__ import annotations
-
 from ...base.division import Division
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE

@@ -1,7 +1,5 @@
 """The results of problems by their own names: what their solutions mean."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How devices share a population: nodes to learn and offspring to sample, by how fast each device was before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

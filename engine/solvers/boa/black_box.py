@@ -1,7 +1,5 @@
 """Solving one problem that is known by its values only: the population pyramid as a run of the solver."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writing a run's state to its folder, reading it, and checking what was read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

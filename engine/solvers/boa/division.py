@@ -3,8 +3,6 @@
 The state of an island travels with each task, so that any worker can continue it, with the trajectory of one machine.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The linkage tree of good strings: which genes they treat alike."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """How to run the Bayesian optimization algorithm."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, Self

@@ -1,7 +1,5 @@
 """The problem class: a function of bit strings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Problems that are known by their tables, by their own names: thin classes over :class:`engine.BOA`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -16,8 +16,6 @@ many search.
 A string is an int while it is searched with, bit i of it gene i: a flip or a mixture is one operation on all words.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

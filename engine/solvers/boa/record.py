@@ -1,7 +1,5 @@
 """What is known of a run so far, over all its populations: reported live, kept in checkpoints, and made the result."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

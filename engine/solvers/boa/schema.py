@@ -1,7 +1,5 @@
 """What results and checkpoints of the BOA solver contain."""
 
-from __future__ import annotations
-
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from ...base.schema import ArraySpec, CheckpointSpec, ColumnSpec, CounterSpec, Schema

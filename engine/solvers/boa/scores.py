@@ -5,8 +5,6 @@ and ``b`` count the individuals with the gene at 0 and at 1: Cooper and Herskovi
 of probabilistic networks from data", Machine Learning 9 (1992) 309-347.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Solving one problem: populations one after the other, checkpoints, the answer."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What can be decided and checked before a device is opened: sizes, memory, and how each device counts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -20,8 +20,6 @@ Around it:
 - draws, R-hat and the result: ``draws/store.py``, ``draws/diagnostics.py``, ``posterior.py``
 """
 
-from __future__ import annotations
-
 from ...base.division import Division
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE

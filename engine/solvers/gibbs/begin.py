@@ -1,7 +1,5 @@
 """The start of a run: the mode, the directions of slow movement, the first chains; or a checkpoint."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import replace

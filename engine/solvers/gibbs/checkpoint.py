@@ -1,7 +1,5 @@
 """What is known of a run so far, and how a run folder keeps it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 

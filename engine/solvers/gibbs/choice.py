@@ -1,7 +1,5 @@
 """What ``kernel = auto`` stands for: ``hmc``, or with very many columns what is predicted to cost least."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What users give a regression, checked: features, target, weights, offset, and which columns are penalized."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

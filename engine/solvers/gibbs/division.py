@@ -5,8 +5,6 @@ has a group of chains: four, as many as share a pass over X on a GPU, or fewer o
 Groups go ahead of each other up to the next but one check of convergence; draws are taken in when all groups have them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The likelihoods of a row given its margin; ``kernels/gibbs/likelihoods.mako`` has the same formulas."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How to sample a horseshoe probit regression."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 

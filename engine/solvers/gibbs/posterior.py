@@ -1,7 +1,5 @@
 """The result of the sampler: the posterior from the kept draws, in numbers and as a table."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What the draws of a regression say of rows: the log-likelihood of each, and targets drawn anew."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ beta_j | lambda_j, tau ~ N(0, (lambda_j tau)^2), tau ~ C+(0, A); the priors diff
 kernels have their densities with lambda_j integrated out in ``kernels/gibbs/priors.mako``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The problem classes: a target and the features it may depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """What a run says: of the data, columns by name and what they do to the posterior; of the draws, as events."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What results and checkpoints of the sampler contain."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Sampling one posterior: warm-up, draws, checks of convergence, events, checkpoints, the result."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The rules that join problem, options and devices; what the iterations of a run need to know follows from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Checkpoints of the knapsack solver: what they hold, and the audit of those that are read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ are dominated, or whose linear bound does not exceed the incumbent, are dropped.
 optimal, and only the items of the core were looked at.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import NamedTuple

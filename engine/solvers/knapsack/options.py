@@ -1,7 +1,5 @@
 """How to solve a knapsack problem."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

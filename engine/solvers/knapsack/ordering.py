@@ -4,8 +4,6 @@ Many items of few different profits and weights are common. Sorting them would t
 table is begun: only their different pairs are compared, and the items are sorted by the places of their pairs.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Before any dynamic program: trivial cases, bounds, good solutions, and items that bounds decide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

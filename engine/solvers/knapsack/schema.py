@@ -1,7 +1,5 @@
 """What results and checkpoints of the knapsack solver contain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

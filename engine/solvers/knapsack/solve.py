@@ -1,7 +1,5 @@
 """Solving one knapsack problem: bounds, a core search, the table that suits it, and the audit of the answer."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

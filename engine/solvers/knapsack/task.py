@@ -1,7 +1,5 @@
 """What every table of a run is given, and the end of a run that must not begin to compile."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is checked before a device is opened, and which table solves what bounds leave."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

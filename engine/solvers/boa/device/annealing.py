@@ -1,7 +1,5 @@
 """What simulated annealing on a device reads: classes of genes without couplings, a schedule, and quantiles."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Evaluation of individuals on one device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ....devices import Buffer, Launcher

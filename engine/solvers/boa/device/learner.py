@@ -1,7 +1,5 @@
 """Learning the network: greedy choice of each node's parents by counts of the selected individuals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ....devices import Launcher

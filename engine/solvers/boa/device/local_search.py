@@ -3,8 +3,6 @@
 The gain of a gene is what flipping it adds to the key; in a quadratic form a flip changes those of its neighbours.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable

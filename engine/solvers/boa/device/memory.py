@@ -1,7 +1,5 @@
 """What a population and its learning take of a device's memory."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ....devices import Buffer, Device

@@ -1,7 +1,5 @@
 """Partition crossover on a device: local optima exchange the parts in which they differ, where that is better."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ....devices import Buffer, Launcher

@@ -1,7 +1,5 @@
 """Work in several launches, so that a run ends soon after it is to end, where one launch would take long."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

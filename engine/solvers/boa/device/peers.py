@@ -3,8 +3,6 @@
 Before an exchange each device waits for its own work, so a failure shows before another device reads what it has left.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field

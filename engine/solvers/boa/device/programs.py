@@ -1,7 +1,5 @@
 """The programs of the BOA solver: their templates, constants and launch shapes for a device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal

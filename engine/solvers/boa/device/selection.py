@@ -1,7 +1,5 @@
 """Which individuals are learned from, which are replaced, and which migrate."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ....devices import Buffer, Launcher

@@ -1,7 +1,5 @@
 """Binary sequences of low autocorrelation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Formulas in conjunctive normal form as sums of tables, one for each clause."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Every fitness here gives *keys*: 64-bit integers to maximise. A value in the use
 sign turned where the user minimises. Whole numbers make ties and trajectories the same on every device.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable

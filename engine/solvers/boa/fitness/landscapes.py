@@ -1,7 +1,5 @@
 """Random NK landscapes and spin glasses, and exact optima of functions with such structure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ with two edges a vertex, six in seven vertices go. Source: F. Barahona, M. Gröt
 Research 36 (1988) 493-513; for three neighbours the star-triangle relation of the Ising model.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions given by tables over few genes each, and the named problems that have this form."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence

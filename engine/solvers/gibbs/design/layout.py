@@ -1,7 +1,5 @@
 """How rows and columns are laid out, the same for any number of devices: strips of rows, eight shards of strips."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Combinations of columns that separate the classes, so that only the prior bounds them; modes that chains missed."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The state of the chains on a device, the settings of their iterations, and the copies of draws to the host."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

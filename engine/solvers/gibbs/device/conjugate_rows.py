@@ -1,7 +1,5 @@
 """One device's rows of a dense design for the kernel ``cg``: passes with vectors of float64."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ With several devices, only large matrices are divided: each chain's is factorise
 it solved for to the others. Small ones are factorised by every device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol

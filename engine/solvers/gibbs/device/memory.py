@@ -1,7 +1,5 @@
 """Memory: what a run takes on a device, checked before any is opened."""
 
-from __future__ import annotations
-
 from ....devices import DeviceInfo
 from ....devices.info import bytes_text
 from ....errors import OptionError, OutOfDeviceMemory

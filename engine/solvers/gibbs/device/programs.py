@@ -1,7 +1,5 @@
 """The programs of the Gibbs sampler: the shapes in which devices run the kernels, the constants of the templates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args

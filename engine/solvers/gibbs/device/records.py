@@ -1,7 +1,5 @@
 """The state on a device that has names: of a chain, the controller of the steps, a trial of scales, a likelihood."""
 
-from __future__ import annotations
-
 from ....devices import Record
 from ..families import AUXILIARY
 

@@ -1,7 +1,5 @@
 """One device's rows of the design and the passes over them; sums over rows are combined with those of other devices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

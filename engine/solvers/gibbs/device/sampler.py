@@ -1,7 +1,5 @@
 """The workers of a run together: what the coordinator asks of all devices."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable

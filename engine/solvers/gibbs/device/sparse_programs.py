@@ -1,7 +1,5 @@
 """The programs of passes over a sparse design, and the number of work-items that share a row or a column of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 

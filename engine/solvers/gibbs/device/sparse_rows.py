@@ -3,8 +3,6 @@
 Neither the centres nor the scales of the columns fill the design in; see ``kernels/gibbs/sparse.mako``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -4,8 +4,6 @@ Everything runs on the device's thread. With several devices each has some of th
 beta; sums over rows are exchanged, and every device repeats what follows from them, with the same random numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ of MCMC", Bayesian Analysis 16 (2021); the sum of autocorrelations is cut by
 C. Geyer's initial monotone sequence (1992).
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable

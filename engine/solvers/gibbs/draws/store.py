@@ -1,7 +1,5 @@
 """What is kept of the draws on the host: moments of every one, and as many draws as fit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """From the kept draws to the posterior that a run returns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

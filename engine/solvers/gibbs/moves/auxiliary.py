@@ -1,7 +1,5 @@
 """Moves of the family's own parameters: sixteen points compete, see ``kernels/gibbs/auxiliary.mako``."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ No matrix of the size of X'X is made, so p may be large. The latent variables ar
 (2013) for logit, and of Albert and Chib (1993) for probit; see ``kernels/gibbs/conjugate.mako``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ W, the length of the steps and their number are chosen during the warm-up and th
 needs none of them: see :class:`engine.solvers.gibbs.moves.wide.WideMoves`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

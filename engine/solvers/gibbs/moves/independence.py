@@ -1,7 +1,5 @@
 """Many coefficients, and tau, drawn anew at once as if columns were orthogonal: ``kernels/gibbs/independence.mako``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

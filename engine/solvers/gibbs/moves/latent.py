@@ -3,8 +3,6 @@
 Albert and Chib (1993); the expansion is that of Liu and Wu (1999) under the proper prior of beta.
 """
 
-from __future__ import annotations
-
 from ....devices import Launcher
 from ....devices.graph import Recordings
 from ....numerics.memory import Memory

@@ -1,7 +1,5 @@
 """lambda of the most promising columns, with beta integrated out, beside wide X: ``kernels/gibbs/wide_local.mako``."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

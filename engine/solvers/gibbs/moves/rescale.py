@@ -1,7 +1,5 @@
 """Moves of tau and coefficients times a common factor, with lambda integrated out, on the margins X beta."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

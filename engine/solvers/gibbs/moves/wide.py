@@ -8,8 +8,6 @@ moved with beta integrated out. So are z and tau of a probit regression by ``hmc
 columns.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

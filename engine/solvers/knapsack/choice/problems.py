@@ -1,7 +1,5 @@
 """The multiple-choice knapsack problem, and what other problems of sets of items share with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Solving a problem in stages: bounds on the host, then a table on one device, then the audit."""
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The knapsack problem with any number of constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self

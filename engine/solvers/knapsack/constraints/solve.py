@@ -1,7 +1,5 @@
 """Solving a knapsack with several constraints: reduction, branch and bound on a device, a table or HiGHS, the audit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import replace

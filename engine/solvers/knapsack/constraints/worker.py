@@ -1,7 +1,5 @@
 """The kernel of the branch and bound on one device, and what of its state the host reads and writes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -13,8 +13,6 @@ level costs half of the first whatever the weights are, so all costs twice the f
 The first is taken where it is the cheaper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """How the devices of a pool share the dynamic program, planned without them: slices, stretches, parts of rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

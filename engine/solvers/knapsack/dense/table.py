@@ -1,7 +1,5 @@
 """The dense table of one run: its plan of memory, its rows, its items, and what a resumed run starts from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """One device's part of the dynamic program, on its own thread: two rows, a store of kept rows, and slices."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ from standard input and writes pickled messages to standard output: ``("solution
 ``("end", {"x": ..., "bound": ..., "status": ...})``.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import runpy

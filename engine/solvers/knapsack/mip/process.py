@@ -1,7 +1,5 @@
 """HiGHS's branch and bound on a problem of some constraints: started, watched, and ended when the run has to end."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import pickle

@@ -1,7 +1,5 @@
 """The memory of a sparse table on one device: two tables in turn, candidates, decisions, and how they grow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

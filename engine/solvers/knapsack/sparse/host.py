@@ -1,7 +1,5 @@
 """What the host's memory holds of a sparse table that is too large for the devices: decisions, and tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

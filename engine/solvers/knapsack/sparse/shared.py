@@ -4,8 +4,6 @@ Before an item each device receives the tiles of the others that its range of th
 move when the devices' numbers of tiles differ much: a tile then simply is made by another device.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The sparse table of one run: its passes, the items of the best solution, checkpoints, a device that fails."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
