@@ -18,8 +18,6 @@ The paper's steps with its sections, and where each stands (templates are in ``k
 - first solutions: ``heuristics/``; the run from there to the audit: :mod:`.solve`, :mod:`.checkpoint`
 """
 
-from __future__ import annotations
-
 from ...base.division import Division
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE

@@ -1,7 +1,5 @@
 """Checkpoints of a search: what is written, and the audit of what is read."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

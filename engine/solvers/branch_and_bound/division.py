@@ -1,7 +1,5 @@
 """A search divided among a cluster's workers: batches of intervals, of known numbers of leaves, out and back."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections import Counter, deque

@@ -1,7 +1,5 @@
 """How large a search will be, before it: nodes by stochastic enumeration, seconds at the node rate of these devices."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

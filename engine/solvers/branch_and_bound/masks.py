@@ -1,7 +1,5 @@
 """Sets of items as kernels hold them, item i at bit i, in a last axis of words: 32 bits, or 1, 2, 4, 8 or 16 of 64."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

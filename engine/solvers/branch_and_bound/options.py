@@ -1,7 +1,5 @@
 """How to search a permutation tree; one options model for each problem class."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What results and checkpoints of branch and bound contain."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt

@@ -1,7 +1,5 @@
 """Solving one permutation problem: the first solution, the search over the pool, the audit."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every rule that joins problem, options and devices, checked before a device is opened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

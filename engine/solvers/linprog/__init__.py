@@ -17,8 +17,6 @@ After Saigal (1994); Egidi and Maponi, *A Sherman-Morrison approach to the solut
 Math. 189 (2006); Mehrotra (1992); Gondzio (1996); Lu and Yang, *Restarted Halpern PDHG for linear programming* (2024).
 """
 
-from __future__ import annotations
-
 from ...base.solver import Generator, LazyImport, MetricSpec, Reproduction, Solver
 from ...util.paths import PACKAGE
 from .options import Options

@@ -1,7 +1,5 @@
 """The arguments of a linear program, converted to arrays and checked."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Checkpoints of linear programs: what the methods save, and the checks of what is restored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Integers of a solution are exact, and rows and bounds hold, as audited on the ho
 solution although the relaxation has one, are what HiGHS says.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

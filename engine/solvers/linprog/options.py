@@ -1,7 +1,5 @@
 """How to solve a linear program."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

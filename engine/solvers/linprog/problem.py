@@ -1,7 +1,5 @@
 """Linear programs: minimize a linear objective subject to linear inequalities, equalities and bounds."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """All kernels of this solver, as a device may ask for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

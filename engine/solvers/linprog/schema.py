@@ -1,7 +1,5 @@
 """What results and checkpoints of linear programs contain."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt

@@ -1,7 +1,5 @@
 """Solving one linear program: presolve, the methods at work, certificates, the audit."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

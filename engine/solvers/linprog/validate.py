@@ -1,7 +1,5 @@
 """The rules that join a linear program, the options and the devices; which method and presolve a program gets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

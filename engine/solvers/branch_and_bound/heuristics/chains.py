@@ -1,7 +1,5 @@
 """Schedules by iterated greedy search: the chains of one device, turn by turn."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Iterated greedy search on one device: many chains, step by step."""
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """First solutions, and runs that improve a schedule on all devices: for more jobs than trees take."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

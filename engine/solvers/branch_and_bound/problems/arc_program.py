@@ -1,7 +1,5 @@
 """Linear programs over arcs, solved again by HiGHS's dual simplex method after rows were added."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

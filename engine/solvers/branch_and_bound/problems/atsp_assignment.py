@@ -1,7 +1,5 @@
 """The asymmetric TSP under the assignment bound, with an arborescence and multipliers of subtour constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Packings of cycles of three items: an order goes against an arc of each; the best is a linear program's dual."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

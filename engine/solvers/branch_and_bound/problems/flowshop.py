@@ -1,7 +1,5 @@
 """The permutation flowshop problem with makespan: in which order jobs pass all machines to be done soonest."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Taillard's flowshops (``ta056``) and those of Vallada, Ruiz and Framinan: seeds, and bounds with their sources."""
 
-from __future__ import annotations
-
 import csv
 import functools
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Linear assignment problems as bounds: the reference of ``kernels/branch_and_bound/linear_assignment.mako``."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

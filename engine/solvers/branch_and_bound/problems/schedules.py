@@ -1,7 +1,5 @@
 """Permutation flowshops with other rules than the makespan: total flow time, blocking, and no waiting."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path

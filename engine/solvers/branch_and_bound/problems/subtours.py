@@ -1,7 +1,5 @@
 """Multipliers of subtour constraints: duals of the linear program over assignments that leave every set of cities."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The file of a proof: a JSON document with the instance, the answer, the counts of the search, and a digest of all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checking a proof file: everything that can be computed again, and a sample of what cannot."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

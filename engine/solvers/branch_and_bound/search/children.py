@@ -1,7 +1,5 @@
 """Variant ``pte_peb``: the children of all selected nodes, listed by a prefix sum and bounded in parallel."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ....numerics.scan import Scanner

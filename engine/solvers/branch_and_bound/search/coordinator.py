@@ -6,8 +6,6 @@ bound on their leaves; the least is proved. If a device fails, the search return
 intervals were known (the beginning, a checkpoint, or a restore point in between).
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The bound that a search has proved so far: the least bound of open nodes, refined best first from the root."""
 
-from __future__ import annotations
-
 import heapq
 import time
 from dataclasses import dataclass

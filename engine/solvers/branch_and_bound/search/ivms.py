@@ -1,7 +1,5 @@
 """The IVMs of one device, on its thread: where they are kept, the kernels that work on all of them, what they give."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -1,7 +1,5 @@
 """What a device is given for one turn of searching, and what it reports after it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

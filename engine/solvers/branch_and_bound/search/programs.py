@@ -1,7 +1,5 @@
 """The programs of branch and bound: their constants, and the shapes in which a device runs them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

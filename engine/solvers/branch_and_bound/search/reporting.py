@@ -1,7 +1,5 @@
 """The report of a search to its run: figures of every device, the estimate, and the proven bound."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

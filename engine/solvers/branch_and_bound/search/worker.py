@@ -1,7 +1,5 @@
 """One device's part of a search, turn by turn on its thread: how long its slices are, and which variant searches."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import time

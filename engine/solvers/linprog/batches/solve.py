@@ -1,7 +1,5 @@
 """A family of small dense programs, distributed over the devices of a pool, with its audits."""
 
-from __future__ import annotations
-
 import queue
 import time
 from collections.abc import Callable, Iterator, Mapping

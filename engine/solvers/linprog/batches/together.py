@@ -1,7 +1,5 @@
 """Many small dense linear programs on a device, each solved by one work-group: the kernel ``linprog/together``."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ For sides that differ by many powers of ten. After Curtis and Reid, *On the auto
 elimination*, J. Inst. Maths Applics 10 (1972), with the sides, bounds and costs as further entries.
 """
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The scaling of the primal-dual hybrid gradient method, and the way back."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

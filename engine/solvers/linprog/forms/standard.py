@@ -4,8 +4,6 @@ Equilibrated as by Ruiz, *A scaling algorithm to equilibrate both rows and colum
 RAL-TR-2001-034, by powers of two, so that no digit is lost.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Linear programs as HiGHS takes them, and the scaling of badly scaled ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HiGHS in threads of this process. Its calls release the interpreter's lock; not all of them can be stopped."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import queue

@@ -1,7 +1,5 @@
 """An interior-point method on a pool: its shards, its linear system, its slices."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal

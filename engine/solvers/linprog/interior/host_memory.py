@@ -1,7 +1,5 @@
 """A single program on a device whose memory is the host's: dense products and factors by BLAS and LAPACK."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

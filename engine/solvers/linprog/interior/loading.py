@@ -1,7 +1,5 @@
 """Seconds of phases, and apart from them those in which kernels are built or loaded, which only a first solve takes."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import time

@@ -1,7 +1,5 @@
 """The memory that an interior-point method takes on its devices."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -11,8 +11,6 @@ R. Saigal, "On the primal-dual affine scaling method", University of Michigan TR
 affine scaling on GPUs*.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Literal

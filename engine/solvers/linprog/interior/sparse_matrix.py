@@ -1,7 +1,5 @@
 """A sparse A on a device, by rows and by columns: its products, and A D A^T as a dense matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """HiGHS before anything else is started: it solves many programs sooner than devices are opened."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the solver's loop needs of a method that takes part in a race, and what a method returns to it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """The interior-point method in a race."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from concurrent.futures import wait

@@ -1,7 +1,5 @@
 """The primal-dual hybrid gradient method in a race."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

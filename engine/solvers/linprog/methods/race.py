@@ -1,7 +1,5 @@
 """Runs several methods concurrently: updates are audited as they arrive, and methods that have lost are cancelled."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

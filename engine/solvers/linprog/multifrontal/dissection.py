@@ -1,7 +1,5 @@
 """METIS's order by a child process, which can be ended at any time."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator

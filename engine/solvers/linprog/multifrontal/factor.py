@@ -1,7 +1,5 @@
 """A sparse Cholesky factor of ``A diag(theta) A^T`` on a device: the kernels of ``linprog/fronts``."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any

@@ -8,8 +8,6 @@ J. Optim. 5 (1995)):
     [ A_S^T               -Theta_S^-1 ] [ v  ] = [ 0 ]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

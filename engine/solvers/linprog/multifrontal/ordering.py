@@ -4,8 +4,6 @@ Counts of columns: Gilbert, Ng and Peyton, "An efficient algorithm to compute ro
 factorization", SIAM J. Matrix Anal. Appl. 15 (1994), evaluated for all entries at a time.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fill-reducing orders by installed libraries; imports nothing of this package, since a child process loads it."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import warnings

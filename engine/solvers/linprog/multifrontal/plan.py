@@ -1,7 +1,5 @@
 """What a multifrontal factorization takes on a device: where fronts are kept, and which groups of a launch do what."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ See Liu, "The multifrontal method for sparse matrix solution: theory and practic
 and Grimes, "The influence of relaxed supernode partitions on the multifrontal method", ACM TOMS 15 (1989).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sparse factors by installed libraries; imports nothing of this package, since a child process loads it."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 from abc import ABC, abstractmethod

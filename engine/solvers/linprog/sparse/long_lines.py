@@ -1,7 +1,5 @@
 """Long rows and columns of a sparse matrix in chunks, so that many groups of a device add up one of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predicted seconds of each linear system; rates are multiplications a second, of an H200, its host and an EPYC."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Columns with many entries come in by the Sherman-Morrison-Woodbury formula, or as unknowns of the augmented system.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

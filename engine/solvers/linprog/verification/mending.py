@@ -4,8 +4,6 @@ HiGHS's postsolve is made for vertices. Of an inner point it sets some duals of 
 their bounds, whose reduced costs are not zero then, show which.
 """
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

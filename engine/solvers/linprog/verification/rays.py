@@ -1,7 +1,5 @@
 """Certificates that a linear program has no optimum: checks of rays, and rays improved by least squares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

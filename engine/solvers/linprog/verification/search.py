@@ -1,7 +1,5 @@
 """Proofs that a linear program has no optimum, found by other programs and checked against the one that was given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

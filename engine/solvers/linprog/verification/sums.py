@@ -3,8 +3,6 @@
 Ogita, Rump, Oishi, *Accurate sum and dot product*, SIAM J. Sci. Comput. 26 (2005); dense blocks have 32 columns.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

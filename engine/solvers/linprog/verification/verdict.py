@@ -1,7 +1,5 @@
 """The best audited point of a program so far, or the proof that there is no optimum."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

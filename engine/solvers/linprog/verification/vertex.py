@@ -1,7 +1,5 @@
 """Vertices: HiGHS's crossover from an optimal point, audited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
