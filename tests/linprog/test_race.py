@@ -305,19 +305,20 @@ def test_lost_duals_are_found_again_from_the_values(kind):
 @pytest.mark.parametrize(("cores", "until"), [(1, 1.0), (2, 0.1), (4, 0.1), (8, 0.0)])
 def test_few_cores_are_left_to_highs_and_others_are_not_kept_waiting(monkeypatch, cores, until):
     """Of a program that HiGHS cannot have solved in its first moments."""
-    waited = [0.0]
-    shares = SimpleNamespace(shares_host_cores=True)
-    member = SimpleNamespace(info=SimpleNamespace(capabilities=shares))
+    waited, paused, interior = [0.0], [], object.__new__(start.HighsInteriorThread)
+    interior._child, interior.here = None, SimpleNamespace(interior_left=math.inf, pause_interior=paused.append)
+    member = SimpleNamespace(info=SimpleNamespace(capabilities=SimpleNamespace(shares_host_cores=True)))
     raced = SimpleNamespace(
         pool=SimpleNamespace(members=[member]),
         run=SimpleNamespace(time_left=np.inf),
         options=Options(),
         problem=SimpleNamespace(nonzeros=start.SOON_NONZEROS + 1),
-        methods=[],
+        methods=[interior],
         is_decided=False,
         run_concurrently=lambda call: call(),
     )
     monkeypatch.setattr(start, "host_cores", lambda: cores)
-    monkeypatch.setattr(start, "own_seconds", lambda *_: 0.0)
+    monkeypatch.setattr(start, "own_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(start, "has_hipo", lambda: False)
     start.leave_cores_to_highs(raced, None, 0.0, waited.append, True)
-    assert max(waited) == until
+    assert (max(waited), paused) == (until, [4.0] if cores == 2 else [])

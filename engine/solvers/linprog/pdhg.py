@@ -236,7 +236,7 @@ class PdhgWorker:
         began = time.perf_counter()
         amount = self._slice.amount
         done, ended = 0, False
-        while not ended and (done < amount or not done):
+        while not ended and done < amount:
             if self._since_restart == 0:
                 self.check()  # the fixed-point residual that restarts are judged by
             steps = max(0, min(_PERIOD, most - self.iteration))

@@ -121,10 +121,8 @@ class Presolved:
         self._simplex: Any = None
         self._stopped = False
         self._lock = threading.Lock()  # of `_highs` and what it returns, after presolve
-        self.interior_left = (
-            0.0  # seconds of a core that the interior-point method is expected to take still; 0 at first
-        )
-        self.paused_until = 0.0  # processor time of this process from which the interior-point method goes on
+        self.interior_left = 0.0  # seconds of a core that the interior-point method takes still; 0 until that is known
+        self.paused_until = 0.0, 0.0  # processor time of this process, and time, from which that method goes on
         self.status = "failed"  # or "reduced", "not_reduced", "empty", "infeasible", "unbounded_or_infeasible"
         self.model: Model | None = None  # the reduced program
 
@@ -182,7 +180,8 @@ class Presolved:
             if gone >= _FIRST_SECONDS:
                 still = max(_INTERIOR_ITERATIONS - iterations, _LAST_ITERATIONS)
                 self.interior_left = gone / iterations * still
-            while time.process_time() < self.paused_until and not stopped.wait(_PAUSE):
+            works, ends = self.paused_until
+            while time.process_time() < works and time.perf_counter() < ends and not stopped.wait(_PAUSE):
                 pass
             if self._stopped or stopped.is_set():
                 event.interrupt()

@@ -26,6 +26,7 @@ _IN_PROCESS = 1_000_000  # nonzeros of a program that is presolved, or solved, i
 _PATIENT = 300_000  # and of one whose presolve may be given up, which only a process obeys
 _AT_ONCE = 5_000  # and of one that is presolved without looking at the run's controls meanwhile
 _SIMPLEX_HERE = 20_000  # and of one whose vertex the simplex method finds here
+_MOST_PAUSE = 5.0  # times the processor time that a pause takes, in which little else has been done if it is not over
 _REFUSALS = RuntimeError, TypeError, ValueError, MemoryError  # what HiGHS, or its interface, fails with
 
 
@@ -80,9 +81,9 @@ class HighsHere:
         return 0.0 if self._work is None else float(self._work.interior_left)
 
     def pause_interior(self, seconds: float) -> None:
-        """Let the interior-point method wait until this process has worked so long, or until it is stopped."""
+        """Let the interior-point method wait until this process has worked so long, or is idle, or it is stopped."""
         if self._work is not None:
-            self._work.paused_until = time.process_time() + seconds
+            self._work.paused_until = time.process_time() + seconds, time.perf_counter() + _MOST_PAUSE * seconds
 
     def _presolve(self, problem: LinearProgram, options: dict[str, Any]) -> Any:
         self._work = work = child_module().Presolved(**options)

@@ -38,7 +38,7 @@ _MOST_ALONE = 3.0  # times that after which it begins whatever HiGHS is expected
 _LOOK_SECONDS = 0.02  # between two looks at how long HiGHS's interior point is expected to take still
 # times our method's predicted time: as long HiGHS's interior point must be expected to take still, and then waits, by
 # the processor time of two cores
-_SLOW, _PAUSE = 1.5, 4.0
+_SLOW, _INTERIOR_PAUSE = 1.5, 4.0
 _INTERIOR_CORES = 4  # cores from which HiGHS's interior-point method takes part beside our methods,
 _FEWEST_CORES = 2  # and from which it does before them, where they would compute on the same cores
 _CROSSOVER_CORES = 8  # and from which it does so twice: with crossover from the start, and without
@@ -177,7 +177,7 @@ def leave_cores_to_highs(
         crossover = partial(HighsMethod, race.problem, "ipm", race.options.tolerance, "yes", lambda: race.run.time_left)
         race.methods.append(HighsInteriorThread(interior, crossover, race.options.tolerance, "hipo"))
     elif host_cores() < _INTERIOR_CORES:
-        interior.here.pause_interior(_PAUSE * own)
+        interior.here.pause_interior(_INTERIOR_PAUSE * own)
 
 
 def _in_child(
