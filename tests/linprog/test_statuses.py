@@ -9,9 +9,7 @@ import scipy.sparse as sp
 import engine
 from engine.cli import command_line
 from engine.solvers.linprog.verification.audit import infeasibility_of_sides
-from engine.solvers.linprog.verification.rays import (
-    reason_of_infeasibility,
-)
+from engine.solvers.linprog.verification.rays import reason_of_infeasibility
 from engine.solvers.linprog.verification.verdict import Verdict
 
 METHODS = {
@@ -139,7 +137,7 @@ def test_a_small_cost_without_a_bound_is_unbounded(owner, method):
     assert answer(owner, method, {"c": [cost, 1.0], "bounds": bounds})[0] == "unbounded"
 
 
-def test_a_point_whose_terms_hide_its_sides_is_not_feasible():
+def test_a_point_whose_terms_hide_its_sides_is_not_feasible():  # no point is: the rows contradict each other
     problem = engine.LinearProgram([0.0, -1.0], A_ub=[[1e12, -1e12], [-1e12, 1e12]], b_ub=[1.0, -2.0], bounds=FREE)
     x = np.array([1e6, 1e6])
     verdict = Verdict(problem, 1e-6)

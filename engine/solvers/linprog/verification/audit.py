@@ -117,8 +117,8 @@ def audit_programs(programs: Programs, x: Vector, y: Vector) -> Audit:
     :attr:`LinearProgram.units`) plus the size of what is added up in the row or column. Then without any unit: relative
     to the side and what is added up there, or, if that is less, by what its repair may change the objective. The second
     figure does not change if the program is scaled; it finds violations of rows whose numbers are all tiny. What is
-    added up counts as far as values like the active or broken sides, or duals like the costs, may explain it: values so
-    huge that any violation is less than their rounding errors are no solution.
+    added up, in the objective too, counts as far as values like the active or broken sides, or duals like the costs,
+    may explain it: values so huge that any violation is less than their rounding errors are no solution.
     """
     low, high, lower, upper = programs.row_lower, programs.row_upper, programs.lower, programs.upper
     offset, costs = programs.offset, np.abs(programs.c)
@@ -132,13 +132,21 @@ def audit_programs(programs: Programs, x: Vector, y: Vector) -> Audit:
     dual = exact_sums(np.concatenate([row_terms, column_terms], axis=1)) + offset
     size = np.maximum(np.abs(primal), np.abs(dual))
     size = np.minimum(size, np.maximum(np.abs(primal - offset), np.abs(dual - offset)))
-    size = np.maximum(size, _CANCELLED * (np.abs(terms).sum(axis=1) + np.abs(offset)))
+    below, sides = _violated(activities, low, high)
+    bounds = np.where(_is_near(x, lower) | _is_near(x, upper), np.abs(x), 0.0)
+    active = np.where(_is_near(activities, low) | _is_near(activities, high), np.abs(activities), 0.0)
+    reached = np.where(below > 0.0, sides, active), bounds
+    added = np.abs(terms).sum(axis=1)
+    chosen = np.flatnonzero(_CANCELLED * added > size)
+    if chosen.size:
+        added[chosen] = (costs[chosen] * np.minimum(np.abs(x[chosen]), rows.explained(chosen, reached))).sum(axis=1)
+    size = np.maximum(size, _CANCELLED * (added + np.abs(offset)))
     if (size < _ZERO_OBJECTIVE).any():  # units are at most 1
         units = programs.sizes()[1] * unit_of(programs.c)
         size = np.maximum(size, np.maximum(_ZERO_OBJECTIVE * units, _TINY)[:, 0])
     mismatch = (np.abs(y) * np.abs(activities - row_side)).sum(axis=1)
     mismatch += (np.abs(reduced) * np.abs(x - column_side)).sum(axis=1)
-    below, sides = _violated(activities, low, high)
+    mismatch = np.maximum(mismatch, np.abs(primal - dual))  # which is more where the products' rounding errors are
 
     def scales_of_rows(chosen: Indices) -> tuple[Vector, Vector]:
         largest, values, units = programs.sizes(chosen)
@@ -147,10 +155,7 @@ def audit_programs(programs: Programs, x: Vector, y: Vector) -> Audit:
     def scales_of_columns(chosen: Indices) -> tuple[Vector, Vector]:
         return unit_of(programs.c[chosen]), _CLEAR * costs[chosen]
 
-    bounds = np.where(_is_near(x, lower) | _is_near(x, upper), np.abs(x), 0.0)
-    active = np.where(_is_near(activities, low) | _is_near(activities, high), np.abs(activities), 0.0)
-    active = np.where(below > 0.0, sides, active)
-    primal_errors = rows.worst(below, sides, scales_of_rows, columns, size, (active, bounds))
+    primal_errors = rows.worst(below, sides, scales_of_rows, columns, size, reached)
     dual_errors = columns.worst(column_wrong, costs, scales_of_columns, rows, size, (costs, 0.0 * size[:, None]))
     outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
     if outside.any():
@@ -173,13 +178,17 @@ class _Lines:
         """The size of what is added up in the lines of some programs."""
         return term_sizes(_of(self.matrix, chosen), self.vectors[chosen])
 
+    def largest(self, chosen: Indices) -> Vector:
+        """The largest entries of the lines of some programs."""
+        return np.atleast_2d(largest_entries(_of(self.matrix, chosen), -1))
+
     def explained(self, chosen: Indices, reached: tuple[Vector, Vector]) -> Vector:
-        """What may be added up in the lines with values as large as those reached in lines, or, if they are 0, else."""
-        largest = np.atleast_2d(largest_entries(_of(self.matrix, chosen), -1))
+        """How large values (., 1) may be that are like those reached in lines, or, if these are 0, otherwise."""
         in_lines, otherwise = (part[chosen] for part in reached)
+        largest = self.largest(chosen)
         values = _greatest(in_lines / np.where(largest > 0.0, largest, np.inf))
         values = np.where(values > 0.0, values, _greatest(otherwise))[:, None]
-        return _REACH * largest * np.where(values > 0.0, values, 1.0)
+        return _REACH * np.where(values > 0.0, values, 1.0)
 
     def worst(
         self,
@@ -199,7 +208,7 @@ class _Lines:
         by_unit = violations / (units + sizes)
         far, unclear = _greatest(by_unit)[:, None] > _FAR, violations > clear
         if far.any() or unclear.any():
-            added = np.minimum(self.added(chosen), self.explained(chosen, reached))
+            added = np.minimum(self.added(chosen), self.largest(chosen) * self.explained(chosen, reached))
             by_unit = np.where(far, violations / np.maximum(units + sizes, 1.0 + added), by_unit)
             by_line = np.where(unclear, violations / (sizes + added + 1e-300), 0.0)
             programs, lines = np.nonzero(unclear & (_greatest(by_line)[:, None] > _CLEAR))
