@@ -7,7 +7,6 @@ import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import click
@@ -137,13 +136,11 @@ class _Demonstration:
             result = None if self._run is None else self._run.outcome()
         return Outcome(self._name, self._problem, result, self._error)
 
-    def close(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self, *error: Any) -> None:
         if self._bar is not None:
             self._bar.close()
         if self._engine is not None:
-            self._engine.__exit__(kind, error, traceback)
+            self._engine.__exit__(*error)
 
 
 def _outcome_row(outcome: Outcome) -> tuple[str, ...]:

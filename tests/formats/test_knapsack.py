@@ -103,7 +103,7 @@ def test_only_knapsack_instances_are_recognized_among_all_public_data(shared_dat
 
 
 def test_a_table_of_items_is_read_by_its_titles_with_a_capacity(tmp_path):
-    (path := tmp_path / "items.csv").write_text('Weight;name;profit;count\n3;"a";1.5;2\n4;b;2;1\n')
+    (path := tmp_path / "items.csv").write_text('# shop\nWeight;"name; cm";profit;count\n3;"a";1.5;2\n4;b;2;1\n')
     problem = recognize(path).read(path, capacity=7)
     assert (problem.weights.tolist(), problem.counts.tolist(), problem.capacity) == ([3, 4], [2, 1], 7)
     assert problem.in_units(int(problem.profits[0])) == 1.5

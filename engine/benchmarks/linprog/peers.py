@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +33,10 @@ _CONCURRENT, _PDLP, _BARRIER = 0, 1, 3  # of its methods
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver took, and the optimum that it claims, inf if there is none; ``ended``: it gave no answer."""
+    """What a solver took, and what it claims: an optimum, inf if there is none; None within its limit.
+
+    ``ended``: it gave no answer.
+    """
 
     seconds: float
     claimed: float | None = None
@@ -68,7 +70,7 @@ def highs_apart(problem: LinearProgram, solver: str, limit: float, threads: int)
     with ChildProcess() as process:
         try:
             found = process.request("solve", model_of(problem), options).result(limit + _GRACE)
-        except (TimeoutError, FutureTimeoutError, ChildError):
+        except (TimeoutError, ChildError):
             return Answer(limit, ended=True)
     sign = -1.0 if problem.maximize else 1.0
     claimed = math.inf if found["status"] in child.NO_OPTIMUM else None
@@ -133,7 +135,7 @@ class _CuOpt:
             line: Future[bytes] = start_thread(process.stdout.readline)
             answer: dict[str, Any] = json.loads(line.result(limit + _GRACE))
             return answer
-        except (OSError, ValueError, TimeoutError, FutureTimeoutError):  # it has ended, or does not heed its limit
+        except (OSError, ValueError, TimeoutError):  # it has ended, or does not heed its limit
             self.close()
             return None
 

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import ProblemError, nearest
 from ..instances import require_instance
-from ..source import lines_of, read_bytes, write_text
+from ..source import read_bytes, write_text
 from . import pisinger, table, titled
 from .parsed import ParsedKnapsack
 from .words import Words, plain_text, rows_of
@@ -62,7 +62,7 @@ def parse(
     data: bytes, path: str | Path | None = None, instance: int = 1, capacity: int | None = None
 ) -> ParsedKnapsack:
     """Parse the content of a knapsack file; ``path`` is only for messages."""
-    if titled.titles(lines_of(data[:HEAD_BYTES].decode("utf-8-sig", "replace").lstrip() or "-")[0]):
+    if recognize(data[:HEAD_BYTES].decode(errors="replace")) == titled.NAME:
         return titled.parse(data.decode("utf-8-sig", "replace"), path, capacity)
     if capacity is not None:
         raise ProblemError("the file has a capacity of its own; capacity is for tables of items", path)
@@ -88,7 +88,7 @@ def recognize(head: str) -> str | None:
     lines = [line.strip() for line in lines]
     start = next((i for i, line in enumerate(lines) if line and not line.startswith("#")), len(lines))
     lines = [line for line in lines[start:] if line]
-    if lines and titled.titles(lines[0]):
+    if lines and titled.titles(lines[0])[0]:
         return titled.NAME
     if len(lines) >= 2 and lines[1].split()[0] == "n":
         return pisinger.NAME if pisinger.recognize(lines) else None

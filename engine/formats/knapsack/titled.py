@@ -15,10 +15,18 @@ _TITLES = ("profit", "weight", "count")
 _LONGEST = 400
 
 
-def titles(first: str) -> list[str]:
-    """The titles on the first line of such a table, in lower case; none if it is not one."""
-    found = [cell.strip().strip('"').lower() for cell in re.split("[,;\t]", first)]
-    return found if {"profit", "weight"} <= set(found) else []
+def titles(first: str) -> tuple[list[str], str]:
+    """The titles on the first line of such a table, in lower case, and what separates them; none if it is not one."""
+    for separator in ",;\t":
+        found = [cell.lower() for cell in _cells(first, separator)]
+        if {"profit", "weight"} <= set(found):
+            return found, separator
+    return [], ""
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    row: list[str] = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+    return [cell.strip() for cell in row]
 
 
 def parse(text: str, path: str | Path | None, capacity: int | None) -> ParsedKnapsack:
@@ -26,20 +34,19 @@ def parse(text: str, path: str | Path | None, capacity: int | None) -> ParsedKna
     if capacity is None:
         raise ProblemError("a table of items says no capacity: give it as capacity (--capacity)", path, 1)
     lines = lines_of(text)
-    start = next(number for number, line in enumerate(lines) if line.strip())
-    names = titles(lines[start])
+    start = next(number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))
+    names, separator = titles(lines[start])
     for title in _TITLES:
         if names.count(title) > 1:
             raise ProblemError(f"two columns are called '{title}'", path, start + 1)
-    separator = next(mark for mark in ",;\t" if mark in lines[start])
     columns: dict[str, list[int | float]] = {title: [] for title in _TITLES if title in names}
     numbers = []
     for number, line in enumerate(lines[start + 1 :], start + 2):
         try:
-            cells = next(csv.reader([line], delimiter=separator), [])
+            cells = _cells(line, separator)
         except csv.Error as error:
             raise ProblemError(f"a row cannot be read: {error}", path, number) from error
-        if not any(cell.strip() for cell in cells):
+        if not any(cells):
             continue
         if len(cells) != len(names):
             raise ProblemError(f"a row has {len(cells)} cells; the table has {len(names)} columns", path, number)
@@ -58,8 +65,7 @@ def parse(text: str, path: str | Path | None, capacity: int | None) -> ParsedKna
     )
 
 
-def _number(cell: str, title: str, path: str | Path | None, line: int) -> int | float:
-    word = cell.strip()
+def _number(word: str, title: str, path: str | Path | None, line: int) -> int | float:
     try:
         if "_" in word or len(word) > _LONGEST:
             raise ValueError
