@@ -1,7 +1,5 @@
 """What a user's function of bits may do: fail, take its time, end its process; and the searches of other packages."""
 
-from __future__ import annotations
-
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions of bits with a budget: every evaluation is counted, of noisy values the means decide."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The best known values of public instances have sources, and are no worse than what is published."""
 
-from __future__ import annotations
-
 import re
 
 from engine.benchmarks.boa.best_known import best_known, best_known_values

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import engine
 from engine.benchmarks.boa.tune import Trial, smallest_population
 from engine.devices import Member

@@ -311,7 +311,6 @@ def test_few_cores_are_left_to_highs_and_others_are_not_kept_waiting(monkeypatch
     raced = SimpleNamespace(
         pool=SimpleNamespace(members=[member]),
         run=SimpleNamespace(time_left=np.inf),
-        options=Options(),
         problem=SimpleNamespace(nonzeros=start.SOON_NONZEROS + 1),
         methods=[interior],
         is_decided=False,
