@@ -62,7 +62,6 @@ MUTANTS = {
     "change of the matrix": ("local", "wide_local", "+ k] = variance - before;", "+ k] = 0.0;"),
     "determinant of an exchange": ("local", "wide_local", "0.5 * (form - log(determinant))", "0.5 * form"),
     "scores in an exchange": ("local", "wide_local", "0.5 * (form - log(", "0.5 * (0.0 - log("),
-    "matrix after an exchange": ("local", "wide_local", "k] -= c;", "k] += c;"),
     "Jacobian of the latent normals": ("latent", "wide_scales", "(f64)row_count * t->stretch", "0.0 * t->stretch"),
     "normals of the prior": ("cg", "conjugate", "f64 sum = sqrt(prior[", "f64 sum = 2.0 * sqrt(prior["),
     "normals of the rows": ("cg", "sparse_rows", "(f64)sign * sqrt(drawn) * d", "2.0 * (f64)sign * sqrt(drawn) * d"),

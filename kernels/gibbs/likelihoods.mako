@@ -3,7 +3,7 @@ The log-likelihood of a row given its margin, and its derivatives, f32.
 
     variates.latent_functions() comes first
     likelihoods.functions(family)            of one row; on devices with vector lanes
-    vectors.functions(8, family)             of eight, or 16: likelihood_vectors.mako
+    likelihood_vectors.functions(8, family)  of eight, or 16
     likelihoods.value(family, x, row, chain), slope(...), curvature(...)     calls; kernels take arguments.of_likelihood(family)
     likelihoods.vector_value(width, family, x, row, chain), vector_score(...)   calls for vectors of rows, scores without weights
     likelihoods.given(family, chain)         what a function with arguments.of_likelihood(family) is given

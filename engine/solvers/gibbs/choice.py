@@ -27,7 +27,10 @@ _MOST_ROWS = 4096
 """Rows up to which matrices of N x N are made for moves of latent normals."""
 
 _BESIDE_COLLAPSED = 10.0
-"""Iterations of ``cg`` for one of ``px``, beyond what weights say, where that moves lambda with beta integrated out."""
+"""Iterations of ``cg`` for one of ``px``, beyond what weights say, where that moves lambda with beta integrated out.
+
+Roughly: such moves find effects among correlated columns that ``cg`` does not reach.
+"""
 
 _ROWS_AT_ONCE = 64
 

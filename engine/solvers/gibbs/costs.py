@@ -11,7 +11,7 @@ from ...devices import DeviceInfo
 Kernel = Literal["gibbs", "px", "hmc", "cg"]
 
 WEIGHTS: dict[Kernel, float] = {"hmc": 1.0, "px": 4.0, "gibbs": 4.0, "cg": 8.0}
-"""Iterations that are worth about one of ``hmc``: latent variables depend on those before (BENCHMARKS.md)."""
+"""Iterations that are worth about one of ``hmc``, roughly: latent variables depend on those before."""
 
 STEPS_OF_CG = 20
 """Steps of the conjugate gradients of an iteration; they depend on the data."""

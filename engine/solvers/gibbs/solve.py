@@ -15,7 +15,7 @@ from ...devices.pool.slices import SliceLength
 from ...errors import AuditError, DeviceLost, OutOfDeviceMemory
 from .begin import METRIC_WARMUP, MOSTLY, begin
 from .checkpoint import Adaptation, Convergence, RunState, checkpoint_of, restore, save, snapshot_of
-from .choice import is_wide, moves_latent, with_kernel
+from .choice import is_wide, moves_latent, moves_local, with_kernel
 from .design.matrix import Design
 from .device.records import CHAIN
 from .device.sampler import Sampler
@@ -237,7 +237,8 @@ def small_coefficients(before: Floats, chains: dict[str, Floats], first: int) ->
 def passes_of(options: Options, state: RunState, count: int) -> int:
     """Passes over X of the next iterations."""
     if options.kernel != "hmc":
-        return count * (3 if is_wide(state.design, options) else 1)
+        latent = moves_local(state.design, options) and not state.design.family.targeted
+        return count * (3 + latent if is_wide(state.design, options) else 1)
     if moves_latent(state.design, options):
         return count * (5 if (state.adaptation.small > MOSTLY).any() else 4)
     every = rescale_interval(state.design.layout.rows, state.design.layout.columns)
