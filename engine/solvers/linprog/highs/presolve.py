@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import math
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import ProblemError
 from ..data import KeptBasis
 from ..problem import LinearProgram
 from .model import Model, Scaling, model_of, program_of, scaled_model
@@ -171,7 +173,10 @@ class Presolve:
             self.status, reduced = self._local.status, self._local.model
         else:
             self.status, reduced = self._presolve()
-        self.program = None if reduced is None else program_of(reduced, problem.name)
+        self.program = None
+        if reduced is not None:
+            with contextlib.suppress(ProblemError):  # it has given rows an upper side of -inf
+                self.program = program_of(reduced, problem.name)
 
     def _presolve(self) -> tuple[str, Model | None]:
         """How it ends, and the reduced model."""
