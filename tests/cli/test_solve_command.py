@@ -135,7 +135,8 @@ def test_a_time_limit_without_an_answer_is_4(quintet):
 
 def test_resume_goes_on_to_the_answer(quintet):
     Path("long.txt").write_text("count 500\n")
-    assert quintet("solve", "long.txt", "--run-folder", "r", "--time-limit", "0.1", "--step", "11")[0] == 0
+    words = ("--time-limit", "1", "--hold", "100", "--step", "11")
+    assert quintet("solve", "long.txt", "--run-folder", "r", *words)[0] == 0
     for _ in range(2):  # once more when it has ended
         code, output, errors = quintet("resume", "r", "--events", "e.jsonl", "--solution", "s.txt")
         assert (code, errors, value(output, "status"), value(output, "saved")) == (0, "", "optimal", "r, s.txt")

@@ -72,6 +72,9 @@ def test_a_published_problem_is_read_and_solved(one_device, tmp_path):
     again = Knapsack.from_ortools(problem.profits, list(problem.weights), problem.capacities)
     assert isinstance(again, MultidimensionalKnapsack)
     assert_solved(one_device.solve(again, variant="highs"), problem, 3800)
+    path.write_text("1\n0 2147483647 0\n1 2 3\n")
+    with pytest.raises(ProblemError, match="the file ends within instance 1"):
+        MultidimensionalKnapsack.read(path)
 
 
 def test_more_constraints_than_the_kernel_has_room_for_go_to_highs(one_device):

@@ -1,7 +1,5 @@
 """A user's script, with the wheel installed, as mypy and pyright see it: good lines pass, each bad line is an error."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

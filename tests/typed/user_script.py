@@ -1,7 +1,5 @@
 """What a user writes, for type checkers: every line must pass, but those marked ``# error``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, assert_type
 

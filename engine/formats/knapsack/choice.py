@@ -85,6 +85,8 @@ def read_mknap(path: str | Path, instance: int = 1) -> ParsedKnap:
         optimum = numbers.take(f"the optimum of instance {number}")
         if number < instance:  # no array is made of it
             numbers.skip(n + n * m + m, f"instance {number}")
+    if m > numbers.left:  # before a row is made for each, which without items takes no words
+        numbers.skip(m, f"instance {instance}")
     (profits,) = numbers.matrix(1, n, "profit")
     weights = np.array(numbers.matrix(m, n, "weight"), np.int64).reshape(m, n)
     (capacities,) = numbers.matrix(1, m, "capacity")
