@@ -9,6 +9,8 @@ C. N. Potts, L. N. Van Wassenhove, "A branch and bound algorithm for the total w
 Research 33 (1985) 363-377.
 """
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
 from typing import Literal

@@ -7,6 +7,8 @@ J. Cirasella, D. S. Johnson, L. A. McGeoch, W. Zhang, "The asymmetric traveling 
 generators, and tests", ALENEX 2001.
 """
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
 from typing import Literal

@@ -1,5 +1,7 @@
 """Random knapsack instances of the classes that papers compare on."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Self

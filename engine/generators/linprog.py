@@ -1,5 +1,7 @@
 """Random linear programs: dense ones with an optimum that is known to exist, and families of sparse ones."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any, Literal
 

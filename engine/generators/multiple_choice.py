@@ -1,5 +1,7 @@
 """Random multiple-choice knapsacks, and knapsacks with several constraints."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal

@@ -6,6 +6,8 @@ R. Marti, G. Reinelt, A. Duarte, "A benchmark library and a comparison of heuris
 problem", Computational Optimization and Applications 51 (2012) 1297-1317.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Literal
 

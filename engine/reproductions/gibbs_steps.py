@@ -1,5 +1,7 @@
 """The steps of the horseshoe sampler by themselves: its proposals, its factor, its public code."""
 
+from __future__ import annotations
+
 import math
 import time
 from typing import Any

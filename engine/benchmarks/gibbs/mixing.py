@@ -3,6 +3,8 @@
 The first six kinds, and ``counts-of-events`` to ``noise``, were used to choose defaults, the others to check them.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The linkage tree of good strings: which genes they treat alike."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

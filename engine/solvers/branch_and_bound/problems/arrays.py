@@ -1,5 +1,7 @@
 """Problems given by arrays: how these are checked and stored, and how one of a file's instances is read."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Initial tours of the asymmetric TSP: nearest neighbours, patched assignments, and iterated local search from them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Initial flowshop schedules: NEH, with all insertions of a job in O(jobs machines), and iterated greedy."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import numpy as np

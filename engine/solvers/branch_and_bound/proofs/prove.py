@@ -1,5 +1,7 @@
 """Proving a flowshop's optimal makespan: a schedule first, then a search below it, in parts, in a run folder."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json

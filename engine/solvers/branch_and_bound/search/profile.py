@@ -1,5 +1,7 @@
 """How many open nodes a search has on each level of the tree, about once a second."""
 
+from __future__ import annotations
+
 import dataclasses
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How much of a running search is left: rounds of samples of its open nodes, averaged by what was left at each."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

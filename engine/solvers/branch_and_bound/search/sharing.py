@@ -5,6 +5,8 @@ own IVMs have work; the CPU returns all its intervals as soon as a GPU runs low.
 the pool's node rate are dropped. Everything here is called under the coordinator's lock.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
